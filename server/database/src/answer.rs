@@ -1,0 +1,129 @@
+//! What Postgres answered to a transaction.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fallible_iterator::FallibleIterator as _;
+use postgres_protocol::message::backend::DataRowBody;
+
+/// The answer to a [`crate::Transaction`]: one [`Rows`] for each of its statements, in their order.
+#[derive(Debug)]
+pub struct Answer {
+    pub(crate) statements: Vec<Rows>,
+}
+
+impl Answer {
+    /// One [`Rows`] for each statement.
+    pub fn statements(&self) -> &[Rows] {
+        &self.statements
+    }
+
+    /// The rows of the last statement, which is the only one in most transactions.
+    pub fn last(&self) -> Option<&Rows> {
+        self.statements.last()
+    }
+}
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its type's OID in `pg_type`.
+    pub type_oid: u32,
+}
+
+/// The rows that one statement gave, in Postgres' text format.
+#[derive(Debug)]
+pub struct Rows {
+    pub(crate) columns: Arc<[Column]>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) tag: String,
+}
+
+impl Rows {
+    /// The result's columns; empty for a statement that gives none.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows in the server's order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Row> {
+        self.rows.iter()
+    }
+
+    /// The first row.
+    pub fn first(&self) -> Option<&Row> {
+        self.rows.first()
+    }
+
+    /// The command tag, for example `INSERT 0 1`.
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+}
+
+impl<'a> IntoIterator for &'a Rows {
+    type Item = &'a Row;
+    type IntoIter = std::slice::Iter<'a, Row>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// One row. Values lie in the buffer that was read from the connection and are not copied.
+pub struct Row(DataRowBody);
+
+impl Row {
+    /// Takes `body` after checking that its field lengths are what they claim to be.
+    pub(crate) fn new(body: DataRowBody) -> io::Result<Self> {
+        let mut ranges = body.ranges();
+        while ranges.next()?.is_some() {}
+        Ok(Self(body))
+    }
+
+    /// The value of column `index` (from 0) in text format; `None` for NULL and beyond the last column.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        self.range(index).map(|range| &self.0.buffer()[range])
+    }
+
+    /// As [`Row::get`], as text; `None` also when the value is not UTF-8.
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.get(index).and_then(|bytes| std::str::from_utf8(bytes).ok())
+    }
+
+    /// As [`Row::get`], sharing the row's buffer instead of borrowing it.
+    pub fn bytes(&self, index: usize) -> Option<Bytes> {
+        self.range(index).map(|range| self.0.buffer_bytes().slice(range))
+    }
+
+    /// All values in the order of the columns.
+    pub fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut ranges = self.0.ranges();
+        std::iter::from_fn(move || ranges.next().ok().flatten())
+            .map(|range| range.map(|range| &self.0.buffer()[range]))
+    }
+
+    fn range(&self, index: usize) -> Option<Range<usize>> {
+        self.0.ranges().nth(index).ok().flatten().flatten()
+    }
+}
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.values().map(|v| v.map(String::from_utf8_lossy))).finish()
+    }
+}

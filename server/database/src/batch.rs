@@ -1,0 +1,300 @@
+//! A connection of the hot path: a whole transaction is written at once, ends with one `Sync`, and is answered at
+//! once. Source: PostgreSQL documentation, sections 55.2.3 and 55.2.4.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Buf as _, BytesMut};
+use fallible_iterator::FallibleIterator as _;
+use futures_util::FutureExt as _;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{Message, RowDescriptionBody};
+use postgres_protocol::message::frontend;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::connect::{CancelKey, Session};
+use crate::error::ServerError;
+use crate::statement_cache::{Prepared, StatementCache};
+use crate::transaction::Statement;
+use crate::{Answer, Column, Error, Row, Rows, Transaction};
+
+/// Up to this many bytes are written in one go. More could fill the socket's buffers in both directions while
+/// neither side reads, so that is written and read at the same time.
+const WRITE_AT_ONCE: usize = 32 * 1024;
+
+/// Buffers that grew beyond this are given back after a transaction.
+const KEPT_BUFFER: usize = 256 * 1024;
+
+pub(crate) struct Connection {
+    session: Session,
+    outbound: BytesMut,
+    /// `None` when statements are not to keep a name.
+    statements: Option<StatementCache>,
+    /// Names of statements that made room in the cache and are closed with the next batch.
+    closing: Vec<Arc<str>>,
+    next_name: u64,
+    in_flight: bool,
+    pub(crate) opened: Instant,
+    pub(crate) idle_since: Instant,
+}
+
+/// What one statement of a batch still has to be answered with.
+struct Expected<'t> {
+    role: &'t str,
+    sql: &'t str,
+    /// The name that it was prepared under by this batch; `None` for a statement that was known.
+    new_name: Option<Arc<str>>,
+    columns: Option<Arc<[Column]>>,
+    /// Whether the caller asked for it, and not this module.
+    wanted: bool,
+}
+
+impl Connection {
+    /// Takes over a connection that has logged in. `cache_size` is `None` where statements are to keep no name.
+    pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
+        let now = Instant::now();
+        Self {
+            session,
+            outbound: BytesMut::with_capacity(4 * 1024),
+            statements: cache_size.map(StatementCache::new),
+            closing: Vec::new(),
+            next_name: 0,
+            in_flight: false,
+            opened: now,
+            idle_since: now,
+        }
+    }
+
+    /// Whether the server waits for the next batch, so that another caller may have this connection.
+    pub(crate) const fn is_ready(&self) -> bool {
+        !self.in_flight
+    }
+
+    pub(crate) const fn cancel_key(&self) -> CancelKey {
+        self.session.cancel
+    }
+
+    /// Reads what the server sent while nobody asked, without waiting. `false` when it hung up or said anything
+    /// but a notice: a restarted Postgres is noticed here, before a request is sent to it in vain.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        match self.session.receive().now_or_never() {
+            None => true,
+            Some(Ok(Message::ParameterStatus(_) | Message::NoticeResponse(_))) => self.is_alive(),
+            Some(_) => false,
+        }
+    }
+
+    /// Runs `transaction` and returns the answers to its statements.
+    ///
+    /// Dropping the future leaves the connection not [ready](Self::is_ready) unless the answer was complete.
+    pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        let settings = transaction.settings_statement();
+        self.outbound.clear();
+        for name in std::mem::take(&mut self.closing) {
+            frontend::close(b'S', &name, &mut self.outbound)?;
+        }
+        let block = |sql: &'static str| Statement { sql: Cow::Borrowed(sql), parameters: Vec::new() };
+        let opening = transaction.opening().map(block);
+        let closing = transaction.closing().map(block);
+        let role = transaction.role();
+        let mut expected = Vec::with_capacity(transaction.statements().len() + 3);
+        for statement in opening.iter().chain(settings.iter()) {
+            expected.push(self.encode(statement, "", false)?);
+        }
+        for statement in transaction.statements() {
+            expected.push(self.encode(statement, role, true)?);
+        }
+        if let Some(statement) = &closing {
+            expected.push(self.encode(statement, "", false)?);
+        }
+        frontend::sync(&mut self.outbound);
+        self.in_flight = true;
+        self.write().await?;
+        let answer = self.read(expected).await;
+        self.shrink();
+        answer
+    }
+
+    /// Appends the messages for `statement` and returns what they are to be answered with.
+    fn encode<'t>(
+        &mut self,
+        statement: &'t Statement<'_>,
+        role: &'t str,
+        wanted: bool,
+    ) -> Result<Expected<'t>, Error> {
+        let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
+        let mut expected = Expected { role, sql: &statement.sql, new_name: None, columns: None, wanted };
+        let name = if let Some(Prepared { name, columns }) = known {
+            expected.columns = Some(columns);
+            name
+        } else {
+            let name: Arc<str> = if self.statements.is_some() {
+                self.next_name += 1;
+                format!("b{}", self.next_name).into()
+            } else {
+                "".into()
+            };
+            frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
+            frontend::describe(b'S', &name, &mut self.outbound)?;
+            expected.new_name = Some(Arc::clone(&name));
+            name
+        };
+        let write_parameter = |parameter: &Option<Cow<'_, [u8]>>, buffer: &mut BytesMut| match parameter {
+            Some(text) => {
+                buffer.extend_from_slice(text);
+                Ok(IsNull::No)
+            }
+            None => Ok(IsNull::Yes),
+        };
+        frontend::bind(
+            "",
+            &name,
+            std::iter::empty(),
+            &statement.parameters,
+            write_parameter,
+            std::iter::empty(),
+            &mut self.outbound,
+        )
+        .map_err(|error| match error {
+            frontend::BindError::Conversion(error) => Error::protocol(error.to_string()),
+            frontend::BindError::Serialization(error) => error.into(),
+        })?;
+        frontend::execute("", 0, &mut self.outbound)?;
+        Ok(expected)
+    }
+
+    async fn write(&mut self) -> Result<(), Error> {
+        let Session { stream, inbound, .. } = &mut self.session;
+        if self.outbound.len() <= WRITE_AT_ONCE {
+            stream.write_all(&self.outbound).await?;
+        } else {
+            let (mut reader, mut writer) = tokio::io::split(&mut *stream);
+            while self.outbound.has_remaining() {
+                tokio::select! {
+                    written = writer.write_buf(&mut self.outbound) => { written?; }
+                    read = reader.read_buf(inbound) => if read? == 0 {
+                        return Err(Error::Unavailable("the connection was closed".to_owned()));
+                    },
+                }
+            }
+        }
+        Ok(stream.flush().await?)
+    }
+
+    async fn read(&mut self, expected: Vec<Expected<'_>>) -> Result<Answer, Error> {
+        let mut statements = Vec::with_capacity(expected.len());
+        let mut pending = expected.into_iter();
+        let mut current = pending.next();
+        let mut rows = Vec::new();
+        let mut failure: Option<ServerError> = None;
+        loop {
+            match self.session.receive().await? {
+                Message::DataRow(body) => rows.push(Row::new(body)?),
+                Message::RowDescription(body) => {
+                    let columns = describe(&body)?;
+                    self.remember(current.as_mut(), columns);
+                }
+                Message::NoData => self.remember(current.as_mut(), Arc::new([])),
+                Message::CommandComplete(body) => {
+                    let done =
+                        current.take().ok_or_else(|| Error::protocol("more results than statements"))?;
+                    let rows = std::mem::take(&mut rows);
+                    if done.wanted {
+                        let columns = done.columns.unwrap_or_default();
+                        statements.push(Rows { columns, rows, tag: body.tag()?.to_owned() });
+                    }
+                    current = pending.next();
+                }
+                Message::EmptyQueryResponse => {
+                    if current.take().is_some_and(|done| done.wanted) {
+                        statements.push(Rows { columns: Arc::new([]), rows: Vec::new(), tag: String::new() });
+                    }
+                    current = pending.next();
+                }
+                // Everything up to the Sync is skipped now; the first error is the one that counts.
+                Message::ErrorResponse(body) => {
+                    failure.get_or_insert_with(|| ServerError::from_body(&body));
+                }
+                Message::ReadyForQuery(body) => {
+                    if body.status() != b'I' {
+                        self.roll_back().await?;
+                    }
+                    self.in_flight = false;
+                    return match failure {
+                        Some(error) => Err(error.into()),
+                        None => Ok(Answer { statements }),
+                    };
+                }
+                Message::ParseComplete
+                | Message::BindComplete
+                | Message::CloseComplete
+                | Message::ParameterDescription(_)
+                | Message::ParameterStatus(_)
+                | Message::NoticeResponse(_)
+                | Message::NotificationResponse(_) => {}
+                _ => return Err(Error::protocol("a message that no statement of the batch asks for")),
+            }
+        }
+    }
+
+    /// Keeps a statement that this batch has prepared. It stays prepared even if the transaction fails.
+    fn remember(&mut self, current: Option<&mut Expected<'_>>, columns: Arc<[Column]>) {
+        let Some(current) = current else { return };
+        if let (Some(cache), Some(name)) = (&mut self.statements, current.new_name.take()) {
+            let prepared = Prepared { name, columns: Arc::clone(&columns) };
+            self.closing.extend(cache.insert(current.role, current.sql, prepared));
+        }
+        current.columns = Some(columns);
+    }
+
+    /// Ends an explicit block that a failure has left open.
+    async fn roll_back(&mut self) -> Result<(), Error> {
+        self.outbound.clear();
+        frontend::query("rollback", &mut self.outbound)?;
+        self.write().await?;
+        self.skip_to_ready().await
+    }
+
+    /// Reads on until the server waits for the next batch, throwing the answer away.
+    pub(crate) async fn settle(&mut self) -> Result<(), Error> {
+        self.skip_to_ready().await?;
+        self.in_flight = false;
+        Ok(())
+    }
+
+    async fn skip_to_ready(&mut self) -> Result<(), Error> {
+        loop {
+            if let Message::ReadyForQuery(body) = self.session.receive().await? {
+                return if body.status() == b'I' {
+                    Ok(())
+                } else {
+                    Err(Error::protocol("a transaction was left open"))
+                };
+            }
+        }
+    }
+
+    /// Says goodbye, so that the server's log holds no complaint about a lost client.
+    pub(crate) async fn terminate(mut self) {
+        self.outbound.clear();
+        frontend::terminate(&mut self.outbound);
+        // The server ends the session anyway when the socket closes.
+        let _ = self.write().await;
+    }
+
+    fn shrink(&mut self) {
+        if self.outbound.capacity() > KEPT_BUFFER {
+            self.outbound = BytesMut::with_capacity(4 * 1024);
+        }
+        if self.session.inbound.is_empty() && self.session.inbound.capacity() > KEPT_BUFFER {
+            self.session.inbound = BytesMut::with_capacity(8 * 1024);
+        }
+    }
+}
+
+fn describe(body: &RowDescriptionBody) -> Result<Arc<[Column]>, Error> {
+    let columns =
+        body.fields().map(|field| Ok(Column { name: field.name().into(), type_oid: field.type_oid() }));
+    Ok(columns.collect::<Vec<_>>()?.into())
+}

@@ -1,0 +1,119 @@
+//! Listens for notices that the catalog has changed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_postgres::AsyncMessage;
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::sync::CancellationToken;
+
+use crate::connect::Target;
+use crate::{Error, quote_identifier};
+
+/// Pause before the first new attempt to connect; doubled up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(32);
+
+/// How often the connection is asked whether it still lives, and how long it may take to answer.
+const PROBE_INTERVAL: Duration = Duration::from_secs(30);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A background task that counts notifications and reconnections.
+pub(crate) struct Listener {
+    changes: watch::Sender<u64>,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Listener {
+    /// A listener that never hears anything.
+    pub(crate) fn silent() -> Self {
+        Self { changes: watch::Sender::new(0), stop: CancellationToken::new(), task: Mutex::new(None) }
+    }
+
+    pub(crate) fn start(target: Arc<Target>, channel: String) -> Self {
+        let listener = Self::silent();
+        let (stop, changes) = (listener.stop.clone(), listener.changes.clone());
+        let task = tokio::spawn(async move {
+            // Returns at the cancellation, since listening never ends by itself.
+            stop.run_until_cancelled(listen_for_ever(target, channel, changes)).await;
+        });
+        *listener.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+        listener
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // It ends at its next await; a panic in it has been reported already.
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn listen_for_ever(target: Arc<Target>, channel: String, changes: watch::Sender<u64>) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let heard_before = *changes.borrow();
+        let Err(error) = listen(&target, &channel, &changes).await;
+        if *changes.borrow() != heard_before {
+            pause = FIRST_PAUSE;
+        }
+        tracing::warn!(%error, ?pause, channel, "the listener for catalog changes lost its connection");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Listens until the connection breaks, which is the error that it returns.
+async fn listen(
+    target: &Target,
+    channel: &str,
+    changes: &watch::Sender<u64>,
+) -> Result<std::convert::Infallible, Error> {
+    let (client, mut connection) = target.config.connect(MakeRustlsConnect::new(target.tls.clone())).await?;
+    let notified = changes.clone();
+    let messages = async move {
+        let mut messages = futures_util::stream::poll_fn(move |context| connection.poll_message(context));
+        while let Some(message) = messages.next().await {
+            if let AsyncMessage::Notification(_) = message? {
+                notified.send_modify(|count| *count += 1);
+            }
+        }
+        Err(Error::Unavailable("the connection was closed".to_owned()))
+    };
+    let probes = async {
+        probe(&client, &format!("listen {}", quote_identifier(channel))).await?;
+        // What changed while nobody listened is not known, so everything counts as changed.
+        changes.send_modify(|count| *count += 1);
+        loop {
+            tokio::time::sleep(PROBE_INTERVAL).await;
+            probe(&client, "select 1").await?;
+        }
+    };
+    tokio::select! {
+        ended = messages => ended,
+        failed = probes => failed,
+    }
+}
+
+async fn probe(client: &tokio_postgres::Client, sql: &str) -> Result<(), Error> {
+    tokio::time::timeout(PROBE_TIMEOUT, client.batch_execute(sql))
+        .await
+        .map_err(|_| Error::Timeout(PROBE_TIMEOUT))?
+        .map_err(Error::from)
+}

@@ -1,0 +1,51 @@
+//! The pool of `tokio-postgres` clients, for all that is not hot.
+
+use std::sync::Arc;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::connect::Target;
+use crate::{Error, Settings};
+
+/// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
+pub type Client = deadpool_postgres::Object;
+
+pub(crate) struct Clients {
+    pool: Pool,
+    settings: Settings,
+}
+
+impl Clients {
+    pub(crate) fn new(target: &Arc<Target>, settings: &Settings) -> Result<Self, Error> {
+        let manager = Manager::from_config(
+            target.config.clone(),
+            MakeRustlsConnect::new(target.tls.clone()),
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
+        let pool = Pool::builder(manager)
+            .max_size(settings.client_pool_size.max(1))
+            .wait_timeout(Some(settings.acquisition_timeout))
+            .create_timeout(Some(settings.connect_timeout))
+            .recycle_timeout(Some(settings.connect_timeout))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| Error::Configuration(error.to_string()))?;
+        Ok(Self { pool, settings: settings.clone() })
+    }
+
+    pub(crate) async fn get(&self) -> Result<Client, Error> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Error::AcquireTimeout(self.settings.acquisition_timeout),
+            PoolError::Timeout(_) => {
+                Error::Unavailable(format!("no connection within {:?}", self.settings.connect_timeout))
+            }
+            PoolError::Backend(error) => error.into(),
+            other => Error::Unavailable(other.to_string()),
+        })
+    }
+
+    pub(crate) fn close(&self) {
+        self.pool.close();
+    }
+}

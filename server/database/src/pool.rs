@@ -1,0 +1,228 @@
+//! The pool of the hot path's connections.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::batch::Connection;
+use crate::connect::Target;
+use crate::{Answer, Error, Settings, Transaction};
+
+/// Callers that wait for a connection, at most; the next one is refused at once.
+const MAX_WAITING: usize = 4096;
+
+/// How long a cancelled statement may take to end before its connection is thrown away.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) struct Pool {
+    target: Arc<Target>,
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    /// The most recently used connection is last and goes out first, so that those too many grow old and are closed.
+    idle: Mutex<Vec<Connection>>,
+    size: u32,
+    cache_size: Option<usize>,
+    acquisition_timeout: Duration,
+    max_idle_time: Duration,
+    max_lifetime: Duration,
+    transaction_timeout: Duration,
+}
+
+impl Pool {
+    pub(crate) fn start(target: Arc<Target>, settings: &Settings) -> Arc<Self> {
+        let size = settings.pool_size.clamp(1, 10_000);
+        let pool = Arc::new(Self {
+            target,
+            permits: Arc::new(Semaphore::new(size)),
+            waiting: AtomicUsize::new(0),
+            idle: Mutex::new(Vec::with_capacity(size)),
+            size: u32::try_from(size).unwrap_or(u32::MAX),
+            cache_size: settings.prepared_statements.then_some(settings.statement_cache_size.max(16)),
+            acquisition_timeout: settings.acquisition_timeout,
+            max_idle_time: settings.max_idle_time,
+            max_lifetime: settings.max_lifetime,
+            transaction_timeout: settings.transaction_timeout,
+        });
+        tokio::spawn(close_expired(Arc::downgrade(&pool), settings.max_idle_time));
+        pool
+    }
+
+    pub(crate) async fn run(self: &Arc<Self>, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        let mut first = true;
+        loop {
+            let mut lease = self.acquire().await?;
+            let error = match lease.execute(transaction, self.transaction_timeout).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let outdated = is_outdated_plan(&error);
+            if outdated || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
+                lease.discard();
+            }
+            let died_idle = error.is_unavailable() && lease.reused;
+            if died_idle {
+                // What killed one idle connection, such as a restart, has killed its neighbours, too.
+                self.lock_idle().clear();
+            }
+            if !(first && (outdated || (died_idle && transaction.is_read_only()))) {
+                return Err(error);
+            }
+            first = false;
+        }
+    }
+
+    async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
+        let permit = self.permit().await?;
+        while let Some(mut connection) = self.pop_idle() {
+            if !self.is_expired(&connection) && connection.is_alive() {
+                return Ok(self.lease(connection, permit, true));
+            }
+        }
+        let session = self.target.open().await?;
+        Ok(self.lease(Connection::new(session, self.cache_size), permit, false))
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let closed = |_| Error::Unavailable("the pool is closed".to_owned());
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let _waiting = Waiting::enter(&self.waiting).ok_or(Error::AcquireTimeout(Duration::ZERO))?;
+        tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned())
+            .await
+            .map_err(|_| Error::AcquireTimeout(self.acquisition_timeout))?
+            .map_err(closed)
+    }
+
+    fn lease(self: &Arc<Self>, connection: Connection, permit: OwnedSemaphorePermit, reused: bool) -> Lease {
+        Lease { pool: Arc::clone(self), connection: Some(connection), permit: Some(permit), reused }
+    }
+
+    fn pop_idle(&self) -> Option<Connection> {
+        self.lock_idle().pop()
+    }
+
+    fn is_expired(&self, connection: &Connection) -> bool {
+        connection.opened.elapsed() > self.max_lifetime
+            || connection.idle_since.elapsed() > self.max_idle_time
+    }
+
+    fn put_back(&self, mut connection: Connection) {
+        if !self.permits.is_closed() {
+            connection.idle_since = Instant::now();
+            self.lock_idle().push(connection);
+        }
+    }
+
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits (at most [`SETTLE_TIMEOUT`]) for what is running, then ends all connections.
+    pub(crate) async fn close(&self) {
+        let all = Arc::clone(&self.permits).acquire_many_owned(self.size);
+        // Whoever is still at it after the time limit loses its connection when its lease ends.
+        let _ = tokio::time::timeout(SETTLE_TIMEOUT, all).await;
+        self.permits.close();
+        let idle = std::mem::take(&mut *self.lock_idle());
+        for connection in idle {
+            let _ = tokio::time::timeout(SETTLE_TIMEOUT, connection.terminate()).await;
+        }
+    }
+}
+
+/// Whether the catalog has changed so that a prepared statement no longer fits (0A000 by its message, there being
+/// no code of its own), or that a pooler in between has forgotten it (26000). The transaction has not begun its
+/// work then, so it may be run again.
+fn is_outdated_plan(error: &Error) -> bool {
+    error.server().is_some_and(|error| match &*error.code {
+        "0A000" => error.message.starts_with("cached plan must not change result type"),
+        "26000" => true,
+        _ => false,
+    })
+}
+
+/// A connection on loan. Dropped in the middle of a transaction, it cancels that and returns the connection when
+/// the server is ready again.
+struct Lease {
+    pool: Arc<Pool>,
+    connection: Option<Connection>,
+    permit: Option<OwnedSemaphorePermit>,
+    reused: bool,
+}
+
+impl Lease {
+    async fn execute(&mut self, transaction: &Transaction<'_>, limit: Duration) -> Result<Answer, Error> {
+        let limit = transaction.time_limit().unwrap_or(limit);
+        let Some(connection) = &mut self.connection else {
+            return Err(Error::protocol("the connection was given back already"));
+        };
+        tokio::time::timeout(limit, connection.execute(transaction))
+            .await
+            .unwrap_or(Err(Error::Timeout(limit)))
+    }
+
+    fn discard(&mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        if connection.is_ready() {
+            self.pool.put_back(connection);
+        } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(settle(Arc::clone(&self.pool), connection, self.permit.take()));
+        }
+    }
+}
+
+/// Cancels what `connection` is running. The permit is held meanwhile, so that the server never has more
+/// connections of this pool than it may.
+async fn settle(pool: Arc<Pool>, mut connection: Connection, permit: Option<OwnedSemaphorePermit>) {
+    let settled = async {
+        pool.target.cancel(connection.cancel_key()).await?;
+        connection.settle().await
+    };
+    match tokio::time::timeout(SETTLE_TIMEOUT, settled).await {
+        Ok(Ok(())) => pool.put_back(connection),
+        Ok(Err(error)) => tracing::debug!(%error, "a cancelled connection is given up"),
+        Err(_) => tracing::warn!(
+            "a cancelled statement did not end in {SETTLE_TIMEOUT:?}; its connection is closed"
+        ),
+    }
+    drop(permit);
+}
+
+/// Closes connections that have been idle for too long, while the pool exists.
+async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
+    let mut tick = tokio::time::interval(max_idle_time.max(Duration::from_secs(1)) / 2);
+    loop {
+        tick.tick().await;
+        let Some(pool) = pool.upgrade().filter(|pool| !pool.permits.is_closed()) else { return };
+        let expired: Vec<Connection> =
+            pool.lock_idle().extract_if(.., |connection| pool.is_expired(connection)).collect();
+        for connection in expired {
+            let _ = tokio::time::timeout(SETTLE_TIMEOUT, connection.terminate()).await;
+        }
+    }
+}
+
+/// Counts a waiting caller for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(count: &'a AtomicUsize) -> Option<Self> {
+        let waiting = Self(count);
+        (count.fetch_add(1, Ordering::Relaxed) < MAX_WAITING).then_some(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

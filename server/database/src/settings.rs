@@ -1,0 +1,68 @@
+//! How a [`crate::Database`] reaches Postgres and how much of it it may use.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Settings of one [`crate::Database`].
+#[derive(Clone)]
+pub struct Settings {
+    /// `postgres://user:password@host:port/database?…` or `key=value` form, as libpq takes them, with `sslmode`
+    /// (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`), `sslrootcert` and, for unix sockets, `host`
+    /// being a folder.
+    pub uri: String,
+    /// Connections of the hot path, at most. Connections are made on demand.
+    pub pool_size: usize,
+    /// Connections lent by [`crate::Database::client`], at most.
+    pub client_pool_size: usize,
+    /// How long a caller waits for a free connection. PostgREST's `db-pool-acquisition-timeout`, 10 s.
+    pub acquisition_timeout: Duration,
+    /// How long a connection may take to be made, handshakes included.
+    pub connect_timeout: Duration,
+    /// An idle connection is closed after this. PostgREST's `db-pool-max-idletime`, 30 s.
+    pub max_idle_time: Duration,
+    /// A connection is replaced at this age. PostgREST's `db-pool-max-lifetime`, 30 min.
+    pub max_lifetime: Duration,
+    /// Whether statements keep a name on the server. `false` suits connection poolers in transaction mode that do
+    /// not know prepared statements. PostgREST's `db-prepared-statements`.
+    pub prepared_statements: bool,
+    /// Prepared statements that one connection keeps, at most.
+    pub statement_cache_size: usize,
+    /// Channel whose notifications mean that the catalog changed; `None` listens to nothing. PostgREST's
+    /// `db-channel`, `pgrst`.
+    pub channel: Option<String>,
+    /// Shown in `pg_stat_activity`.
+    pub application_name: String,
+    /// How long a transaction may take when [`crate::Transaction::timeout`] says nothing.
+    pub transaction_timeout: Duration,
+}
+
+impl Settings {
+    /// Settings for `uri` with the documented defaults, listening to nothing.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            pool_size: 10,
+            client_pool_size: 10,
+            acquisition_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(10),
+            max_idle_time: Duration::from_secs(30),
+            max_lifetime: Duration::from_secs(30 * 60),
+            prepared_statements: true,
+            statement_cache_size: 512,
+            channel: None,
+            application_name: "basalt".to_owned(),
+            transaction_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Leaves out the URI, which may hold a password.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("pool_size", &self.pool_size)
+            .field("channel", &self.channel)
+            .field("application_name", &self.application_name)
+            .finish_non_exhaustive()
+    }
+}

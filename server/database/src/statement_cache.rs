@@ -1,0 +1,97 @@
+//! The statements that one connection has prepared.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
+use std::sync::Arc;
+
+use crate::Column;
+
+/// A prepared statement of a connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    /// Its name on the server.
+    pub(crate) name: Arc<str>,
+    /// The columns that it gives.
+    pub(crate) columns: Arc<[Column]>,
+}
+
+struct Entry {
+    role: Box<str>,
+    sql: Box<str>,
+    prepared: Prepared,
+    last_used: u64,
+}
+
+/// A bounded map from (role, SQL text) to prepared statements; the least recently used one makes room.
+///
+/// The role is part of the key because Postgres plans a statement on a table with row-level security anew each
+/// time that another role executes it.
+pub(crate) struct StatementCache {
+    entries: HashMap<u64, Entry>,
+    hasher: RandomState,
+    capacity: usize,
+    clock: u64,
+}
+
+impl StatementCache {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { entries: HashMap::new(), hasher: RandomState::new(), capacity, clock: 0 }
+    }
+
+    fn key(&self, role: &str, sql: &str) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        role.hash(&mut hasher);
+        sql.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    pub(crate) fn get(&mut self, role: &str, sql: &str) -> Option<Prepared> {
+        let key = self.key(role, sql);
+        self.clock += 1;
+        let entry = self.entries.get_mut(&key).filter(|entry| *entry.role == *role && *entry.sql == *sql)?;
+        entry.last_used = self.clock;
+        Some(entry.prepared.clone())
+    }
+
+    /// Keeps `prepared` and returns the name of the statement that has to be closed for it, if any.
+    pub(crate) fn insert(&mut self, role: &str, sql: &str, prepared: Prepared) -> Option<Arc<str>> {
+        let key = self.key(role, sql);
+        self.clock += 1;
+        let mut evicted = None;
+        if self.entries.len() >= self.capacity && !self.entries.contains_key(&key) {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.last_used).map(|(key, _)| *key);
+            evicted = oldest.and_then(|key| self.entries.remove(&key));
+        }
+        let entry = Entry { role: role.into(), sql: sql.into(), prepared, last_used: self.clock };
+        // Two texts with one hash share a place: the newer one has it, and the older one is closed.
+        evicted = self.entries.insert(key, entry).or(evicted);
+        evicted.map(|entry| entry.prepared.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(name: &str) -> Prepared {
+        Prepared { name: name.into(), columns: Arc::new([]) }
+    }
+
+    #[test]
+    fn one_text_of_two_roles_is_two_statements() {
+        let mut cache = StatementCache::new(8);
+        assert_eq!(cache.insert("anon", "select 1", prepared("s0")), None);
+        assert!(cache.get("authenticated", "select 1").is_none());
+        assert_eq!(&*cache.get("anon", "select 1").unwrap().name, "s0");
+    }
+
+    #[test]
+    fn the_least_recently_used_one_makes_room() {
+        let mut cache = StatementCache::new(2);
+        cache.insert("anon", "a", prepared("s0"));
+        cache.insert("anon", "b", prepared("s1"));
+        cache.get("anon", "a");
+        assert_eq!(cache.insert("anon", "c", prepared("s2")).as_deref(), Some("s1"));
+        assert!(cache.get("anon", "a").is_some());
+    }
+}
