@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+
+/** How long one ffmpeg run may take before it is ended, in milliseconds. */
+const LIMIT = 15 * 60 * 1000
+
+/** Runs ffmpeg with `args`, feeds it `input`, returns its standard output. Fails with ffmpeg's own last words. */
+export function ffmpeg(args, input) {
+  return new Promise((resolve, reject) => {
+    const child = spawn('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-y', ...args], { timeout: LIMIT })
+    const output = []
+    const complaints = []
+    child.stdout.on('data', (chunk) => output.push(chunk))
+    child.stderr.on('data', (chunk) => complaints.push(chunk))
+    child.on('error', (error) => reject(new Error(`ffmpeg did not start: ${error.message}. Install ffmpeg and try again.`)))
+    child.on('close', (code) => {
+      if (code === 0) resolve(Buffer.concat(output))
+      else reject(new Error(`ffmpeg ended with ${code}: ${Buffer.concat(complaints).toString().trim()}`))
+    })
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+  })
+}
+
+/**
+ * A WebP of at most `limit` bytes from a PNG: the best quality of a falling series that fits.
+ * Fails when even the lowest does not.
+ */
+export async function webp(png, limit) {
+  for (const quality of [90, 84, 78, 70, 60, 50]) {
+    const picture = await ffmpeg(['-f', 'png_pipe', '-i', '-', '-c:v', 'libwebp', '-quality', `${quality}`,
+      '-preset', 'drawing', '-compression_level', '6', '-f', 'webp', '-'], png)
+    if (picture.length <= limit) return picture
+  }
+  throw new Error(`the picture does not fit into ${limit} bytes as WebP: draw it with less detail`)
+}
+
+/** The same PNG with a palette of at most `colours` colours and no dithering: small files, clean flat areas. */
+export function quantised(png, colours = 256) {
+  const graph = `split[a][b];[a]palettegen=max_colors=${colours}:reserve_transparent=0:stats_mode=full[p];[b][p]paletteuse=dither=none`
+  return ffmpeg(['-f', 'png_pipe', '-i', '-', '-filter_complex', graph, '-compression_level', '100', '-pred', 'none',
+    '-f', 'image2pipe', '-c:v', 'png', '-'], png)
+}
