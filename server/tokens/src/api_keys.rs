@@ -1,0 +1,97 @@
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// Which key a caller has presented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiKeyKind {
+    /// The legacy token with role `anon`.
+    Anon,
+    /// The legacy token with role `service_role`.
+    ServiceRole,
+    /// `sb_publishable_…`: stands for role `anon`.
+    Publishable,
+    /// `sb_secret_…`: stands for role `service_role`.
+    Secret,
+    /// Another token of ours with a `role` claim.
+    Token,
+}
+
+/// The four keys that open a project: Supabase's legacy pair of tokens and its newer opaque pair.
+#[derive(Clone)]
+pub struct ApiKeys {
+    pub(crate) anon: String,
+    pub(crate) service_role: String,
+    pub(crate) publishable: String,
+    pub(crate) secret: String,
+}
+
+impl ApiKeys {
+    /// Legacy public key: a token with role `anon`. May be published; row-level security limits it.
+    pub fn anon(&self) -> &str {
+        &self.anon
+    }
+
+    /// Legacy secret key: a token with role `service_role`, which bypasses row-level security.
+    pub fn service_role(&self) -> &str {
+        &self.service_role
+    }
+
+    /// Public key `sb_publishable_…`.
+    pub fn publishable(&self) -> &str {
+        &self.publishable
+    }
+
+    /// Secret key `sb_secret_…`.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Which of the four keys `presented` is, if any. Takes the same time for a near miss as for a far one.
+    pub fn identify(&self, presented: &str) -> Option<ApiKeyKind> {
+        let candidates = [
+            (&self.anon, ApiKeyKind::Anon),
+            (&self.publishable, ApiKeyKind::Publishable),
+            (&self.service_role, ApiKeyKind::ServiceRole),
+            (&self.secret, ApiKeyKind::Secret),
+        ];
+        let is_it = |key: &str| bool::from(key.as_bytes().ct_eq(presented.as_bytes()));
+        candidates.into_iter().find(|(key, _)| is_it(key)).map(|(_, kind)| kind)
+    }
+
+    /// The token that a service gets to see in place of an opaque key; the legacy token of the same role.
+    /// None for [`ApiKeyKind::Token`], which is its own token.
+    pub fn token_for(&self, kind: ApiKeyKind) -> Option<&str> {
+        match kind {
+            ApiKeyKind::Anon | ApiKeyKind::Publishable => Some(&self.anon),
+            ApiKeyKind::ServiceRole | ApiKeyKind::Secret => Some(&self.service_role),
+            ApiKeyKind::Token => None,
+        }
+    }
+
+    /// Whether `credential` has the form of an opaque key, which is no token.
+    pub fn is_opaque(credential: &str) -> bool {
+        credential.starts_with("sb_")
+    }
+}
+
+impl fmt::Debug for ApiKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiKeys").field("publishable", &self.publishable).finish_non_exhaustive()
+    }
+}
+
+/// An opaque key in Supabase's format: `prefix`, 22 characters of base64url that stand for `entropy`, and eight
+/// characters of checksum over the project's reference and the rest, by which secret scanners recognise it.
+pub(crate) fn opaque(prefix: &str, entropy: &[u8; 32], project: &str) -> String {
+    let mut random = URL_SAFE_NO_PAD.encode(entropy);
+    random.truncate(22);
+    let body = format!("{prefix}{random}");
+    let digest = Sha256::digest(format!("{project}|{body}"));
+    let mut checksum = URL_SAFE_NO_PAD.encode(digest);
+    checksum.truncate(8);
+    format!("{body}_{checksum}")
+}

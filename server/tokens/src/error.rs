@@ -1,0 +1,118 @@
+use std::path::PathBuf;
+
+/// Why a token was refused. The texts are the ones that PostgREST's clients match on
+/// (`docs/references/errors.rst` of PostgREST, codes PGRST301 and PGRST303).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The credential is there but holds no token.
+    #[error("Empty JWT is sent in Authorization header")]
+    Empty,
+    /// A signed token has three dot-separated parts (RFC 7515, section 7.1); this one has as many as stated.
+    #[error("Expected 3 parts in JWT; got {0}")]
+    Parts(usize),
+    /// The named part is not base64url-encoded JSON of the right shape.
+    #[error("JWT cryptographic operation failed")]
+    Malformed(&'static str),
+    /// `alg` is `none`, unknown, or missing. Holds the name as the token gives it.
+    #[error("Wrong or unsupported encoding algorithm")]
+    UnsupportedAlgorithm(String),
+    /// No key fits both the token's `kid` and its `alg`; also the answer to a key of one type used with an
+    /// algorithm of another (RFC 8725, section 3.1).
+    #[error("No suitable key or wrong key type")]
+    NoSuitableKey,
+    /// The signature is not one of ours.
+    #[error("JWT cryptographic operation failed")]
+    Signature,
+    /// The payload is not a JSON object.
+    #[error("Parsing claims failed")]
+    Claims,
+    /// `exp` lies more than the leeway in the past.
+    #[error("JWT expired")]
+    Expired,
+    /// `nbf` lies more than the leeway in the future.
+    #[error("JWT not yet valid")]
+    NotYetValid,
+    /// `iat` lies more than the leeway in the future.
+    #[error("JWT issued at future")]
+    IssuedInFuture,
+    /// `aud` names others only.
+    #[error("JWT not in audience")]
+    Audience,
+    /// The named claim has a type that RFC 7519, section 4.1 does not allow.
+    #[error("The JWT '{0}' claim must be {kind}", kind = claim_kind(.0))]
+    ClaimType(&'static str),
+}
+
+impl Error {
+    /// Whether the token itself is genuine and only its claims refuse it (PostgREST's PGRST303, as opposed to
+    /// PGRST301 for tokens that cannot be trusted at all).
+    pub fn is_about_claims(&self) -> bool {
+        matches!(
+            self,
+            Error::Claims
+                | Error::Expired
+                | Error::NotYetValid
+                | Error::IssuedInFuture
+                | Error::Audience
+                | Error::ClaimType(_)
+        )
+    }
+
+    /// What the token said that did not fit, for an error's details; never a key or a signature.
+    pub fn details(&self) -> Option<String> {
+        match self {
+            Error::UnsupportedAlgorithm(name) => {
+                Some(format!("JWT is signed with unsupported algorithm '{name}'"))
+            }
+            Error::NoSuitableKey => Some("None of the keys was able to decode the JWT".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn claim_kind(claim: &str) -> &'static str {
+    if claim == "aud" { "a string or an array of strings" } else { "a number" }
+}
+
+/// Why the keys could not be loaded or used. Never holds key material.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The key file could not be read, written or made private.
+    #[error(
+        "cannot use the key file {path}: {source}; it must be readable and writable by the server's user"
+    )]
+    File {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The key file exists but is not one of ours.
+    #[error(
+        "the key file {path} is damaged: {reason}; restore it from a backup, or move it away to start with new keys \
+         (which ends every session and changes the API keys)"
+    )]
+    Damaged {
+        /// The file concerned.
+        path: PathBuf,
+        /// What was expected there.
+        reason: String,
+    },
+    /// A setting holds a key that cannot be used.
+    #[error("{setting}: {reason}")]
+    Setting {
+        /// The setting's name as its documentation has it.
+        setting: &'static str,
+        /// What was expected and what was found.
+        reason: String,
+    },
+    /// The claims could not be turned into JSON, or the key refused to sign.
+    #[error("cannot sign a token: {0}")]
+    Sign(String),
+}
+
+impl KeyError {
+    pub(crate) fn setting(setting: &'static str, reason: impl Into<String>) -> KeyError {
+        KeyError::Setting { setting, reason: reason.into() }
+    }
+}

@@ -1,0 +1,341 @@
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::api_keys::{self, ApiKeys};
+use crate::jwk::{self, Key};
+use crate::key_file::KeyFile;
+use crate::{KeyError, Verifier};
+
+/// Shorter secrets can be found by trial (RFC 7518, section 3.2); PostgREST refuses them, too.
+const SHORTEST_SECRET: usize = 32;
+/// Life of the API keys that are tokens: ten years, as hosted Supabase issues them.
+const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
+
+/// Keys that settings name in place of generated ones. Every field is optional.
+///
+/// Which key signs users' tokens:
+/// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
+/// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
+///   nodes may know nothing but the secret;
+/// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
+#[derive(Clone, Default)]
+pub struct KeyOverrides {
+    /// `JWT_SECRET`, `GOTRUE_JWT_SECRET`: the shared HS256 secret, at least 32 bytes. Takes every form of
+    /// [`verification_keys`](Self::verification_keys), too.
+    pub jwt_secret: Option<String>,
+    /// `PGRST_JWT_SECRET_IS_BASE64`: plain secrets are base64 (either alphabet) of the real ones. Default false.
+    pub secret_is_base64: bool,
+    /// `GOTRUE_JWT_KEY_ID`: `kid` of tokens that the shared secret signs.
+    pub key_id: Option<String>,
+    /// `GOTRUE_JWT_KEYS`: JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
+    pub jwt_keys: Option<String>,
+    /// `PGRST_JWT_SECRET`: further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is
+    /// also the signing secret if no other is set.
+    pub verification_keys: Option<String>,
+    /// `ANON_KEY`, `SUPABASE_ANON_KEY`: legacy public API key.
+    pub anon_key: Option<String>,
+    /// `SERVICE_ROLE_KEY`, `SUPABASE_SERVICE_ROLE_KEY`: legacy secret API key.
+    pub service_role_key: Option<String>,
+    /// `SUPABASE_PUBLISHABLE_KEY`: `sb_publishable_…`.
+    pub publishable_key: Option<String>,
+    /// `SUPABASE_SECRET_KEY`: `sb_secret_…`.
+    pub secret_key: Option<String>,
+    /// `project_id`: the project's reference, claim `ref` of the legacy API keys. Default `basalt`.
+    pub project: Option<String>,
+}
+
+impl fmt::Debug for KeyOverrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyOverrides").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+/// All keys of one project; cheap to clone.
+#[derive(Clone)]
+pub struct Keys(Arc<Inner>);
+
+struct Inner {
+    secret_text: String,
+    shared: Key,
+    signing: Key,
+    derivation: Hmac<Sha256>,
+    jwks: Value,
+    api_keys: ApiKeys,
+    verifier: Verifier,
+}
+
+impl Keys {
+    /// Loads the key file at `path`, creating it (mode 0600) with a new HS256 secret and ES256 key on first start.
+    /// What `overrides` name takes precedence; if they name everything, no file is touched.
+    ///
+    /// The opaque API keys follow from the secret, so nodes that share `JWT_SECRET` share them.
+    ///
+    /// Errors name the file or the setting and never quote a key.
+    pub fn load_or_create(path: &Path, overrides: KeyOverrides) -> Result<Keys, KeyError> {
+        let mut keys = Configured::read(&overrides)?;
+        let complete =
+            keys.secret.is_some() && overrides.anon_key.is_some() && overrides.service_role_key.is_some();
+        let file = if complete { None } else { Some(KeyFile::load_or_create(path)?) };
+        let generated = keys.secret.is_none();
+        let (secret_text, secret) = match (keys.secret.take(), &file) {
+            (Some(secret), _) => secret,
+            (None, Some(file)) => (file.jwt_secret.clone(), file.jwt_secret.clone().into_bytes()),
+            (None, None) => {
+                return Err(KeyError::setting("JWT_SECRET", "is not set and no key file is in use"));
+            }
+        };
+        let shared = Key::from_secret(&secret, overrides.key_id.clone());
+        let signing = match (keys.signing.take(), &file) {
+            (Some(key), _) => key,
+            (None, Some(file)) if generated => generated_key(path, &file.signing_key)?,
+            _ => shared.clone(),
+        };
+        check_pair(&signing)?;
+        let mut published: Vec<&Key> = vec![&signing];
+        published.extend(keys.published.iter());
+        let jwks =
+            json!({ "keys": published.iter().filter_map(|key| key.public.as_ref()).collect::<Vec<_>>() });
+        keys.verifying.retain(|key| key.secret.as_ref() != Some(&secret));
+        let mut verifying = vec![shared.clone()];
+        if signing.public.is_some() {
+            verifying.push(signing.clone());
+        }
+        verifying.append(&mut keys.published);
+        verifying.append(&mut keys.verifying);
+        let verifier = Verifier::new(verifying);
+        let issued_at = file.map_or(0, |file| file.issued_at);
+        let derivation = Hmac::new_from_slice(&secret).map_err(|error| KeyError::Sign(error.to_string()))?;
+        let maker = ApiKeyMaker { shared: &shared, derivation: &derivation, verifier: &verifier, issued_at };
+        let api_keys = maker.make(overrides)?;
+        Ok(Keys(Arc::new(Inner { secret_text, shared, signing, derivation, jwks, api_keys, verifier })))
+    }
+
+    /// Signs `claims` with the current signing key; the header carries its `alg` and `kid`.
+    pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
+        sign(&self.0.signing, claims)
+    }
+
+    /// Signs `claims` with the shared HS256 secret, for parties that know nothing else: signed storage URLs,
+    /// edge functions.
+    pub fn sign_with_secret<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
+        sign(&self.0.shared, claims)
+    }
+
+    /// `{"keys": […]}` with the public halves of the asymmetric keys that sign or have signed users' tokens
+    /// (RFC 7517, section 5). Shared secrets are never in it.
+    pub fn jwks(&self) -> &Value {
+        &self.0.jwks
+    }
+
+    /// The shared HS256 secret as the settings or the key file have it.
+    pub fn jwt_secret(&self) -> &str {
+        &self.0.secret_text
+    }
+
+    /// The project's API keys.
+    pub fn api_keys(&self) -> &ApiKeys {
+        &self.0.api_keys
+    }
+
+    /// A verifier for these keys; all verifiers of one `Keys` share a cache.
+    pub fn verifier(&self) -> Verifier {
+        self.0.verifier.clone()
+    }
+
+    /// A secret of its own for `purpose`: 64 hexadecimal digits of HMAC-SHA256 over the purpose with the shared
+    /// secret as its key. The same on every node that has the same secret.
+    pub fn derive(&self, purpose: &str) -> String {
+        derived(&self.0.derivation, purpose).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys")
+            .field("jwks", &self.0.jwks)
+            .field("api_keys", &self.0.api_keys)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the settings say, before the key file fills the gaps.
+#[derive(Default)]
+struct Configured {
+    secret: Option<(String, Vec<u8>)>,
+    signing: Option<Key>,
+    /// Keys of `GOTRUE_JWT_KEYS` that do not sign (any more).
+    published: Vec<Key>,
+    verifying: Vec<Key>,
+}
+
+impl Configured {
+    fn read(overrides: &KeyOverrides) -> Result<Configured, KeyError> {
+        let mut configured = Configured::default();
+        if let Some(keys) = present(&overrides.jwt_keys) {
+            configured.read_signing_keys(keys)?;
+        }
+        for (setting, value) in
+            [("JWT_SECRET", &overrides.jwt_secret), ("PGRST_JWT_SECRET", &overrides.verification_keys)]
+        {
+            if let Some(value) = present(value) {
+                configured.read_secret(setting, value, overrides.secret_is_base64)?;
+            }
+        }
+        Ok(configured)
+    }
+
+    fn read_signing_keys(&mut self, json: &str) -> Result<(), KeyError> {
+        let setting = "GOTRUE_JWT_KEYS";
+        let keys = jwk::parse_set(json).map_err(|reason| KeyError::setting(setting, reason))?;
+        let (mut signing, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.signs);
+        match (signing.pop(), signing.len()) {
+            (Some(key), 0) if key.encoding.is_some() => self.signing = Some(key),
+            (Some(_), 0) => {
+                return Err(KeyError::setting(
+                    setting,
+                    "the key with \"sign\" in key_ops lacks its private part",
+                ));
+            }
+            (found, rest) => {
+                let found = rest + usize::from(found.is_some());
+                let reason = format!("expected exactly one key with \"sign\" in key_ops, found {found}");
+                return Err(KeyError::setting(setting, reason));
+            }
+        }
+        self.published = others;
+        Ok(())
+    }
+
+    fn read_secret(&mut self, setting: &'static str, value: &str, base64: bool) -> Result<(), KeyError> {
+        let wrong = |reason: String| KeyError::setting(setting, reason);
+        let keys = if value.starts_with(['{', '[']) {
+            jwk::parse_set(value).map_err(wrong)?
+        } else if base64 {
+            let alphabet = value.replace('-', "+").replace('_', "/");
+            let text = alphabet.trim_end_matches('=');
+            let bytes = STANDARD_NO_PAD.decode(text);
+            vec![Key::from_secret(&bytes.map_err(|_| wrong("is not valid base64".to_owned()))?, None)]
+        } else {
+            vec![Key::from_secret(value.as_bytes(), None)]
+        };
+        for key in keys {
+            if let Some(secret) = &key.secret {
+                if secret.len() < SHORTEST_SECRET {
+                    let reason = format!("holds {} bytes, expected at least {SHORTEST_SECRET}", secret.len());
+                    return Err(wrong(reason));
+                }
+                self.secret.get_or_insert_with(|| (secret_text(value, secret), secret.clone()));
+            }
+            self.verifying.push(key);
+        }
+        Ok(())
+    }
+}
+
+fn present(setting: &Option<String>) -> Option<&str> {
+    setting.as_deref().map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// A plain secret as it was set; one from a JWK as text if it is text, else as base64.
+fn secret_text(value: &str, secret: &[u8]) -> String {
+    if !value.starts_with(['{', '[']) {
+        return value.to_owned();
+    }
+    String::from_utf8(secret.to_vec()).unwrap_or_else(|_| STANDARD.encode(secret))
+}
+
+fn generated_key(path: &Path, jwk: &Value) -> Result<Key, KeyError> {
+    let damaged = |reason: String| KeyError::Damaged {
+        path: path.to_owned(),
+        reason: format!("signing_key: {reason}"),
+    };
+    let key = Key::from_jwk(jwk).map_err(damaged)?;
+    if key.encoding.is_none() {
+        return Err(damaged("lacks its private part (d)".to_owned()));
+    }
+    Ok(key)
+}
+
+/// Proves that the private and the public half belong together, before a token is issued that nobody can verify.
+fn check_pair(key: &Key) -> Result<(), KeyError> {
+    let reason = "its private and public parts do not belong together";
+    let message: &[u8] = b"basalt";
+    let Some(private) = &key.encoding else { return Err(KeyError::Sign(reason.to_owned())) };
+    let signature = jsonwebtoken::crypto::sign(message, private, key.algorithm()).map_err(|error| {
+        KeyError::setting("GOTRUE_JWT_KEYS", format!("the signing key is unusable: {error}"))
+    })?;
+    match jsonwebtoken::crypto::verify(&signature, message, &key.decoding, key.algorithm()) {
+        Ok(true) => Ok(()),
+        _ => Err(KeyError::setting("GOTRUE_JWT_KEYS", format!("the signing key is unusable: {reason}"))),
+    }
+}
+
+fn sign<C: Serialize>(key: &Key, claims: &C) -> Result<String, KeyError> {
+    let Some(private) = &key.encoding else {
+        return Err(KeyError::Sign("the key has no private part".to_owned()));
+    };
+    let mut header = jsonwebtoken::Header::new(key.algorithm());
+    header.kid.clone_from(&key.id);
+    jsonwebtoken::encode(&header, claims, private).map_err(|error| KeyError::Sign(error.to_string()))
+}
+
+fn derived(derivation: &Hmac<Sha256>, purpose: &str) -> [u8; 32] {
+    derivation.clone().chain_update(purpose).finalize().into_bytes().into()
+}
+
+struct ApiKeyMaker<'a> {
+    shared: &'a Key,
+    derivation: &'a Hmac<Sha256>,
+    verifier: &'a Verifier,
+    issued_at: i64,
+}
+
+impl ApiKeyMaker<'_> {
+    fn make(&self, overrides: KeyOverrides) -> Result<ApiKeys, KeyError> {
+        let project = overrides.project.as_deref().unwrap_or("basalt");
+        let legacy = |setting, value: &Option<String>, role| match present(value) {
+            None => self.token(role, project),
+            Some(key) => self.checked_token(setting, key, role),
+        };
+        let opaque = |setting, value: &Option<String>, prefix| match present(value) {
+            None => Ok(api_keys::opaque(prefix, &derived(self.derivation, prefix), project)),
+            Some(key) if key.starts_with(prefix) && key.len() >= prefix.len() + 22 => Ok(key.to_owned()),
+            Some(_) => Err(KeyError::setting(
+                setting,
+                format!("must start with {prefix:?} and 22 random characters"),
+            )),
+        };
+        Ok(ApiKeys {
+            anon: legacy("ANON_KEY", &overrides.anon_key, "anon")?,
+            service_role: legacy("SERVICE_ROLE_KEY", &overrides.service_role_key, "service_role")?,
+            publishable: opaque("SUPABASE_PUBLISHABLE_KEY", &overrides.publishable_key, "sb_publishable_")?,
+            secret: opaque("SUPABASE_SECRET_KEY", &overrides.secret_key, "sb_secret_")?,
+        })
+    }
+
+    fn token(&self, role: &str, project: &str) -> Result<String, KeyError> {
+        let (issued, expires) = (self.issued_at, self.issued_at + API_KEY_LIFE);
+        let claims =
+            json!({ "iss": "supabase", "ref": project, "role": role, "iat": issued, "exp": expires });
+        sign(self.shared, &claims)
+    }
+
+    fn checked_token(&self, setting: &'static str, key: &str, role: &str) -> Result<String, KeyError> {
+        match self.verifier.verify(key) {
+            Ok(verified) if verified.role() == Some(role) => Ok(key.to_owned()),
+            Ok(_) => Err(KeyError::setting(setting, format!("is a token without role {role:?}"))),
+            Err(error) => Err(KeyError::setting(
+                setting,
+                format!("is not a token that the server's keys verify: {error}"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::Algorithm;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use serde::Deserialize;
+
+use crate::jwk::Key;
+use crate::{Error, Verified};
+
+/// Bytes of tokens and claims that the cache may hold.
+const CACHE_BYTES: u64 = 16 << 20;
+/// A user's token with a few claims of its own takes about this much; sizes the cache's table.
+const TYPICAL_ENTRY: u64 = 2048;
+/// Longer tokens are verified every time, so that a few of them cannot push everybody else's out.
+const LONGEST_CACHED: usize = 8 << 10;
+
+/// Verifies tokens with a fixed set of keys; cheap to clone, clones share the cache.
+#[derive(Clone)]
+pub struct Verifier {
+    keys: Arc<[Key]>,
+    cache: Arc<Cache<Box<str>, Arc<Verified>, Bytes>>,
+    audience: Option<Arc<str>>,
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Box<str>, Arc<Verified>> for Bytes {
+    fn weight(&self, token: &Box<str>, verified: &Arc<Verified>) -> u64 {
+        // The parsed claims take about as much again as their text, with a map node for each.
+        (token.len() + 3 * verified.json.len() + 256) as u64
+    }
+}
+
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default)]
+    alg: Option<String>,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    crit: Option<serde_json::Value>,
+}
+
+impl Verifier {
+    pub(crate) fn new(keys: Vec<Key>) -> Verifier {
+        let cache = Cache::with_weighter((CACHE_BYTES / TYPICAL_ENTRY) as usize, CACHE_BYTES, Bytes);
+        Verifier { keys: keys.into(), cache: Arc::new(cache), audience: None }
+    }
+
+    /// The same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
+    pub fn with_audience(&self, audience: impl Into<Arc<str>>) -> Verifier {
+        Verifier { audience: Some(audience.into()), ..self.clone() }
+    }
+
+    /// Checks the signature, then `exp`, `nbf`, `iat` (30 s of leeway) and `aud`. The signature's result is
+    /// remembered; the claims are checked against the clock every time.
+    pub fn verify(&self, token: &str) -> Result<Arc<Verified>, Error> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
+        self.verify_at(token, now)
+    }
+
+    pub(crate) fn verify_at(&self, token: &str, now: i64) -> Result<Arc<Verified>, Error> {
+        let audience = self.audience.as_deref();
+        if let Some(known) = self.cache.get(token) {
+            known.check(now, audience)?;
+            return Ok(known);
+        }
+        let verified = Arc::new(self.check_signature(token)?);
+        verified.check(now, audience)?;
+        if token.len() <= LONGEST_CACHED {
+            self.cache.insert(token.into(), Arc::clone(&verified));
+        }
+        Ok(verified)
+    }
+
+    fn check_signature(&self, token: &str) -> Result<Verified, Error> {
+        if token.is_empty() {
+            return Err(Error::Empty);
+        }
+        let (header, payload, signature) = split(token)?;
+        let message = &token.as_bytes()[..header.len() + 1 + payload.len()];
+        let header: Header =
+            serde_json::from_slice(&decode(header, "header")?).map_err(|_| Error::Malformed("header"))?;
+        // RFC 7515, section 4.1.11: an extension that must be understood and is not makes the token invalid.
+        if header.crit.is_some() {
+            return Err(Error::Malformed("crit"));
+        }
+        let algorithm = algorithm(header.alg)?;
+        decode(signature, "signature")?;
+        let mut fitting = self.fitting(algorithm, header.kid.as_deref()).peekable();
+        fitting.peek().ok_or(Error::NoSuitableKey)?;
+        let signed = |key: &Key| {
+            jsonwebtoken::crypto::verify(signature, message, &key.decoding, algorithm).unwrap_or(false)
+        };
+        if !fitting.any(signed) {
+            return Err(Error::Signature);
+        }
+        Verified::parse(&decode(payload, "payload")?)
+    }
+
+    /// Keys whose type and `alg` allow `algorithm` and whose id does not contradict the token's.
+    fn fitting(&self, algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &Key> {
+        let id_fits = move |key: &Key| match (id, &key.id) {
+            (Some(wanted), Some(own)) => wanted == own,
+            _ => true,
+        };
+        self.keys.iter().filter(move |key| key.algorithms.contains(&algorithm) && id_fits(key))
+    }
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Verifier").field("keys", &self.keys.len()).field("cached", &self.cache.len()).finish()
+    }
+}
+
+fn split(token: &str) -> Result<(&str, &str, &str), Error> {
+    let mut parts = token.split('.');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(header), Some(payload), Some(signature), None) => Ok((header, payload, signature)),
+        _ => Err(Error::Parts(token.split('.').count())),
+    }
+}
+
+fn algorithm(name: Option<String>) -> Result<Algorithm, Error> {
+    let name = name.unwrap_or_default();
+    name.parse().map_err(|_| {
+        // Comes from an untrusted token and goes into an answer: keep it short.
+        Error::UnsupportedAlgorithm(name.chars().take(32).collect())
+    })
+}
+
+fn decode(part: &str, name: &'static str) -> Result<Vec<u8>, Error> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| Error::Malformed(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonwebtoken::{EncodingKey, Header};
+    use serde_json::json;
+
+    use super::*;
+
+    const SECRET: &[u8] = b"a secret of more than thirty-two bytes";
+
+    fn verifier() -> Verifier {
+        Verifier::new(vec![Key::from_secret(SECRET, None)])
+    }
+
+    fn token(claims: &serde_json::Value) -> String {
+        jsonwebtoken::encode(&Header::default(), claims, &EncodingKey::from_secret(SECRET)).unwrap()
+    }
+
+    #[test]
+    fn a_remembered_token_still_expires() {
+        let verifier = verifier();
+        let token = token(&json!({ "exp": 1_000 }));
+        let first = verifier.verify_at(&token, 1_030).unwrap();
+        let again = verifier.verify_at(&token, 1_030).unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
+        assert_eq!(verifier.verify_at(&token, 1_031).unwrap_err(), Error::Expired);
+    }
+
+    #[test]
+    fn the_cache_stays_within_its_bound_and_takes_no_refused_tokens() {
+        let verifier = verifier();
+        let filler = "x".repeat(4_000);
+        for number in 0..2_000 {
+            verifier.verify_at(&token(&json!({ "n": number, "filler": filler })), 0).unwrap();
+        }
+        assert!(verifier.cache.weight() <= CACHE_BYTES);
+        let remembered = verifier.cache.len();
+        assert!(verifier.verify_at(&token(&json!({ "exp": 1 })), 100).is_err());
+        let long = token(&json!({ "filler": "x".repeat(LONGEST_CACHED) }));
+        verifier.verify_at(&long, 0).unwrap();
+        assert_eq!(verifier.cache.len(), remembered);
+    }
+}
