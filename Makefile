@@ -1,0 +1,60 @@
+# Basalt's commands. Each one installs what it needs first.
+#
+#   make run    build everything (release) and serve it
+#   make dev    the same with hot reload: debug build, Vite's dev server behind the same port
+#   make test   every test: Rust, client, conformance, browser
+#   make lint   rustfmt, clippy, eslint, prettier, tsc
+#   make bench  the load tests; needs a quiet machine
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CARGO_TARGET_DIR ?= target
+RELEASE := $(CARGO_TARGET_DIR)/release/basalt
+DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
+SERVE ?=
+
+client_sources := $(shell find client -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+
+.PHONY: help run dev test lint bench tools test-tools
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+tools:
+	@scripts/require cargo node npm
+
+test-tools: tools
+	@scripts/require-test-tools
+
+node_modules/.package-lock.json: package.json package-lock.json client/package.json tests/package.json | tools
+	@echo "Installing the npm packages …"
+	@npm ci --no-fund --no-audit --ignore-scripts
+	@touch $@
+
+client/dist/index.html: node_modules/.package-lock.json $(client_sources)
+	@echo "Building the client …"
+	@npm run --silent build -w client
+
+run: client/dist/index.html
+	@echo "Building the server (release) …"
+	@cargo build --locked --release -p basalt
+	@exec $(RELEASE) serve $(SERVE)
+
+dev: node_modules/.package-lock.json
+	@cargo build --locked -p basalt
+	@scripts/dev $(DEBUG) $(SERVE)
+
+test: test-tools client/dist/index.html
+	@scripts/test
+
+lint: node_modules/.package-lock.json
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	npm run --silent lint
+
+bench: test-tools client/dist/index.html
+	@cargo build --locked --release -p basalt -p load
+	@bench/run $(RELEASE)
