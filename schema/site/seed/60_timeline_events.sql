@@ -1,0 +1,22 @@
+insert into public.timeline_events (id, order_index, period, title, description) values
+  ('40000000-0000-4000-8000-000000000001', 0, '2023 Q4', 'A question on a night train',
+   'On the way home from an away defeat, Eleanor and Rafael work out how many hours of a supporter''s week a club really owns. The answer, a little under two, becomes the first slide of every presentation since.'),
+  ('40000000-0000-4000-8000-000000000002', 1, '2024 Q2', 'Four hundred conversations',
+   'Before any code is written, the team speaks with four hundred supporters and thirty club executives. Two wishes keep coming up: a place without abuse, and a supplier who shares the risk.'),
+  ('40000000-0000-4000-8000-000000000003', 2, '2024 Q4', 'The first swipe',
+   'A prototype with one invented club, nine clips and a single poll is handed to strangers at a railway station. Three in four ask where they can download it.'),
+  ('40000000-0000-4000-8000-000000000004', 3, '2025 Q1', 'Backed by builders',
+   'Three investors who have run media, subscription and payment companies provide the seed round. Their condition is that partner clubs never pay for development.'),
+  ('40000000-0000-4000-8000-000000000005', 4, '2025 Q3', 'Moderation that understands the terrace',
+   'The trust team ships a safety system that reads tone and dialect as well as words. In a closed trial it stops 97 of 100 abusive messages before anybody sees them, and lets the jokes through.'),
+  ('40000000-0000-4000-8000-000000000006', 5, '2026 Q1', 'Points with a rule book',
+   'The points economy goes into a season-long trial, with public exchange rates and rewards that cannot be bought. Six in ten participants redeem at least once in the first month.'),
+  ('40000000-0000-4000-8000-000000000007', 6, '2026 Q3', 'Founding partners sign',
+   'The first clubs join under the guaranteed-revenue agreement, from three sports and two continents. A joint board for each begins to plan content, prices and partners.'),
+  ('40000000-0000-4000-8000-000000000008', 7, '2027 Q1', 'First public launch',
+   'The first partner app opens to all of its supporters, after a trial with a thousand of them. The card follows eight weeks later.'),
+  ('40000000-0000-4000-8000-000000000009', 8, '2027 Q3', 'A global rewards network',
+   'Points earned at one''s own club become good for bread, books and beds in forty cities. Each club decides which partners its supporters meet.'),
+  ('40000000-0000-4000-8000-000000000010', 9, '2027 Q4', 'Every club its own studio',
+   'Highlights in twenty languages, ready before the team bus has left the car park. Editors keep the last word, as they have had from the beginning.')
+on conflict do nothing;
