@@ -64,7 +64,7 @@ create function private.create_profile() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into public.profiles (id, email, full_name, avatar_url)
-  select new.id, new.email, offered.full_name, offered.avatar_url
+  select new.id, nullif(new.email, ''), offered.full_name, offered.avatar_url
   from private.profile_from_metadata(new.raw_user_meta_data) as offered
   on conflict (id) do nothing;
   return null;
@@ -75,7 +75,7 @@ comment on function private.create_profile() is 'Trigger of auth.users: makes th
 create function private.follow_email() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  update public.profiles set email = new.email where id = new.id;
+  update public.profiles set email = nullif(new.email, '') where id = new.id;
   return null;
 end
 $$;
@@ -115,6 +115,6 @@ create trigger site_stamp_password_change before insert or update of encrypted_p
   for each row execute function private.stamp_password_change();
 
 insert into public.profiles (id, email, full_name, avatar_url)
-select users.id, users.email, offered.full_name, offered.avatar_url
+select users.id, nullif(users.email, ''), offered.full_name, offered.avatar_url
 from auth.users, private.profile_from_metadata(users.raw_user_meta_data) as offered
 on conflict (id) do nothing;

@@ -131,6 +131,8 @@ select
   pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$insert into public.faqs (question, answer) values ('Q?', 'A')$$);
 
 -- Admins edit content, and see what is hidden.
+insert into storage.buckets (id, name, public) values ('experts', 'experts', true), ('private-files', 'private-files', false)
+on conflict do nothing;
 select
   pg_temp.expect('1 rows', 'authenticated', pg_temp.bea(), $$insert into public.faqs (question, answer) values ('Q?', 'A')$$),
   pg_temp.expect('1 rows', 'authenticated', pg_temp.bea(), $$update public.faqs set is_visible = true where question = 'Hidden?'$$),
@@ -138,6 +140,7 @@ select
   pg_temp.expect('42501', 'authenticated', pg_temp.bea(), $$insert into public.user_roles values ('a0000000-0000-4000-8000-000000000001', 'admin')$$),
   pg_temp.expect('42501', 'authenticated', pg_temp.bea(), $$update public.setting_defaults set value = 'x'$$),
   pg_temp.expect('1 rows', 'authenticated', pg_temp.bea(), $$insert into storage.objects (bucket_id, name) values ('experts', 'access-test.webp')$$),
+  pg_temp.expect('42501', 'authenticated', pg_temp.bea(), $$insert into storage.objects (bucket_id, name) values ('private-files', 'access-test.webp')$$),
   pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$insert into storage.objects (bucket_id, name) values ('experts', 'access-test-2.webp')$$),
   pg_temp.expect('42501', 'anon', null, $$insert into storage.objects (bucket_id, name) values ('experts', 'access-test-3.webp')$$);
 
