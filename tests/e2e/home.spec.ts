@@ -1,0 +1,105 @@
+import { expect, test } from './fixtures.ts'
+
+test('the home page shows rows of the database', async ({ page, server }) => {
+  const [question] = (
+    await server.psql('select question from public.faqs where is_visible order by order_index')
+  ).split('\n')
+  const [title] = (
+    await server.psql('select title from public.blog_posts where is_visible order by id')
+  ).split('\n')
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+
+  await page.goto(server.access.url)
+  await page.locator('#faq').scrollIntoViewIfNeeded()
+  await expect(page.locator('#faq').getByText(question ?? '')).toBeVisible()
+  await page.locator('#blog').scrollIntoViewIfNeeded()
+  await expect(page.locator('#blog').getByText(title ?? '')).toBeVisible()
+  expect(errors).toEqual([])
+})
+
+test('the sections stand in their order', async ({ page, server }) => {
+  await page.goto(server.access.url)
+  await expect(page.locator('#contact')).toBeAttached()
+  const ids = await page
+    .locator('main section[id]')
+    .evaluateAll((sections) => sections.map(({ id }) => id))
+  const named = [
+    'problem',
+    'solution',
+    'testimonials',
+    'benefits',
+    'urgent',
+    'blog',
+    'faq',
+    'contact',
+  ]
+  expect(ids.filter((id) => named.includes(id))).toEqual(named)
+})
+
+test("an admin's edit shows after a reload, and a hidden row does not", async ({
+  page,
+  server,
+}) => {
+  const faq = page.locator('#faq')
+  await page.goto(server.access.url)
+  await faq.scrollIntoViewIfNeeded()
+  const id = await server.psql(
+    'select id from public.faqs where is_visible order by order_index limit 1',
+  )
+  const before = await server.psql(`select question from public.faqs where id = '${id.trim()}'`)
+  await expect(faq.getByText(before.trim())).toBeVisible()
+
+  await server.psql(
+    `update public.faqs set question = 'Does an edit in psql show?' where id = '${id.trim()}'`,
+  )
+  await page.reload()
+  await faq.scrollIntoViewIfNeeded()
+  await expect(faq.getByText('Does an edit in psql show?')).toBeVisible()
+
+  await server.psql(`update public.faqs set is_visible = false where id = '${id.trim()}'`)
+  await page.reload()
+  await faq.scrollIntoViewIfNeeded()
+  await expect(faq.getByRole('button').first()).toBeVisible()
+  await expect(faq.getByText('Does an edit in psql show?')).toHaveCount(0)
+})
+
+test('pictures and the demo video come from the buckets', async ({ page, server }) => {
+  const files = new Map<string, number>()
+  page.on('response', (answer) => {
+    const { pathname } = new URL(answer.url())
+    if (pathname.startsWith('/storage/v1/')) files.set(pathname, answer.status())
+  })
+  await page.goto(server.access.url)
+  const portrait = page.locator('#testimonials img').first()
+  await portrait.scrollIntoViewIfNeeded()
+  await expect
+    .poll(() => portrait.evaluate((image: HTMLImageElement) => image.naturalWidth))
+    .toBeGreaterThan(0)
+  expect([...files.keys()].some((path) => path.includes('/experts/'))).toBe(true)
+  expect([...files.keys()].some((path) => path.includes('/app/demo-'))).toBe(true)
+  expect([...files].filter(([, status]) => status >= 400)).toEqual([])
+})
+
+test('an unknown path is a page that says so, with status 404', async ({ page, server }) => {
+  const answer = await page.goto(`${server.access.url}/no/such/page`)
+  expect(answer?.status()).toBe(404)
+  await expect(page.getByText('Oops! Page not found')).toBeVisible()
+  await page.getByRole('link', { name: 'Return to Home' }).click()
+  await expect(page).toHaveURL(`${server.access.url}/`)
+})
+
+test('a phone has the links in a menu that the keyboard can leave', async ({ page, server }) => {
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.goto(server.access.url)
+  await page.getByRole('button', { name: /menu/i }).click()
+  const menu = page.getByRole('dialog')
+  await expect(menu.getByRole('link', { name: /faq/i })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(menu).toHaveCount(0)
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - window.innerWidth,
+  )
+  expect(overflow).toBeLessThanOrEqual(0)
+})

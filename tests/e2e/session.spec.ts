@@ -1,0 +1,44 @@
+import { createClient } from '@supabase/supabase-js'
+
+import { expect, test } from './fixtures.ts'
+
+const email = 'steward@terrace.example'
+const password = 'correct horse battery staple'
+
+test('a user signs in, is known to the tables, refreshes and signs out', async ({ server }) => {
+  const id = await server.psql(
+    `insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data)
+     values (gen_random_uuid(), 'authenticated', 'authenticated', '${email}',
+             extensions.crypt('${password}', extensions.gen_salt('bf')), now(),
+             '{"provider":"email","providers":["email"]}', '{"full_name":"Sam Steward"}') returning id`,
+  )
+  const { url, anonKey } = server.access
+  const client = createClient(url, anonKey, {
+    auth: { persistSession: false, autoRefreshToken: false },
+  })
+
+  const signedIn = await client.auth.signInWithPassword({ email, password })
+  expect(signedIn.error).toBeNull()
+  expect(signedIn.data.user?.id).toBe(id.trim())
+
+  const profile = await client
+    .from('profiles')
+    .select('email, full_name')
+    .eq('id', id.trim())
+    .single()
+  expect(profile.data).toEqual({ email, full_name: 'Sam Steward' })
+  const valid = await client.rpc('validate_session_integrity', { user_id: id.trim() })
+  expect(valid).toMatchObject({ data: true, error: null })
+
+  const refreshed = await client.auth.refreshSession()
+  expect(refreshed.error).toBeNull()
+  expect(refreshed.data.session?.refresh_token).not.toBe(signedIn.data.session?.refresh_token)
+  expect((await client.auth.getUser()).data.user?.email).toBe(email)
+
+  expect((await client.auth.signOut()).error).toBeNull()
+  const afterwards = await createClient(url, anonKey, {
+    global: { headers: { Authorization: `Bearer ${refreshed.data.session?.access_token ?? ''}` } },
+    auth: { persistSession: false, autoRefreshToken: false },
+  }).rpc('validate_session_integrity', { user_id: id.trim() })
+  expect(afterwards.data).toBe(false)
+})
