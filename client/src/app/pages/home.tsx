@@ -1,0 +1,17 @@
+import { lazy, Suspense } from 'react'
+
+import { Hero } from '@/features/hero/hero'
+
+/** Everything below the first screen comes in a second file, so that the first screen need not wait for it. */
+const HomeSections = lazy(() => import('./home-sections'))
+
+export function HomePage() {
+  return (
+    <>
+      <Hero />
+      <Suspense fallback={<div className="min-h-dvh" />}>
+        <HomeSections />
+      </Suspense>
+    </>
+  )
+}

@@ -1,0 +1,23 @@
+import { Outlet } from 'react-router-dom'
+
+import { Footer } from '@/features/footer/footer'
+import { Header } from '@/features/header/header'
+
+/** Header, page, footer, in the order in which the keyboard meets them. */
+export function SiteLayout() {
+  return (
+    <>
+      <a
+        href="#main"
+        className="fixed top-3 left-3 z-60 -translate-y-24 rounded-md bg-floodlight px-5 py-3 font-semibold text-ink focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Footer />
+    </>
+  )
+}

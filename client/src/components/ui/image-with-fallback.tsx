@@ -1,0 +1,26 @@
+import { useState, type ComponentProps } from 'react'
+
+import { cn } from '@/lib/cn'
+
+export const PLACEHOLDER_IMAGE = '/placeholder.svg'
+
+type ImageProps = Omit<ComponentProps<'img'>, 'onError' | 'alt'> & { alt: string }
+
+/**
+ * A picture that turns into the placeholder if it cannot be loaded. `width` and `height` reserve its
+ * place, so nothing moves when it arrives.
+ */
+export function ImageWithFallback({ src, alt, className, ...props }: ImageProps) {
+  const [failedSrc, setFailedSrc] = useState<string>()
+  return (
+    <img
+      src={src === failedSrc ? PLACEHOLDER_IMAGE : src}
+      alt={alt}
+      loading="lazy"
+      decoding="async"
+      className={cn('object-cover', className)}
+      onError={() => setFailedSrc(src)}
+      {...props}
+    />
+  )
+}

@@ -1,0 +1,42 @@
+import { X } from 'lucide-react'
+import { Dialog } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+export const Sheet = Dialog.Root
+export const SheetTrigger = Dialog.Trigger
+export const SheetClose = Dialog.Close
+
+interface SheetContentProps {
+  title: string
+  closeLabel: string
+  children: ReactNode
+}
+
+/**
+ * A panel that slides in from the right and holds the keyboard until it is closed.
+ *
+ * The shade is our own: Radix's overlay locks scrolling with an injected `<style>`, which a strict
+ * Content-Security-Policy refuses; `data-scroll-lock` does the same from the style sheet.
+ */
+export function SheetContent({ title, closeLabel, children }: SheetContentProps) {
+  return (
+    <Dialog.Portal>
+      <div data-scroll-lock className="fixed inset-0 z-50 animate-fade-in bg-ink/60" />
+      <Dialog.Content
+        aria-describedby={undefined}
+        className="fixed inset-y-0 right-0 z-50 flex w-full max-w-sm flex-col overflow-y-auto bg-ink p-5 text-chalk data-[state=closed]:animate-slide-out data-[state=open]:animate-slide-in"
+      >
+        <div className="flex items-center justify-between">
+          <Dialog.Title className="font-display text-subheading font-semibold">{title}</Dialog.Title>
+          <Dialog.Close
+            aria-label={closeLabel}
+            className="grid size-11 place-items-center rounded-md hover:bg-ink-raised"
+          >
+            <X aria-hidden className="size-6" />
+          </Dialog.Close>
+        </div>
+        {children}
+      </Dialog.Content>
+    </Dialog.Portal>
+  )
+}

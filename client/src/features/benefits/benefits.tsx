@@ -1,0 +1,44 @@
+import { Reveal } from '@/components/layout/reveal'
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { SECTION } from '@/lib/sections'
+
+import { ComparisonTable } from './comparison-table'
+import { copy } from './copy'
+
+/** What a brand gains, as an index beside a heading that stays in view, and the comparison below. */
+export function Benefits() {
+  return (
+    <Section id={SECTION.benefits} tone="chalk">
+      <div className="container-page">
+        <div className="grid gap-x-20 gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+          <SectionHeading
+            section={SECTION.benefits}
+            title={copy.title}
+            lead={copy.lead}
+            className="lg:sticky lg:top-28 lg:self-start"
+          />
+          <ol>
+            {copy.benefits.map(({ title, text }, index) => (
+              <li key={title} className="border-t border-ink/20 last:border-b">
+                <Reveal className="grid grid-cols-[3.5rem_1fr] gap-y-2 py-8 sm:grid-cols-[5.5rem_1fr]">
+                  <span
+                    aria-hidden
+                    className="row-span-2 font-display text-title leading-none font-bold text-pitch tabular-nums"
+                  >
+                    {index + 1}
+                  </span>
+                  <h3 className="text-heading">{title}</h3>
+                  <p className="max-w-[48ch]">{text}</p>
+                </Reveal>
+              </li>
+            ))}
+          </ol>
+        </div>
+        <Reveal className="mt-20 lg:mt-32">
+          <ComparisonTable />
+        </Reveal>
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,41 @@
+import { Reveal } from '@/components/layout/reveal'
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { StepEdge } from '@/components/layout/step-edge'
+import { SECTION } from '@/lib/sections'
+
+import { copy } from './copy'
+import { diagrams } from './diagrams'
+
+/** How far down each problem stands, so that the three of them form a falling stair. */
+const DESCENT = ['', 'lg:mt-20', 'lg:mt-40']
+
+/** The three problems of clubs in other people's feeds, one step lower each. */
+export function Challenge() {
+  return (
+    <Section id={SECTION.problem} tone="mist" className="pb-[clamp(8rem,6rem+10vw,16rem)]">
+      <div className="container-page">
+        <SectionHeading section={SECTION.problem} title={copy.title} lead={copy.lead} split />
+        <ol className="mt-14 grid gap-x-10 gap-y-14 lg:mt-20 lg:grid-cols-3">
+          {copy.problems.map(({ title, text }, index) => {
+            const Picture = diagrams[index]
+            return (
+              <li key={title} className={DESCENT[index]}>
+                <Reveal delayMs={index * 120} className="border-t-4 border-ink pt-7">
+                  {Picture && <Picture />}
+                  <h3 className="mt-8 text-heading">{title}</h3>
+                  <p className="mt-3 max-w-[42ch]">{text}</p>
+                </Reveal>
+              </li>
+            )
+          })}
+        </ol>
+      </div>
+      <StepEdge
+        steps={4}
+        direction="down"
+        className="h-[clamp(2.5rem,7vw,7rem)] text-pitch-deep"
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,12 @@
+export const copy = {
+  title: 'Questions that boards ask.',
+  lead: 'Pick a topic, or read straight through.',
+  filterLabel: 'Filter questions by topic',
+  filterBy: (label: string) => `Show only questions about ${label}`,
+  loading: 'Loading FAQs',
+  empty: 'No FAQs available at the moment.',
+  noMatch: (label: string) => `No FAQs found with the label "${label}".`,
+  error: 'Failed to load FAQs. Please try again later.',
+  errorToast: 'Failed to load FAQs',
+  retry: 'Try Again',
+} as const

@@ -1,0 +1,61 @@
+import { useState } from 'react'
+
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { ChoiceGroup } from '@/components/ui/choice-group'
+import { Failure } from '@/components/ui/failure'
+import { Spinner } from '@/components/ui/spinner'
+import { SECTION } from '@/lib/sections'
+import { useErrorToast } from '@/lib/use-error-toast'
+
+import { copy } from './copy'
+import { FaqList } from './faq-list'
+import { ALL, filterFaqs, FILTERS, type Filter } from './filter'
+import { useFaqs } from './queries'
+
+/** Questions and answers, with the topics to choose from beside them. */
+export function Faq() {
+  const [filter, setFilter] = useState<Filter>(ALL)
+
+  return (
+    <Section id={SECTION.faq} tone="mist">
+      <div className="container-page grid gap-x-20 gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
+        <div className="flex flex-col gap-8 lg:sticky lg:top-28 lg:self-start">
+          <SectionHeading section={SECTION.faq} title={copy.title} lead={copy.lead} />
+          <ChoiceGroup<Filter>
+            label={copy.filterLabel}
+            choices={FILTERS}
+            value={filter}
+            onChange={setFilter}
+          />
+        </div>
+        <Questions filter={filter} onFilter={setFilter} />
+      </div>
+    </Section>
+  )
+}
+
+interface QuestionsProps {
+  filter: Filter
+  onFilter: (filter: Filter) => void
+}
+
+function Questions({ filter, onFilter }: QuestionsProps) {
+  const { data: faqs, error, isPending } = useFaqs()
+  useErrorToast(error, copy.errorToast)
+
+  if (isPending) return <Spinner label={copy.loading} />
+  if (error) return <Failure message={copy.error} retryLabel={copy.retry} />
+  if (faqs.length === 0) return <p className="text-lead">{copy.empty}</p>
+
+  const matches = filterFaqs(faqs, filter)
+  return (
+    <div aria-live="polite">
+      {matches.length === 0 ? (
+        <p className="text-lead">{copy.noMatch(filter)}</p>
+      ) : (
+        <FaqList faqs={matches} onLabelClick={onFilter} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { supabase } from '@/lib/supabase'
+
+async function loadFaqs() {
+  const { data, error } = await supabase
+    .from('faqs')
+    .select('*')
+    .eq('is_visible', true)
+    .order('order_index')
+  if (error) throw error
+  return data
+}
+
+/** All questions that visitors may read, in their set order. */
+export function useFaqs() {
+  return useQuery({ queryKey: ['faqs'], queryFn: loadFaqs })
+}
+
+export type FaqEntry = Awaited<ReturnType<typeof loadFaqs>>[number]

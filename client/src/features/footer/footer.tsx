@@ -1,0 +1,100 @@
+import type { ReactNode } from 'react'
+import { Link } from 'react-router-dom'
+
+import { Brand } from '@/components/layout/brand'
+import { SectionLink } from '@/components/layout/section-link'
+import { useSiteSettings } from '@/lib/use-site-settings'
+
+import { copy } from './copy'
+import { RecentPosts } from './recent-posts'
+
+const LINK =
+  'inline-block py-1.5 underline-offset-4 hover:text-floodlight hover:underline wrap-anywhere'
+
+/** The foot of every page: all the ways on. */
+export function Footer() {
+  const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
+  return (
+    <footer className="overflow-hidden bg-ink text-small text-chalk">
+      <div className="container-page pt-16 lg:pt-20">
+        <div className="grid grid-cols-2 gap-x-8 gap-y-12 md:grid-cols-3 lg:grid-cols-[minmax(0,5fr)_repeat(4,minmax(0,3fr))]">
+          <div className="col-span-full lg:col-span-1">
+            <Brand />
+            <p className="mt-4 max-w-[24ch] text-lead text-haze">{copy.pitch}</p>
+          </div>
+          <Column title={copy.quickLinks}>
+            <ul className="flex flex-col gap-1">
+              {copy.sections.map(({ section, label }) => (
+                <li key={section}>
+                  <SectionLink section={section} className={LINK}>
+                    {label}
+                  </SectionLink>
+                </li>
+              ))}
+            </ul>
+          </Column>
+          <Column title={copy.latest}>
+            <RecentPosts />
+          </Column>
+          <Column title={copy.company}>
+            <LinkList links={copy.companyLinks} />
+          </Column>
+          <Column title={copy.contact}>
+            <ul className="flex flex-col gap-1">
+              <li>
+                <a href={`tel:${contactPhone.replace(/[^+\d]/g, '')}`} className={LINK}>
+                  {contactPhone}
+                </a>
+              </li>
+              <li>
+                <a href={`mailto:${contactEmail}`} className={LINK}>
+                  {contactEmail}
+                </a>
+              </li>
+              <li>
+                <a href={linkedinUrl} target="_blank" rel="noopener noreferrer" className={LINK}>
+                  {copy.network}
+                </a>
+              </li>
+            </ul>
+          </Column>
+        </div>
+        <div className="mt-16 flex flex-wrap items-center justify-between gap-x-10 gap-y-3 border-t border-line-dark py-7 text-haze">
+          <p>{copy.copyright(new Date().getFullYear())}</p>
+          <ul className="flex flex-wrap gap-x-8">
+            {copy.legalLinks.map(({ to, label }) => (
+              <li key={to}>
+                <Link to={to} className={LINK}>
+                  {label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </div>
+    </footer>
+  )
+}
+
+function Column({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <h2 className="mb-4 font-display text-body font-semibold">{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+function LinkList({ links }: { links: readonly { to: string; label: string }[] }) {
+  return (
+    <ul className="flex flex-col gap-1">
+      {links.map(({ to, label }) => (
+        <li key={to}>
+          <Link to={to} className={LINK}>
+            {label}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}

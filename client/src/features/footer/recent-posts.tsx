@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'react-router-dom'
+
+import { RECENT_POSTS } from '@/lib/constants'
+import { supabase } from '@/lib/supabase'
+import { useMediaQuery } from '@/lib/use-media-query'
+
+import { copy } from './copy'
+import { truncate } from './truncate'
+
+async function loadRecentPosts() {
+  const { data, error } = await supabase
+    .from('blog_posts')
+    .select('id, title, category, link')
+    .eq('is_visible', true)
+    .order('id', { ascending: true })
+    .limit(RECENT_POSTS.limit)
+  if (error) throw error
+  return data
+}
+
+/** Latest insights: at most six, titles cut to the room that the screen has. Nothing while loading. */
+export function RecentPosts() {
+  const { data: posts, isError } = useQuery({
+    queryKey: ['recent-posts'],
+    queryFn: loadRecentPosts,
+  })
+  const isSmall = useMediaQuery('(width < 768px)')
+  if (isError) return <p role="status">{copy.postsFailed}</p>
+
+  const length = isSmall ? RECENT_POSTS.smallScreenTitleLength : RECENT_POSTS.titleLength
+  return (
+    <ul className="flex flex-col gap-1">
+      {posts?.map(({ id, title, link }) => (
+        <li key={id}>
+          <Link
+            to={link}
+            title={title}
+            className="inline-block py-1.5 underline-offset-4 hover:text-floodlight hover:underline"
+          >
+            {truncate(title, length)}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,63 @@
+import { lazy, Suspense } from 'react'
+import { Link, useLocation } from 'react-router-dom'
+
+import { Brand } from '@/components/layout/brand'
+import { SectionLink } from '@/components/layout/section-link'
+import { cn } from '@/lib/cn'
+import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
+import { useMediaQuery } from '@/lib/use-media-query'
+import { useScrolledPast } from '@/lib/use-scrolled-past'
+import { useSession } from '@/lib/use-session'
+
+import { copy } from './copy'
+
+/** Only small screens have the menu, so only they load the dialog that it is made of. */
+const MobileMenu = lazy(() => import('./mobile-menu'))
+
+/** The bar at the top of every page: clear over the home page's first screen, white everywhere else. */
+export function Header() {
+  const { pathname } = useLocation()
+  const isScrolled = useScrolledPast(HEADER_SCROLL_THRESHOLD)
+  const isWide = useMediaQuery('(width >= 768px)')
+  const isSolid = isScrolled || pathname !== '/'
+  const accountLabel = useSession() ? copy.profile : copy.login
+
+  return (
+    <header
+      data-solid={isSolid}
+      className={cn(
+        'fixed inset-x-0 top-0 z-40 transition-[background-color,color,box-shadow] duration-300',
+        isSolid ? 'bg-chalk text-ink shadow-header' : 'text-chalk',
+      )}
+    >
+      <div className="container-page flex h-18 items-center justify-between gap-6">
+        <Link to="/" aria-label={copy.home}>
+          <Brand />
+        </Link>
+        {isWide ? (
+          <nav aria-label={copy.mainNavigation} className="flex items-center lg:gap-2">
+            {copy.links.map(({ section, label }) => (
+              <SectionLink
+                key={section}
+                section={section}
+                className="rounded-sm px-2 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-3 lg:text-small"
+              >
+                {label}
+              </SectionLink>
+            ))}
+            <Link
+              to="/auth"
+              className="ml-2 rounded-md px-4 py-2.5 text-small font-semibold ring-1 ring-current transition-colors ring-inset hover:bg-floodlight hover:text-ink"
+            >
+              {accountLabel}
+            </Link>
+          </nav>
+        ) : (
+          <Suspense>
+            <MobileMenu accountLabel={accountLabel} />
+          </Suspense>
+        )}
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,29 @@
+/** Shown until the club's own headlines are read, and wherever there are none. */
+export const FALLBACK_HEADLINES: readonly string[] = [
+  'The content app that belongs to your brand alone.',
+  'Turn fan engagement into guaranteed income.',
+  'Hold the attention of every generation.',
+  'Launch without financial risk.',
+]
+
+export const copy = {
+  eyebrow: 'White-label fan engagement for sports clubs',
+  intro:
+    'Terrace is the swipeable video app that carries your badge, keeps your data and pays you a fixed sum every year. We finance it, build it and run it. You bring the fans.',
+  discover: 'Discover',
+  demoLabel: 'Demo',
+  demoCaption: 'Harbour Row FC is a fictional club. The app is real.',
+  demoImageAlt:
+    'The Row, the fan app of the fictional club Harbour Row FC: a full-screen match clip with a poll and a balance of Lanterns.',
+  video: {
+    label: 'Demo of the fan app, without sound',
+    prompt: 'Click to play video',
+    loadFailed: 'Failed to load video - click to retry',
+    playFailed: 'Unable to play video',
+    playbackError: 'Video error - click to retry',
+    play: 'Play Video',
+    pause: 'Pause animation',
+    toastTitle: 'Video Error',
+    toastDescription: 'Unable to play video content',
+  },
+} as const

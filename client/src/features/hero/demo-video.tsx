@@ -1,0 +1,99 @@
+import { Pause, Play } from 'lucide-react'
+import { useCallback } from 'react'
+import { toast } from 'sonner'
+
+import { Button } from '@/components/ui/button'
+import { ImageWithFallback } from '@/components/ui/image-with-fallback'
+import { cn } from '@/lib/cn'
+import { storedFileUrl } from '@/lib/storage-url'
+
+import { copy } from './copy'
+import { useVideoPlayback, type VideoStatus } from './use-video-playback'
+
+const DEMO_FILE = 'app/demo-20250514'
+
+const demo = {
+  mp4: storedFileUrl(`${DEMO_FILE}.mp4`, 'app'),
+  webm: storedFileUrl(`${DEMO_FILE}.webm`, 'app'),
+  image: storedFileUrl(`${DEMO_FILE}.webp`, 'app'),
+}
+
+const PROMPTS: Partial<Record<VideoStatus, string>> = {
+  blocked: copy.video.prompt,
+  'load-failed': copy.video.loadFailed,
+  'play-failed': copy.video.playFailed,
+  'playback-error': copy.video.playbackError,
+}
+
+interface DemoVideoProps {
+  isPaused: boolean
+  onPausedChange: (isPaused: boolean) => void
+}
+
+/** The silent, endless demo of the app. Its still stands in until it plays and whenever it cannot. */
+export function DemoVideo({ isPaused, onPausedChange }: DemoVideoProps) {
+  const reportFailure = useCallback(
+    () => toast.error(copy.video.toastTitle, { description: copy.video.toastDescription }),
+    [],
+  )
+  const { videoRef, status, retry, handlers } = useVideoPlayback({
+    source: demo.mp4,
+    isPaused,
+    onFailure: reportFailure,
+  })
+  const prompt = isPaused ? copy.video.prompt : PROMPTS[status]
+  const play = () => (isPaused ? onPausedChange(false) : retry())
+
+  return (
+    <div className="relative size-full overflow-hidden bg-harbour-navy">
+      <ImageWithFallback
+        src={demo.image}
+        alt={copy.demoImageAlt}
+        width={720}
+        height={1560}
+        loading="eager"
+        fetchPriority="high"
+        className="absolute inset-0 size-full"
+      />
+      <video
+        ref={videoRef}
+        aria-label={copy.video.label}
+        muted
+        loop
+        playsInline
+        preload="auto"
+        className={cn(
+          'absolute inset-0 size-full object-cover transition-opacity duration-300',
+          status !== 'playing' && 'opacity-0',
+        )}
+        onLoadedData={handlers.onLoadedData}
+        onPlaying={handlers.onPlaying}
+        onError={handlers.onError}
+      >
+        <source src={demo.webm} type="video/webm" />
+        {/* Browsers report a failed list of sources on its last entry. */}
+        <source src={demo.mp4} type="video/mp4" onError={handlers.onError} />
+      </video>
+      {prompt ? (
+        <div className="absolute inset-0 flex flex-col items-center justify-end gap-4 bg-ink/55 p-6 pb-14 text-center text-chalk">
+          <p role="status" className="text-small font-semibold">
+            {prompt}
+          </p>
+          <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
+            <Play aria-hidden className="size-5 fill-current" />
+            {copy.video.play}
+          </Button>
+        </div>
+      ) : (
+        <button
+          type="button"
+          aria-label={copy.video.pause}
+          onClick={() => onPausedChange(true)}
+          className="absolute right-4 bottom-4 grid size-11 place-items-center rounded-full bg-ink/70 text-chalk hover:bg-ink"
+        >
+          <Pause aria-hidden className="size-5 fill-current" />
+        </button>
+      )}
+    </div>
+  )
+}

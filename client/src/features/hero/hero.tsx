@@ -1,0 +1,55 @@
+import { ArrowDown } from 'lucide-react'
+import { useState } from 'react'
+
+import { SectionLink } from '@/components/layout/section-link'
+import { StepEdge } from '@/components/layout/step-edge'
+import { Button } from '@/components/ui/button'
+import { SECTION } from '@/lib/sections'
+import { usePrefersReducedMotion } from '@/lib/use-media-query'
+
+import { copy } from './copy'
+import { DemoVideo } from './demo-video'
+import { Stand } from './stand'
+import { TypewriterHeadline } from './typewriter-headline'
+
+/** The first screen: what Terrace is in one breath, and the app itself in a phone. */
+export function Hero() {
+  const isStill = usePrefersReducedMotion()
+  const [isPaused, setIsPaused] = useState(isStill)
+
+  return (
+    <section
+      aria-label={copy.eyebrow}
+      className="relative isolate overflow-hidden bg-ink pt-28 pb-24 text-chalk lg:pt-32 lg:pb-36"
+    >
+      <Stand className="absolute inset-y-0 right-0 -z-10 h-full w-full" />
+      <div className="container-page grid items-center gap-x-10 gap-y-14 md:grid-cols-[minmax(0,1fr)_auto] lg:gap-x-20">
+        <div className="flex flex-col items-start">
+          <p className="eyebrow mb-6 text-floodlight">{copy.eyebrow}</p>
+          <TypewriterHeadline isPaused={isPaused} />
+          <p className="mt-7 max-w-[38ch] text-lead text-chalk/90">{copy.intro}</p>
+          <Button asChild variant="floodlight" size="large" className="mt-10">
+            <SectionLink section={SECTION.problem}>
+              {copy.discover}
+              <ArrowDown aria-hidden className="size-5" />
+            </SectionLink>
+          </Button>
+        </div>
+        <figure className="mx-auto w-[min(19rem,78vw)] md:w-64 lg:w-76 xl:w-80">
+          <div className="aspect-[9/19.5] rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
+            <div className="size-full overflow-hidden rounded-[2.25rem]">
+              <DemoVideo isPaused={isPaused} onPausedChange={setIsPaused} />
+            </div>
+          </div>
+          <figcaption className="relative mt-6 flex overflow-hidden rounded-md bg-harbour-sand text-label text-ink">
+            <span className="border-r-2 border-dashed border-ink/40 px-3.5 py-2.5 font-bold">
+              {copy.demoLabel}
+            </span>
+            <span className="px-3.5 py-2.5">{copy.demoCaption}</span>
+          </figcaption>
+        </figure>
+      </div>
+      <StepEdge steps={6} direction="up" className="h-[clamp(1.5rem,5vw,5rem)] text-paper" />
+    </section>
+  )
+}

@@ -1,0 +1,29 @@
+import { useHeadlines } from './use-headlines'
+import { useTypewriter } from './use-typewriter'
+import { usePrefersReducedMotion } from '@/lib/use-media-query'
+
+interface TypewriterHeadlineProps {
+  isPaused: boolean
+}
+
+/**
+ * The page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
+ * Its height is that of the tallest phrases, so the page below never moves.
+ */
+export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
+  const headlines = useHeadlines()
+  const isStill = usePrefersReducedMotion()
+  const typed = useTypewriter(headlines, isPaused || isStill)
+
+  return (
+    <h1 className="text-hero min-h-[4lh] text-chalk sm:min-h-[3lh] lg:min-h-[4lh]">
+      <span className="sr-only">{headlines[0]}</span>
+      <span aria-hidden>
+        {isStill ? headlines[0] : typed}
+        {!isStill && (
+          <span className="ml-[0.06em] inline-block h-[0.82em] w-[0.09em] translate-y-[0.1em] animate-caret bg-floodlight" />
+        )}
+      </span>
+    </h1>
+  )
+}

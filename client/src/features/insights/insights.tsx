@@ -1,0 +1,67 @@
+import { Reveal } from '@/components/layout/reveal'
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { Failure } from '@/components/ui/failure'
+import { Skeleton } from '@/components/ui/skeleton'
+import { SKELETONS } from '@/lib/constants'
+import { SECTION } from '@/lib/sections'
+import { useErrorToast } from '@/lib/use-error-toast'
+
+import { copy } from './copy'
+import { PostCard } from './post-card'
+import { usePosts } from './queries'
+
+/** The blog's articles in one, two or three columns. */
+export function Insights() {
+  return (
+    <Section id={SECTION.blog} tone="paper">
+      <div className="container-page">
+        <SectionHeading section={SECTION.blog} title={copy.title} lead={copy.lead} split />
+        <div className="mt-14 lg:mt-20">
+          <PostGrid />
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+const GRID = 'grid gap-x-8 gap-y-14 md:grid-cols-2 lg:grid-cols-3 lg:gap-x-10 lg:gap-y-18'
+
+function PostGrid() {
+  const { data: posts, error, isPending } = usePosts()
+  useErrorToast(error, copy.errorToast)
+
+  if (isPending) {
+    return (
+      <div role="status" aria-label={copy.loading} className={GRID}>
+        {Array.from({ length: SKELETONS.posts }, (_, index) => (
+          <PostSkeleton key={index} />
+        ))}
+      </div>
+    )
+  }
+  if (error) return <Failure message={copy.error} retryLabel={copy.retry} />
+  if (posts.length === 0) return <p className="text-lead">{copy.empty}</p>
+  return (
+    <ul className={GRID}>
+      {posts.map((post) => (
+        <li key={post.id}>
+          <Reveal>
+            <PostCard {...post} />
+          </Reveal>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function PostSkeleton() {
+  return (
+    <div>
+      <Skeleton className="aspect-3/2" />
+      <Skeleton className="mt-5 h-4 w-24" />
+      <Skeleton className="mt-3 h-8 w-4/5" />
+      <Skeleton className="mt-4 h-24" />
+    </div>
+  )
+}

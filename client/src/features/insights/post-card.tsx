@@ -1,0 +1,39 @@
+import { ArrowUpRight } from 'lucide-react'
+import { Link } from 'react-router-dom'
+
+import { ImageWithFallback } from '@/components/ui/image-with-fallback'
+import { storedFileUrl } from '@/lib/storage-url'
+
+import { copy } from './copy'
+import type { Post } from './queries'
+
+/** An article's picture, heading and summary. The whole card leads to it; its name is the title's. */
+export function PostCard({ title, category, description, image_url, link }: Post) {
+  return (
+    <article className="group relative flex flex-col">
+      <div className="overflow-hidden rounded-md bg-mist">
+        <ImageWithFallback
+          src={storedFileUrl(image_url ?? '', 'blog-images')}
+          alt=""
+          width={600}
+          height={400}
+          className="aspect-3/2 w-full transition-transform duration-500 ease-out group-hover:scale-[1.03]"
+        />
+      </div>
+      <p className="mt-5 eyebrow text-pitch">{category}</p>
+      <h3 className="mt-2 text-heading">
+        <Link to={link} className="after:absolute after:inset-0 group-hover:text-pitch">
+          {title}
+        </Link>
+      </h3>
+      <p className="mt-3 text-stone">{description}</p>
+      <span
+        aria-hidden
+        className="mt-5 inline-flex items-center gap-1.5 text-small font-semibold underline-offset-4 group-hover:underline"
+      >
+        {copy.read}
+        <ArrowUpRight className="size-4 transition-transform group-hover:translate-x-0.5 group-hover:-translate-y-0.5" />
+      </span>
+    </article>
+  )
+}

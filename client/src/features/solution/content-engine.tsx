@@ -1,0 +1,108 @@
+import { Reveal } from '@/components/layout/reveal'
+import { SectionLink } from '@/components/layout/section-link'
+import { Button } from '@/components/ui/button'
+import { cn } from '@/lib/cn'
+import { SECTION } from '@/lib/sections'
+
+import { copy } from './copy'
+
+/** Where on the match clock the moments lie that the clips are cut from, in minutes. */
+const MOMENTS = [12, 31, 57, 63, 88]
+const MINUTES = 90
+
+/** How a match becomes clips for single fans. */
+export function ContentEngine() {
+  return (
+    <div className="container-page mt-24 grid gap-x-20 gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
+      <Reveal>
+        <h3 className="text-title">{copy.engineTitle}</h3>
+        <p className="mt-6 max-w-[46ch] text-lead text-chalk/90">{copy.engineLead}</p>
+        <dl className="mt-10 flex flex-col gap-7">
+          {copy.engine.map(({ title, text }) => (
+            <div key={title} className="border-l-4 border-floodlight pl-6">
+              <dt className="font-display text-subheading font-semibold">{title}</dt>
+              <dd className="mt-1.5 max-w-[46ch] text-chalk/90">{text}</dd>
+            </div>
+          ))}
+        </dl>
+        <Button asChild variant="floodlight" size="large" className="mt-12">
+          <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
+        </Button>
+      </Reveal>
+      <Reveal delayMs={120}>
+        <MatchClock />
+        <ul aria-label={copy.clipsLabel} className="mt-8 grid grid-cols-3 gap-3 sm:gap-5">
+          {copy.clips.map((clip, index) => (
+            <Clip key={clip.minute} index={index} {...clip} />
+          ))}
+        </ul>
+      </Reveal>
+    </div>
+  )
+}
+
+/** A match as a bar of minutes; the moments worth a clip are lit. */
+function MatchClock() {
+  return (
+    <svg role="img" aria-label={copy.timelineLabel} viewBox="0 0 900 110" className="w-full">
+      {Array.from({ length: MINUTES + 1 }, (_, minute) => {
+        const isMoment = MOMENTS.includes(minute)
+        return (
+          <rect
+            key={minute}
+            x={minute * 9.8}
+            y={isMoment ? 0 : minute % 15 === 0 ? 34 : 50}
+            width={isMoment ? 8 : 3}
+            height={isMoment ? 84 : minute % 15 === 0 ? 50 : 34}
+            className={isMoment ? 'fill-floodlight' : 'fill-chalk/40'}
+          />
+        )
+      })}
+    </svg>
+  )
+}
+
+interface ClipProps {
+  index: number
+  minute: string
+  fan: string
+  clip: string
+}
+
+const CLIP_COLOURS = [
+  'bg-harbour-navy text-chalk',
+  'bg-harbour-sand text-ink',
+  'bg-harbour-coral text-ink',
+]
+
+/** Each clip stands one step higher than the one before. */
+const CLIP_RISE = ['mt-12', 'mt-6 mb-6', 'mb-12']
+
+function Clip({ index, minute, fan, clip }: ClipProps) {
+  return (
+    <li
+      className={cn(
+        'relative flex aspect-[9/16] flex-col justify-between overflow-hidden rounded-md p-3 sm:p-5',
+        CLIP_COLOURS[index],
+        CLIP_RISE[index],
+      )}
+    >
+      <svg
+        aria-hidden
+        viewBox="0 0 90 160"
+        fill="none"
+        className="absolute inset-0 size-full stroke-current opacity-25"
+      >
+        <circle cx={index * 45} cy={84} r={34} strokeWidth={1.5} />
+        <path d="M0 84H90" strokeWidth={1.5} />
+      </svg>
+      <span className="relative font-display text-heading font-bold">{minute}</span>
+      <span className="relative flex flex-col gap-1">
+        <span className="text-label font-semibold">{fan}</span>
+        <span className="font-display text-small leading-tight font-semibold sm:text-subheading">
+          {clip}
+        </span>
+      </span>
+    </li>
+  )
+}

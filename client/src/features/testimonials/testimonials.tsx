@@ -1,0 +1,55 @@
+import { Reveal } from '@/components/layout/reveal'
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { Skeleton } from '@/components/ui/skeleton'
+import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
+import { SECTION } from '@/lib/sections'
+import { useErrorToast } from '@/lib/use-error-toast'
+
+import { copy } from './copy'
+import { useTestimonials } from './queries'
+import { TestimonialCard } from './testimonial-card'
+
+/** What experts say, in two columns of tickets. */
+export function Testimonials() {
+  return (
+    <Section id={SECTION.testimonials} tone="paper">
+      <div className="container-page">
+        <SectionHeading section={SECTION.testimonials} title={copy.title} lead={copy.lead} split />
+        <div className="mt-14 lg:mt-20">
+          <ExpertGrid />
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+const GRID = 'grid gap-5 lg:grid-cols-2 lg:gap-7'
+
+function ExpertGrid() {
+  const { data: experts, error, isPending } = useTestimonials('home')
+
+  useErrorToast(error, copy.errorTitle, copy.errorDescription)
+
+  if (isPending) {
+    return (
+      <div role="status" aria-label={copy.loading} className={GRID}>
+        {Array.from({ length: SKELETONS.testimonials }, (_, index) => (
+          <Skeleton key={index} className="h-80" />
+        ))}
+      </div>
+    )
+  }
+  if (!experts || experts.length === 0) return <p className="text-lead">{copy.empty}</p>
+  return (
+    <ul className={GRID}>
+      {experts.map((expert, index) => (
+        <li key={expert.id}>
+          <Reveal delayMs={index * TESTIMONIAL_STAGGER_MS} className="h-full">
+            <TestimonialCard {...expert} />
+          </Reveal>
+        </li>
+      ))}
+    </ul>
+  )
+}

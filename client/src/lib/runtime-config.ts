@@ -1,0 +1,47 @@
+/** Where the backend is and the public key that it takes from browsers. */
+export interface RuntimeConfig {
+  url: string
+  key: string
+}
+
+/** Values that a build is made with; used where no server fills in the page's own. */
+export interface BuildConfig extends Record<string, unknown> {
+  VITE_SUPABASE_URL?: string | undefined
+  VITE_SUPABASE_ANON_KEY?: string | undefined
+}
+
+const ELEMENT_ID = 'basalt-config'
+const PLACEHOLDER = /^%[A-Z_]+%$/
+
+function readPage(page: Document): Partial<RuntimeConfig> {
+  const text = page.getElementById(ELEMENT_ID)?.textContent
+  if (!text) return {}
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? parsed : {}
+  } catch {
+    console.error(`#${ELEMENT_ID} does not hold JSON; using the build's settings instead.`)
+    return {}
+  }
+}
+
+function filled(value: unknown) {
+  return typeof value === 'string' && value !== '' && !PLACEHOLDER.test(value) ? value : undefined
+}
+
+/**
+ * The backend's address and public key.
+ *
+ * A server that serves the page writes them into the JSON block `#basalt-config`, so one build runs
+ * anywhere. Where they are still placeholders (Vite's dev server, any static host) the build's
+ * `VITE_SUPABASE_URL` and `VITE_SUPABASE_ANON_KEY` count; the address is the page's own by default.
+ */
+export function readRuntimeConfig(page: Document, build: BuildConfig): RuntimeConfig {
+  const injected = readPage(page)
+  const url = filled(injected.url) ?? filled(build.VITE_SUPABASE_URL) ?? page.location.origin
+  const key = filled(injected.key) ?? filled(build.VITE_SUPABASE_ANON_KEY)
+  if (!key) {
+    console.error('No API key: set VITE_SUPABASE_ANON_KEY, or serve the page with Basalt.')
+  }
+  return { url, key: key ?? 'no-api-key' }
+}

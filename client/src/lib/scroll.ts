@@ -1,0 +1,22 @@
+import { HASH_SCROLL } from './constants'
+
+function behavior(wanted: ScrollBehavior): ScrollBehavior {
+  return window.matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : wanted
+}
+
+/**
+ * Scrolls so that the element stands below the fixed header, and moves the keyboard's place to it.
+ * Returns false if the page has no element with this id.
+ */
+export function scrollToElement(id: string, wanted: ScrollBehavior) {
+  const target = document.getElementById(id)
+  if (!target) return false
+  const top = target.getBoundingClientRect().top + window.scrollY - HASH_SCROLL.offset
+  window.scrollTo({ top, behavior: behavior(wanted) })
+  target.focus({ preventScroll: true })
+  return true
+}
+
+export function scrollToTop(wanted: ScrollBehavior) {
+  window.scrollTo({ top: 0, behavior: behavior(wanted) })
+}

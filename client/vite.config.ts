@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url'
+
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+import { preloadFonts } from './build/preload-fonts.ts'
+import { withoutInjectedStyles } from './build/strict-csp.ts'
+
+/** Where `vite dev` forwards the backend's paths; a server of this repository or any Supabase URL. */
+const backend = process.env.BASALT_URL ?? 'http://127.0.0.1:54321'
+
+const backendPaths = ['/rest', '/auth', '/storage', '/functions', '/realtime']
+
+export default defineConfig({
+  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFonts()],
+  resolve: {
+    alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) },
+  },
+  build: {
+    target: 'baseline-widely-available',
+    // A data: URL would need an exception in the Content-Security-Policy's font-src and img-src.
+    assetsInlineLimit: 0,
+  },
+  server: {
+    proxy: Object.fromEntries(
+      backendPaths.map((path) => [`${path}/v1`, { target: backend, changeOrigin: true, ws: true }]),
+    ),
+  },
+})

@@ -1,0 +1,82 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+import js from '@eslint/js'
+import jsxA11y from 'eslint-plugin-jsx-a11y'
+import reactHooks from 'eslint-plugin-react-hooks'
+import globals from 'globals'
+import tseslint from 'typescript-eslint'
+
+const source = join(import.meta.dirname, 'client/src')
+
+const features = readdirSync(join(source, 'features'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+
+/** Files below `client/src/<from>` may not import what `patterns` names, by alias or by climbing out. */
+function border(from, patterns, message) {
+  return {
+    files: [`client/src/${from}/**/*.{ts,tsx}`],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: [...patterns, '../**'], message: `${message} Import with "@/…".` }] },
+      ],
+    },
+  }
+}
+
+export default tseslint.config(
+  {
+    ignores: [
+      '**/dist/',
+      '**/coverage/',
+      '**/playwright-report/',
+      '**/test-results/',
+      '.basalt/',
+      'target/',
+      'functions/',
+    ],
+  },
+  js.configs.recommended,
+  {
+    files: ['**/*.{js,mjs}'],
+    languageOptions: { globals: globals.node },
+  },
+  {
+    files: ['**/*.{ts,tsx}'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/consistent-type-definitions': ['error', 'interface'],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    },
+  },
+  {
+    files: ['client/**/*.{ts,tsx}'],
+    extends: [jsxA11y.flatConfigs.strict, reactHooks.configs.flat['recommended-latest']],
+    languageOptions: { globals: globals.browser },
+  },
+  {
+    // The generator decides what this file looks like.
+    files: ['client/src/lib/database.types.ts'],
+    rules: {
+      '@typescript-eslint/consistent-indexed-object-style': 'off',
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      '@typescript-eslint/no-redundant-type-constituents': 'off',
+    },
+  },
+  // Imports go one way only: lib → components → features → app.
+  border('lib', ['@/components/**', '@/features/**', '@/app/**'], 'lib knows nothing above it.'),
+  border('components', ['@/features/**', '@/app/**'], 'A component knows no feature and no page.'),
+  ...features.map((name) =>
+    border(
+      `features/${name}`,
+      ['@/app/**', '@/features/**', `!@/features/${name}`, `!@/features/${name}/**`],
+      'A feature imports no other feature; app composes them.',
+    ),
+  ),
+)
