@@ -1,0 +1,121 @@
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Deref;
+
+use http::{HeaderName, HeaderValue, StatusCode};
+use poem::web::RemoteAddr;
+use poem::{Addr, FromRequest, Request, RequestBody};
+use tokens::ApiKeyKind;
+
+use crate::RequestId;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Who sends a request, as far as the gateway can tell; in the extensions of every request behind a face.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Names the request in logs and answers.
+    pub request_id: RequestId,
+    /// Where it comes from (see `Settings::trusted_proxies`); 0.0.0.0 over a unix socket.
+    pub address: IpAddr,
+    /// Which API key came with it. None on open paths, or if the key is unknown there.
+    pub api_key: Option<ApiKeyKind>,
+    /// The token that the service should verify: the one in `Authorization`, unless that header is absent or
+    /// holds an opaque key; then the token that the API key is or stands for. None if there is neither, or if
+    /// `Authorization` uses a scheme other than Bearer, which then is the service's to read. Not yet verified.
+    pub bearer: Option<Bearer>,
+}
+
+impl<'a> FromRequest<'a> for Caller {
+    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Caller> {
+        let missing = || poem::Error::from_string("no gateway in front", StatusCode::INTERNAL_SERVER_ERROR);
+        request.extensions().get::<Caller>().cloned().ok_or_else(missing)
+    }
+}
+
+/// A token as text, sharing the memory of the header that it came in.
+#[derive(Clone)]
+pub struct Bearer {
+    /// Visible ASCII only; every constructor sees to that.
+    header: HeaderValue,
+    start: usize,
+}
+
+impl Bearer {
+    /// The part of `header` from byte `start` on, if the header is text.
+    pub(crate) fn new(header: HeaderValue, start: usize) -> Option<Bearer> {
+        header.to_str().ok()?.get(start..)?;
+        Some(Bearer { header, start })
+    }
+
+    /// A bearer of `token`, if that can be sent in a header at all.
+    pub fn from_token(token: &str) -> Option<Bearer> {
+        Bearer::new(HeaderValue::from_str(token).ok()?, 0)
+    }
+
+    /// The token; may be empty if the header was.
+    pub fn as_str(&self) -> &str {
+        self.header.to_str().ok().and_then(|text| text.get(self.start..)).unwrap_or_default()
+    }
+}
+
+impl Deref for Bearer {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bearer(…)")
+    }
+}
+
+/// The address of the client: the peer's, or what the outermost of `trusted_proxies` proxies noted.
+pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
+    let forwarded = || {
+        let values = request.headers().get_all(X_FORWARDED_FOR);
+        let entries =
+            values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+        let entries: Vec<&str> = entries.collect();
+        // Entries further left were there before our first proxy saw the request: anybody may have written them.
+        entries.iter().rev().nth(trusted_proxies - 1).and_then(|entry| parse_address(entry.trim()))
+    };
+    let forwarded = if trusted_proxies == 0 { None } else { forwarded() };
+    forwarded.unwrap_or(match request.remote_addr() {
+        RemoteAddr(Addr::SocketAddr(peer)) => peer.ip().to_canonical(),
+        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    })
+}
+
+fn parse_address(entry: &str) -> Option<IpAddr> {
+    let with_port = || entry.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bare = entry.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok().or_else(with_port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
+        let mut request = Request::builder();
+        for value in forwarded {
+            request = request.header(X_FORWARDED_FOR, *value);
+        }
+        address(&request.finish(), trusted_proxies).to_string()
+    }
+
+    #[test]
+    fn forwarded_addresses_count_only_as_far_as_proxies_are_trusted() {
+        let headers = ["6.6.6.6, 203.0.113.7", "10.0.0.2"];
+        assert_eq!(seen(&headers, 0), "0.0.0.0");
+        assert_eq!(seen(&headers, 1), "10.0.0.2");
+        assert_eq!(seen(&headers, 2), "203.0.113.7");
+        assert_eq!(seen(&["[2001:db8::1]:443"], 1), "2001:db8::1");
+        assert_eq!(seen(&["203.0.113.7:8080"], 1), "203.0.113.7");
+        assert_eq!(seen(&["unknown"], 1), "0.0.0.0");
+    }
+}

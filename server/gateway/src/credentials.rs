@@ -1,0 +1,108 @@
+//! API keys and the exchange of credentials, as Supabase's gateway does it.
+
+use std::borrow::Cow;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue, StatusCode};
+use percent_encoding::percent_decode_str;
+use poem::{Request, Response};
+use tokens::{ApiKeyKind, ApiKeys, Keys, Verifier};
+
+use crate::Bearer;
+
+const API_KEY: HeaderName = HeaderName::from_static("apikey");
+
+/// Knows all keys that open the project.
+pub(crate) struct Credentials {
+    keys: Keys,
+    verifier: Verifier,
+    anon: Option<Bearer>,
+    service_role: Option<Bearer>,
+}
+
+/// Which API key a request carries.
+pub(crate) enum Presented {
+    Nothing,
+    Unknown,
+    Known(ApiKeyKind),
+}
+
+impl Credentials {
+    pub(crate) fn new(keys: Keys) -> Credentials {
+        let token = |kind| keys.api_keys().token_for(kind).and_then(Bearer::from_token);
+        let (anon, service_role) = (token(ApiKeyKind::Anon), token(ApiKeyKind::ServiceRole));
+        Credentials { verifier: keys.verifier(), anon, service_role, keys }
+    }
+
+    /// The API key of `request` (header `apikey`, else query parameter `apikey`) and the token for the service.
+    pub(crate) fn of(&self, request: &Request) -> (Presented, Option<Bearer>) {
+        let key = api_key(request);
+        let presented = match &key {
+            None => Presented::Nothing,
+            Some(key) => self.recognise(key).map_or(Presented::Unknown, Presented::Known),
+        };
+        (presented, self.bearer(request, key.as_deref()))
+    }
+
+    fn recognise(&self, key: &str) -> Option<ApiKeyKind> {
+        let api_keys = self.keys.api_keys();
+        api_keys.identify(key).or_else(|| {
+            let verified = if ApiKeys::is_opaque(key) { None } else { self.verifier.verify(key).ok() };
+            verified?.role().map(|_| ApiKeyKind::Token)
+        })
+    }
+
+    fn bearer(&self, request: &Request, key: Option<&str>) -> Option<Bearer> {
+        let Some(header) = request.headers().get(AUTHORIZATION) else { return self.token_of(key?) };
+        let start = token_start(header)?;
+        let bearer = Bearer::new(header.clone(), start)?;
+        if ApiKeys::is_opaque(&bearer) { self.token_of(key.unwrap_or(&bearer)) } else { Some(bearer) }
+    }
+
+    /// The token that a service sees in place of `key`: that of the same role for an opaque key, else the key.
+    fn token_of(&self, key: &str) -> Option<Bearer> {
+        if !ApiKeys::is_opaque(key) {
+            return Bearer::from_token(key);
+        }
+        match self.keys.api_keys().identify(key)? {
+            ApiKeyKind::Anon | ApiKeyKind::Publishable => self.anon.clone(),
+            ApiKeyKind::ServiceRole | ApiKeyKind::Secret => self.service_role.clone(),
+            ApiKeyKind::Token => None,
+        }
+    }
+}
+
+/// The answer of Supabase's gateway to a request without an API key, or with one that it does not know.
+pub(crate) fn refusal(presented: &Presented) -> Option<Response> {
+    let (message, hint) = match presented {
+        Presented::Known(_) => return None,
+        Presented::Nothing => {
+            ("No API key found in request", "No `apikey` request header or url param was found.")
+        }
+        Presented::Unknown => {
+            ("Invalid API key", "Double check your Supabase `anon` or `service_role` API key.")
+        }
+    };
+    let body = serde_json::json!({ "message": message, "hint": hint }).to_string();
+    Some(Response::builder().status(StatusCode::UNAUTHORIZED).content_type("application/json").body(body))
+}
+
+fn api_key(request: &Request) -> Option<Cow<'_, str>> {
+    if let Some(header) = request.headers().get(&API_KEY) {
+        return Some(Cow::Borrowed(header.to_str().unwrap_or_default()));
+    }
+    let parameters = request.uri().query()?.split('&');
+    let value = parameters.filter_map(|parameter| parameter.strip_prefix("apikey=")).next()?;
+    Some(percent_decode_str(value).decode_utf8_lossy())
+}
+
+/// Where the token begins in an `Authorization: Bearer …` header; None for other schemes.
+fn token_start(header: &HeaderValue) -> Option<usize> {
+    let text = header.as_bytes();
+    let scheme = text.get(..6)?;
+    if !scheme.eq_ignore_ascii_case(b"bearer") || text.get(6).is_some_and(|&byte| byte != b' ') {
+        return None;
+    }
+    let blanks = text[6..].iter().take_while(|&&byte| byte == b' ').count();
+    Some(6 + blanks)
+}

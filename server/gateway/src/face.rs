@@ -1,0 +1,114 @@
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use http::{Method, StatusCode, Uri};
+use poem::{Endpoint, IntoResponse, Request, Response};
+
+use crate::credentials::{Presented, refusal};
+use crate::metrics::ServiceMetrics;
+use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
+use crate::{Caller, Gateway, RequestId, body_limit, caller, cors};
+
+/// A service as the world sees it.
+pub struct Face<E> {
+    gateway: Gateway,
+    service: &'static str,
+    /// Which paths need no API key; None if none does.
+    is_open: Option<fn(&str) -> bool>,
+    body_limit: u64,
+    metrics: Arc<ServiceMetrics>,
+    endpoint: E,
+}
+
+impl<E: Endpoint> Face<E> {
+    pub(crate) fn new(
+        gateway: Gateway,
+        service: &'static str,
+        is_open: Option<fn(&str) -> bool>,
+        endpoint: E,
+    ) -> Face<E> {
+        let metrics = gateway.0.metrics.service(service);
+        let body_limit = gateway.0.settings.body_limit;
+        Face { gateway, service, is_open, body_limit, metrics, endpoint }
+    }
+
+    /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
+    pub fn body_limit(mut self, bytes: u64) -> Face<E> {
+        self.body_limit = bytes;
+        self
+    }
+
+    async fn answer(&self, mut request: Request, request_id: &RequestId) -> Response {
+        if let Some(response) = cors::preflight(&request) {
+            return response;
+        }
+        let inner = &self.gateway.0;
+        let (presented, bearer) = inner.credentials.of(&request);
+        let needs_key = self.is_open.is_some_and(|is_open| !is_open(request.uri().path()));
+        if let Some(response) = refusal(&presented).filter(|_| needs_key) {
+            return response;
+        }
+        let api_key = match presented {
+            Presented::Known(kind) => Some(kind),
+            Presented::Nothing | Presented::Unknown => None,
+        };
+        let address = caller::address(&request, inner.settings.trusted_proxies);
+        request.extensions_mut().insert(Caller { request_id: request_id.clone(), address, api_key, bearer });
+        let Ok(watch) = body_limit::impose(&mut request, self.body_limit) else {
+            return body_limit::too_large(self.body_limit);
+        };
+        let response = self.call_service(request, request_id).await;
+        if watch.exceeded() { body_limit::too_large(self.body_limit) } else { response }
+    }
+
+    async fn call_service(&self, request: Request, request_id: &RequestId) -> Response {
+        // The request is consumed and the service keeps its own state behind locks that survive a panic.
+        match AssertUnwindSafe(self.endpoint.call(request)).catch_unwind().await {
+            Ok(Ok(output)) => output.into_response(),
+            Ok(Err(error)) => error.into_response(),
+            Err(_) => {
+                tracing::error!(%request_id, service = self.service, "a request ended in a panic");
+                let body = serde_json::json!({ "message": "Internal server error", "request_id": request_id.as_str() });
+                Response::builder()
+                    .status(StatusCode::INTERNAL_SERVER_ERROR)
+                    .content_type("application/json")
+                    .body(body.to_string())
+            }
+        }
+    }
+
+    /// The path alone: query strings hold keys, tokens and what people search for.
+    fn log(&self, request_id: &RequestId, method: &Method, uri: &Uri, status: StatusCode, took: Duration) {
+        tracing::info!(
+            target: "access",
+            %request_id,
+            service = self.service,
+            %method,
+            path = uri.path(),
+            status = status.as_u16(),
+            microseconds = took.as_micros() as u64,
+        );
+    }
+}
+
+impl<E: Endpoint> Endpoint for Face<E> {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let start = Instant::now();
+        let request_id = RequestId::of(&request);
+        let method = request.method().clone();
+        let uri = request.original_uri().clone();
+        let mut response = self.answer(request, &request_id).await;
+        let headers = response.headers_mut();
+        cors::admit(headers);
+        headers.insert(X_REQUEST_ID, request_id.header());
+        headers.insert(SB_REQUEST_ID, request_id.header());
+        let took = start.elapsed();
+        self.metrics.answered(&method, response.status(), took);
+        self.log(&request_id, &method, &uri, response.status(), took);
+        Ok(response)
+    }
+}

@@ -1,0 +1,87 @@
+//! What every HTTP face of Basalt shares: who calls, API keys, CORS, limits, request ids, metrics, health.
+//!
+//! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] put a [`Face`] around it. The face
+//! does all of the above in one pass over the request, leaves a [`Caller`] in the request's extensions, and
+//! always answers with a response: errors and panics of the service become one.
+
+mod body_limit;
+mod caller;
+mod cors;
+mod credentials;
+mod face;
+mod health;
+mod metrics;
+mod request_id;
+mod settings;
+
+use std::sync::Arc;
+
+use poem::{Endpoint, Response};
+use tokens::Keys;
+
+pub use caller::{Bearer, Caller};
+pub use face::Face;
+pub use request_id::RequestId;
+pub use settings::Settings;
+pub use tokens::ApiKeyKind;
+
+use credentials::Credentials;
+use metrics::Metrics;
+
+/// The shared part of all faces; cheap to clone.
+#[derive(Clone)]
+pub struct Gateway(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    credentials: Credentials,
+    metrics: Metrics,
+}
+
+impl Gateway {
+    /// A gateway that knows the callers' keys.
+    pub fn new(settings: Settings, keys: Keys) -> Gateway {
+        Gateway(Arc::new(Inner {
+            settings,
+            credentials: Credentials::new(keys),
+            metrics: Metrics::default(),
+        }))
+    }
+
+    /// `endpoint` for everybody, with or without an API key. `service` names it in logs and metrics.
+    pub fn open<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
+        Face::new(self.clone(), service, None, endpoint)
+    }
+
+    /// `endpoint` for holders of an API key; others get 401 in the shape of Supabase's gateway.
+    pub fn guarded<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
+        self.guarded_except(service, |_| false, endpoint)
+    }
+
+    /// Like [`Gateway::guarded`], but paths (relative to the service's mount point) for which `is_open` says true
+    /// need no key, because they are opened by links and redirects, which cannot carry one.
+    pub fn guarded_except<E: Endpoint>(
+        &self,
+        service: &'static str,
+        is_open: fn(&str) -> bool,
+        endpoint: E,
+    ) -> Face<E> {
+        Face::new(self.clone(), service, Some(is_open), endpoint)
+    }
+
+    /// `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while `ready` fails or takes
+    /// longer than two seconds. Why it failed goes to the log, not to the caller.
+    pub fn health<F, Fut>(&self, ready: F) -> impl Endpoint<Output = Response> + use<F, Fut>
+    where
+        F: Fn() -> Fut + Send + Sync,
+        Fut: Future<Output = Result<(), String>> + Send,
+    {
+        health::endpoint(ready)
+    }
+
+    /// All metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
+    /// public cannot reach.
+    pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
+        metrics::endpoint(self.0.metrics.clone())
+    }
+}

@@ -1,0 +1,57 @@
+use std::fmt;
+
+use http::{HeaderName, HeaderValue};
+use poem::Request;
+use uuid::Uuid;
+
+/// Header that carries the id in both directions.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The name under which hosted Supabase answers it.
+pub(crate) const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request-id");
+
+/// Names one request in answers and in every log line about it: what the caller (or a proxy) sent as
+/// `x-request-id`, if that is 1 to 64 letters, digits, `-`, `_` or `.`; else a new UUID of version 7.
+#[derive(Clone)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    pub(crate) fn of(request: &Request) -> RequestId {
+        match request.headers().get(&X_REQUEST_ID) {
+            Some(value) if is_harmless(value.as_bytes()) => RequestId(value.clone()),
+            _ => RequestId::generate(),
+        }
+    }
+
+    fn generate() -> RequestId {
+        let mut buffer = Uuid::encode_buffer();
+        let text = Uuid::now_v7().hyphenated().encode_lower(&mut buffer);
+        RequestId(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+/// The id is repeated in logs and answers, so it must not be able to forge either.
+fn is_harmless(id: &[u8]) -> bool {
+    (1..=64).contains(&id.len())
+        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,267 @@
+//! Faces as their callers meet them.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use futures_util::StreamExt;
+use gateway::{Caller, Gateway, Settings};
+use http::{Method, StatusCode};
+use poem::endpoint::{make, make_sync};
+use poem::{Body, Endpoint, Request, RequestBuilder, Response};
+use serde_json::{Value, json};
+use tokens::{KeyOverrides, Keys};
+
+const SECRET: &str = "a secret of more than thirty-two bytes";
+
+fn keys() -> Keys {
+    let folder = tempfile::tempdir().unwrap();
+    let overrides = KeyOverrides { jwt_secret: Some(SECRET.into()), ..Default::default() };
+    Keys::load_or_create(&folder.path().join("keys.json"), overrides).unwrap()
+}
+
+fn gateway(keys: &Keys) -> Gateway {
+    Gateway::new(Settings { body_limit: 100, ..Settings::default() }, keys.clone())
+}
+
+/// Answers with what the gateway says about the caller.
+fn mirror() -> impl Endpoint<Output = Response> {
+    make_sync(|request| {
+        let caller = request.extensions().get::<Caller>().unwrap();
+        let kind = caller.api_key.map(|kind| format!("{kind:?}"));
+        let body =
+            json!({ "kind": kind, "bearer": caller.bearer.as_deref(), "id": caller.request_id.as_str() });
+        Response::builder().body(body.to_string())
+    })
+}
+
+async fn ask(face: &impl Endpoint<Output = Response>, request: RequestBuilder) -> (StatusCode, Value) {
+    let response = face.call(request.finish()).await.unwrap();
+    let status = response.status();
+    let text = response.into_body().into_string().await.unwrap();
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+fn get(uri: &str) -> RequestBuilder {
+    Request::builder().method(Method::GET).uri_str(uri)
+}
+
+#[tokio::test]
+async fn a_guarded_service_wants_a_known_key() {
+    let keys = keys();
+    let face = gateway(&keys).guarded_except("mirror", |path| path == "/open", mirror());
+    let (status, body) = ask(&face, get("/")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert_eq!(body["message"], "No API key found in request");
+    let (status, body) = ask(&face, get("/").header("apikey", "sb_secret_guess")).await;
+    assert_eq!((status, &body["message"]), (StatusCode::UNAUTHORIZED, &json!("Invalid API key")));
+    assert!(body["hint"].is_string());
+    assert_eq!(ask(&face, get("/open")).await.0, StatusCode::OK);
+
+    let api = keys.api_keys();
+    for key in [api.anon(), api.service_role(), api.publishable(), api.secret()] {
+        assert_eq!(ask(&face, get("/").header("apikey", key)).await.0, StatusCode::OK);
+        assert_eq!(ask(&face, get(&format!("/?select=*&apikey={key}"))).await.0, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_ours_with_a_role_is_a_key_too() {
+    let keys = keys();
+    let face = gateway(&keys).guarded("mirror", mirror());
+    let custom = keys.sign(&json!({ "role": "reporting" })).unwrap();
+    let (_, body) = ask(&face, get("/").header("apikey", &custom)).await;
+    assert_eq!((&body["kind"], &body["bearer"]), (&json!("Token"), &json!(custom)));
+    for refused in
+        [keys.sign(&json!({ "sub": "u" })).unwrap(), keys.sign(&json!({ "role": "x", "exp": 1 })).unwrap()]
+    {
+        assert_eq!(ask(&face, get("/").header("apikey", refused)).await.0, StatusCode::UNAUTHORIZED);
+    }
+}
+
+#[tokio::test]
+async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
+    let keys = keys();
+    let face = gateway(&keys).guarded("mirror", mirror());
+    let api = keys.api_keys();
+    let user = keys.sign(&json!({ "role": "authenticated" })).unwrap();
+    let cases = [
+        (api.publishable(), None, Some(api.anon())),
+        (api.secret(), None, Some(api.service_role())),
+        (api.anon(), None, Some(api.anon())),
+        (api.publishable(), Some(format!("Bearer {}", api.publishable())), Some(api.anon())),
+        (api.publishable(), Some(format!("bearer {user}")), Some(user.as_str())),
+        (api.anon(), Some("Bearer ".to_owned()), Some("")),
+        (api.anon(), Some("AWS4-HMAC-SHA256 Credential=x".to_owned()), None),
+    ];
+    for (key, authorization, expected) in cases {
+        let mut request = get("/").header("apikey", key);
+        if let Some(authorization) = &authorization {
+            request = request.header("authorization", authorization);
+        }
+        let (status, body) = ask(&face, request).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(body["bearer"].as_str(), expected, "{authorization:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_open_service_takes_anybody_and_trusts_nobody() {
+    let keys = keys();
+    let face = gateway(&keys).open("mirror", mirror());
+    let (status, body) = ask(&face, get("/")).await;
+    assert_eq!((status, &body["kind"], &body["bearer"]), (StatusCode::OK, &Value::Null, &Value::Null));
+    let unknown =
+        get("/").header("apikey", "sb_secret_guess").header("authorization", "Bearer sb_secret_guess");
+    let (status, body) = ask(&face, unknown).await;
+    assert_eq!((status, &body["kind"], &body["bearer"]), (StatusCode::OK, &Value::Null, &Value::Null));
+    let alone = get("/").header("authorization", format!("Bearer {}", keys.api_keys().secret()));
+    assert_eq!(ask(&face, alone).await.1["bearer"], keys.api_keys().service_role());
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered_without_a_key_and_allows_what_was_asked() {
+    let face = gateway(&keys()).guarded("mirror", mirror());
+    let request = Request::builder()
+        .method(Method::OPTIONS)
+        .header("origin", "https://site.example")
+        .header("access-control-request-method", "PATCH")
+        .header("access-control-request-headers", "apikey,x-header-of-tomorrow");
+    let response = face.call(request.finish()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let header = |name: &str| response.headers()[name].to_str().unwrap();
+    assert_eq!(header("access-control-allow-origin"), "*");
+    assert_eq!(header("access-control-allow-headers"), "apikey,x-header-of-tomorrow");
+    assert!(header("access-control-allow-methods").contains("PATCH"));
+    assert_eq!(header("access-control-max-age"), "3600");
+    let plain = Request::builder().method(Method::OPTIONS).finish();
+    assert_eq!(
+        face.call(plain).await.unwrap().status(),
+        StatusCode::UNAUTHORIZED,
+        "no preflight, no exception"
+    );
+}
+
+#[tokio::test]
+async fn refusals_and_failures_can_be_read_across_origins_and_carry_the_id() {
+    let gateway = gateway(&keys());
+    let fails = make(|_| async { Err::<Response, _>(poem::Error::from_status(StatusCode::IM_A_TEAPOT)) });
+    let panics = make_sync(|_| -> Response { panic!("as planned") });
+    let responses = [
+        (gateway.guarded("refused", mirror()).call(get("/").finish()).await, StatusCode::UNAUTHORIZED),
+        (gateway.open("fails", fails).call(get("/").finish()).await, StatusCode::IM_A_TEAPOT),
+        (gateway.open("panics", panics).call(get("/").finish()).await, StatusCode::INTERNAL_SERVER_ERROR),
+    ];
+    for (response, status) in responses {
+        let response = response.unwrap();
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers()["access-control-allow-origin"], "*");
+        assert_eq!(response.headers()["x-request-id"].len(), 36);
+        assert_eq!(response.headers()["x-request-id"], response.headers()["sb-request-id"]);
+    }
+}
+
+#[tokio::test]
+async fn a_callers_own_request_id_is_kept_unless_it_could_forge_a_line() {
+    let face = gateway(&keys()).open("mirror", mirror());
+    let (_, body) = ask(&face, get("/").header("x-request-id", "trace-42.a_b")).await;
+    assert_eq!(body["id"], "trace-42.a_b");
+    for id in ["", "a b", "a\"b", &"x".repeat(65)] {
+        let (_, body) = ask(&face, get("/").header("x-request-id", id)).await;
+        assert_ne!(body["id"], *id);
+    }
+}
+
+#[tokio::test]
+async fn bodies_beyond_the_limit_get_413_whether_they_say_so_or_not() {
+    let gateway = gateway(&keys());
+    let reader = || {
+        make(|mut request: Request| async move {
+            let read = request.take_body().into_bytes().await;
+            read.map(|bytes| bytes.len().to_string()).map_err(poem::Error::from)
+        })
+    };
+    let face = gateway.open("reader", reader());
+    let announced = |length: usize| get("/").header("content-length", length).body(vec![0; length]);
+    let chunked = |length: usize| {
+        let chunks =
+            futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![0; 10])).take(length / 10);
+        get("/").header("transfer-encoding", "chunked").body(Body::from_bytes_stream(chunks.boxed()))
+    };
+    for (request, status) in [
+        (announced(100), StatusCode::OK),
+        (announced(101), StatusCode::PAYLOAD_TOO_LARGE),
+        (chunked(100), StatusCode::OK),
+        (chunked(110), StatusCode::PAYLOAD_TOO_LARGE),
+    ] {
+        assert_eq!(face.call(request).await.unwrap().status(), status);
+    }
+    let wider = gateway.open("reader", reader()).body_limit(1000);
+    assert_eq!(wider.call(announced(500)).await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn health_tells_live_from_ready() {
+    let gateway = gateway(&keys());
+    let up = gateway.health(|| async { Ok(()) });
+    let down = gateway.health(|| async { Err("password for postgres is wrong".to_owned()) });
+    assert_eq!(ask(&up, get("/ready")).await, (StatusCode::OK, json!({ "status": "ok" })));
+    assert_eq!(ask(&up, get("/")).await.0, StatusCode::OK);
+    assert_eq!(ask(&down, get("/live")).await.0, StatusCode::OK);
+    assert_eq!(
+        ask(&down, get("/ready")).await,
+        (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "unavailable" }))
+    );
+    assert_eq!(ask(&down, get("/nothing")).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn metrics_count_by_service_method_and_class() {
+    let gateway = gateway(&keys());
+    let face = gateway.guarded("mirror", mirror());
+    ask(&face, get("/")).await;
+    ask(&face, get("/").method(Method::from_bytes(b"BREW").unwrap())).await;
+    let (_, text) = ask(&gateway.metrics(), get("/")).await;
+    let text = text.as_str().unwrap();
+    for line in [
+        r#"basalt_http_requests_total{service="mirror",method="GET",status="4xx"} 1"#,
+        r#"basalt_http_requests_total{service="mirror",method="other",status="4xx"} 1"#,
+        r#"basalt_http_request_duration_seconds_count{service="mirror"} 2"#,
+    ] {
+        assert!(text.contains(line), "{line} not in\n{text}");
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_access_log_names_the_request_and_holds_no_secret() {
+    let keys = keys();
+    let face = gateway(&keys).guarded("mirror", mirror());
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let secret = keys.api_keys().secret();
+    let request =
+        get(&format!("/things?apikey={secret}&token=abc123")).header("authorization", "Bearer abc123");
+    ask(&face, request.header("x-request-id", "line-1")).await;
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let line: Value = serde_json::from_str(text.trim()).unwrap();
+    let fields = &line["fields"];
+    assert_eq!(
+        (&fields["request_id"], &fields["path"], &fields["status"]),
+        (&json!("line-1"), &json!("/things"), &json!(200))
+    );
+    assert!(!text.contains(secret) && !text.contains("abc123"));
+}
