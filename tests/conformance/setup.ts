@@ -1,10 +1,10 @@
 import type { TestProject } from 'vitest/node'
 
-import { Server, type Access } from '../support/server.ts'
+import { Server } from '../support/server.mjs'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    access: Access
+    access: Server['access']
   }
 }
 

@@ -1,6 +1,6 @@
 import { test as base } from '@playwright/test'
 
-import { Server } from '../support/server.ts'
+import { Server } from '../support/server.mjs'
 
 /** Tests with a Basalt of their worker's own. */
 export const test = base.extend<object, { server: Server }>({

@@ -1,0 +1,146 @@
+import { execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The repository, which is a project that Basalt serves. */
+const project = path.resolve(import.meta.dirname, '../..')
+
+/** The longest that a start on an empty data folder may take, in milliseconds. */
+const startLimit = 120_000
+
+/**
+ * What is needed to talk to a server.
+ * @typedef {{ url: string, anonKey: string, serviceKey: string }} Access
+ */
+
+/** A Basalt of one's own, on free ports, for tests and benchmarks. */
+export class Server {
+  /**
+   * Starts a server and waits until it says that it is ready.
+   * @param {{ binary?: string, dataDir?: string }} [options] the binary, by default the one named by
+   *   BASALT_BINARY, else the debug build; the data folder, by default an empty one
+   * @returns {Promise<Server>}
+   */
+  static async start(options = {}) {
+    const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'basalt-test-')))
+    return new Server(path.resolve(options.binary ?? defaultBinary()), dataDir).ready()
+  }
+
+  /**
+   * @param {string} binary
+   * @param {string} dataDir
+   */
+  constructor(binary, dataDir) {
+    this.binary = binary
+    /** Where its data lies. */
+    this.dataDir = dataDir
+    /** @type {Access} */
+    this.access = { url: '', anonKey: '', serviceKey: '' }
+    /** How long the start took, in milliseconds. */
+    this.startedIn = 0
+    const begin = performance.now()
+    this.process = spawn(binary, ['serve', ...this.#place(), '--port', '0'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.announced = announcedUrl(this.process).then((url) => {
+      this.startedIn = Math.round(performance.now() - begin)
+      return url
+    })
+  }
+
+  async ready() {
+    const url = await this.announced
+    const keys = JSON.parse(await this.#command('keys', '--show', '--json'))
+    this.access = { url, anonKey: keys.anon, serviceKey: keys.service_role }
+    return this
+  }
+
+  /**
+   * Runs SQL as an admin does: with psql, as the superuser.
+   * @param {string} sql
+   * @returns {Promise<string>} the rows without decoration, one a line
+   */
+  async psql(sql) {
+    return (await this.#command('psql', '--', '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql)).trim()
+  }
+
+  /** The process id of the embedded Postgres. */
+  async postgresPid() {
+    return Number((await this.psql("select pg_read_file('postmaster.pid')")).split('\n')[0])
+  }
+
+  /** Resident memory of the server's process, Postgres not included, in bytes. Linux only. */
+  memory() {
+    const status = readFileSync(`/proc/${String(this.process.pid)}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+  }
+
+  /** Processor time that the server's process has used, in milliseconds. Linux only. */
+  processorTime() {
+    const fields = readFileSync(`/proc/${String(this.process.pid)}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  }
+
+  /**
+   * Ends the server as Ctrl-C does and removes its data.
+   * @param {{ keepData?: boolean }} [options]
+   */
+  async stop({ keepData = false } = {}) {
+    if (this.process.exitCode === null) {
+      const ended = new Promise((resolve) => this.process.once('exit', resolve))
+      this.process.kill('SIGINT')
+      await ended
+    }
+    if (!keepData) await rm(this.dataDir, { recursive: true, force: true })
+  }
+
+  #place() {
+    return ['--project', project, '--data-dir', this.dataDir]
+  }
+
+  /**
+   * @param {string} name
+   * @param {string[]} rest
+   */
+  async #command(name, ...rest) {
+    return (await run(this.binary, [name, ...this.#place(), ...rest])).stdout
+  }
+}
+
+function defaultBinary() {
+  return process.env.BASALT_BINARY ?? path.join(project, 'target/debug/basalt')
+}
+
+/**
+ * The API's URL, as the server prints it when it is ready.
+ * @param {import('node:child_process').ChildProcess} child
+ * @returns {Promise<string>}
+ */
+function announcedUrl(child) {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const timer = setTimeout(() => child.kill('SIGKILL'), startLimit)
+    /** @param {Buffer} chunk */
+    const read = (chunk) => {
+      output += chunk.toString()
+      const url = /API URL:?\s+(http:\/\/\S+)/.exec(output)?.[1]
+      if (url !== undefined) {
+        clearTimeout(timer)
+        resolve(url.replace(/\/$/, ''))
+      }
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`the server ended with ${String(code)}:\n${output}`))
+    })
+  })
+}
