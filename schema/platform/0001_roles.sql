@@ -5,6 +5,13 @@
 -- administrator's and stays as it is. No role gets a password here; a login role without one cannot sign in by
 -- password (the server sets them when it starts).
 
+-- Databases of one cluster that are set up at the same moment take turns: the lock is on a catalog that they share.
+do $$
+begin
+  lock table pg_catalog.pg_authid in share row exclusive mode;
+exception when insufficient_privilege then null; -- no superuser: the steps below take a role that exists as it is
+end $$;
+
 -- The administrator that users' SQL calls "postgres". On hosted Supabase it is no superuser. It exists already
 -- wherever the cluster was made by a user of that name.
 do $$
@@ -130,7 +137,10 @@ begin
       'supabase_realtime_admin', 'pg_monitor', 'pg_read_all_data', 'pg_signal_backend'
     ]::name[] loop
       if not pg_catalog.pg_has_role(administrator, role_name, 'member') then
-        execute pg_catalog.format('grant %I to %I', role_name, administrator);
+        begin
+          execute pg_catalog.format('grant %I to %I', role_name, administrator);
+        exception when insufficient_privilege then null; -- a role of somebody else's, who decides on its members
+        end;
       end if;
     end loop;
   end loop;

@@ -135,17 +135,17 @@ declare
   beyond constant text := storage.prefix_successor(wanted);
   after text := coalesce(nullif(next_token, ''), nullif(start_after, ''));
   -- Where the walk goes on: at or after it when ascending, before it when descending; null: at the end of the range.
-  position_ text;
+  seek text;
   inclusive boolean := false;
   remaining integer := greatest(coalesce(max_keys, 100), 0);
   candidate record;
   folder text;
   leapt boolean;
 begin
-  position_ := after;
+  seek := after;
   -- A folder's name as a start means: after all that it holds.
   if ascending and after is not null and delimiter_param <> '' and right(after, length(delimiter_param)) = delimiter_param then
-    position_ := storage.prefix_successor(after);
+    seek := storage.prefix_successor(after);
     inclusive := true;
   end if;
   loop
@@ -159,7 +159,7 @@ begin
         order by o.name collate "C" %2$s limit $5',
       case when not ascending then '<' when inclusive then '>=' else '>' end,
       case when ascending then 'asc' else 'desc' end
-    ) using _bucket_id, first, beyond, position_, remaining
+    ) using _bucket_id, first, beyond, seek, remaining
     loop
       folder := case when delimiter_param <> '' then storage.get_common_prefix(candidate.name, wanted, delimiter_param) end;
       remaining := remaining - 1;
@@ -170,7 +170,7 @@ begin
         updated_at := candidate.updated_at;
         created_at := candidate.created_at;
         last_accessed_at := candidate.last_accessed_at;
-        position_ := candidate.name;
+        seek := candidate.name;
         inclusive := false;
         return next;
       else
@@ -180,14 +180,14 @@ begin
         updated_at := null;
         created_at := null;
         last_accessed_at := null;
-        position_ := case when ascending then storage.prefix_successor(folder) else folder end;
+        seek := case when ascending then storage.prefix_successor(folder) else folder end;
         inclusive := true;
         return next;
         leapt := true;
         exit;
       end if;
     end loop;
-    exit when not leapt or position_ is null;
+    exit when not leapt or seek is null;
   end loop;
 end
 $$;

@@ -1,0 +1,197 @@
+//! What can stop migrations, told so that whoever reads it knows which line to mend.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_postgres::error::{DbError, ErrorPosition};
+
+use super::split::{Statement, line_at};
+
+/// Characters of a statement that an error shows.
+const EXCERPT: usize = 400;
+
+/// Why migrations stopped. Files before the one at fault are applied; of that one, nothing is.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Postgres refused a statement of a file.
+    #[error("{0}")]
+    Statement(Box<StatementError>),
+    /// A file holds something that cannot be run as part of a migration.
+    #[error("{file}, line {line}: found {problem}. {hint} Nothing of this file was applied")]
+    Unsuitable {
+        /// The file's name.
+        file: String,
+        /// Line in it, from 1.
+        line: usize,
+        /// What was found there.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A file was edited after it had been applied.
+    #[error(
+        "{file} was changed after it had been applied: its SHA-256 is {found}, applied was {recorded}. \
+         Restore the file as it was and put the change into a new migration"
+    )]
+    Changed {
+        /// The file's name.
+        file: String,
+        /// SHA-256 of the text that was applied, hexadecimal.
+        recorded: String,
+        /// SHA-256 of the text as it is now, hexadecimal.
+        found: String,
+    },
+    /// Two files claim the same version.
+    #[error("{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ")]
+    SameVersion {
+        /// Name of one file.
+        first: String,
+        /// Name of the other file.
+        second: String,
+    },
+    /// Somebody else held the migrations' lock for too long.
+    #[error(
+        "another process has been migrating this database for {0:?}. Wait for it; if there is none, look for an open \
+         transaction that holds an advisory lock in pg_locks"
+    )]
+    Busy(Duration),
+    /// A file took too long and was rolled back.
+    #[error("{file} was not done within {limit:?} and was rolled back. Split it, or allow it more time")]
+    TooSlow {
+        /// The file's name.
+        file: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A login role that should get a password does not exist.
+    #[error("role {0} does not exist: apply the platform's migrations first")]
+    NoSuchRole(String),
+    /// The connection broke, or the migrations' own tables cannot be read or written.
+    #[error("cannot {doing}: {}", described(source))]
+    Database {
+        /// What was being done.
+        doing: &'static str,
+        /// The client's or the server's reason.
+        source: tokio_postgres::Error,
+    },
+}
+
+impl Error {
+    /// Wraps a client error with what was being done, for `map_err`.
+    pub(super) fn database(doing: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
+        move |source| Self::Database { doing, source }
+    }
+}
+
+/// The client's error as one line: what the server said, where the client alone would only say "db error".
+fn described(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(server) => {
+            let hint = server.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("{} {}: {}{hint}", server.severity(), server.code().code(), server.message())
+        }
+        None => match std::error::Error::source(error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// A statement that Postgres refused, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementError {
+    /// The file's name.
+    pub file: String,
+    /// Line in the file, from 1: of the position that Postgres names, else of the statement's beginning.
+    pub line: usize,
+    /// The statement, shortened; empty where showing it could give a password away.
+    pub statement: String,
+    /// The SQLSTATE.
+    pub code: String,
+    /// The primary message.
+    pub message: String,
+    /// The secondary message, with more detail.
+    pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The call stack inside the server, of functions and `do` blocks.
+    pub context: Option<String>,
+}
+
+impl std::error::Error for StatementError {}
+
+impl fmt::Display for StatementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}, line {}: ERROR {}: {}", self.file, self.line, self.code, self.message)?;
+        for (label, text) in [("detail", &self.detail), ("hint", &self.hint), ("context", &self.context)] {
+            if let Some(text) = text {
+                writeln!(f, "  {label}: {}", text.replace('\n', "\n    "))?;
+            }
+        }
+        if !self.statement.is_empty() {
+            writeln!(f, "  statement: {}", self.statement.replace('\n', "\n    "))?;
+        }
+        write!(f, "  Nothing of this file was applied")
+    }
+}
+
+impl StatementError {
+    pub(super) fn new(file: &str, sql: &str, statement: &Statement<'_>, error: &DbError) -> Self {
+        let offset = match error.position() {
+            Some(ErrorPosition::Original(position)) => statement.offset + byte_offset(statement.text, *position),
+            // The position counts in a text that the server made up, not in the file.
+            Some(ErrorPosition::Internal { .. }) | None => statement.first_token,
+        };
+        Self {
+            file: file.to_owned(),
+            line: line_at(sql, offset),
+            statement: excerpt(sql, statement),
+            code: error.code().code().to_owned(),
+            message: error.message().to_owned(),
+            detail: error.detail().map(str::to_owned),
+            hint: hint(error.code().code()).map(str::to_owned).or_else(|| error.hint().map(str::to_owned)),
+            context: error.where_().map(str::to_owned),
+        }
+    }
+}
+
+/// Hints for refusals whose reason lies in how migrations are run, which Postgres cannot know.
+fn hint(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "25001" => {
+            "A migration is one transaction, and this statement cannot run inside one. Leave out CONCURRENTLY, or run \
+             the statement by hand with psql."
+        }
+        "55P04" => "A new value of an enum can be used from the next migration on: split this file in two.",
+        "55P03" => "Another session held a lock on the table for too long. Try again when it is idle.",
+        "57014" => "The statement took longer than a migration may. Split it, or allow more time.",
+        _ => return None,
+    })
+}
+
+/// Byte offset of the character at `position` (from 1) in `text`, as Postgres counts.
+fn byte_offset(text: &str, position: u32) -> usize {
+    let index = usize::try_from(position).unwrap_or(1).saturating_sub(1);
+    text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
+}
+
+fn excerpt(sql: &str, statement: &Statement<'_>) -> String {
+    let end = statement.offset + statement.text.len();
+    let text = sql.get(statement.first_token..end).unwrap_or(statement.text);
+    if text.to_ascii_lowercase().contains("password") {
+        return String::new();
+    }
+    match text.char_indices().nth(EXCERPT) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,156 @@
+//! The tables that remember what was applied.
+//!
+//! A project's history lies where the Supabase CLI keeps it, in the CLI's form, so that either tool goes on where the
+//! other stopped. What the CLI does not record (checksums, the platform's own files) lies in schema `basalt`.
+
+use std::collections::HashMap;
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{GenericClient, Transaction};
+
+use super::error::Error;
+
+/// Everything that [`Ledger::create`] makes, each step harmless where it is made already. The second half is what the
+/// Supabase CLI runs before its first migration.
+const TABLES: &str = "
+create schema if not exists basalt;
+comment on schema basalt is 'This server''s own records';
+create table if not exists basalt.platform_migrations (
+  version text primary key,
+  name text not null,
+  checksum text not null,
+  adopted boolean not null default false,
+  applied_at timestamptz not null default now()
+);
+comment on table basalt.platform_migrations is 'Files of the server''s own schema that this database has';
+comment on column basalt.platform_migrations.checksum is 'SHA-256 of the file''s text, hexadecimal';
+comment on column basalt.platform_migrations.adopted is 'The database had it all before, so nothing was run';
+create table if not exists basalt.project_migrations (
+  version text primary key,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+);
+comment on table basalt.project_migrations is 'Checksums of supabase_migrations.schema_migrations';
+comment on column basalt.project_migrations.checksum is 'SHA-256 of the file''s text, hexadecimal';
+create schema if not exists supabase_migrations;
+create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
+alter table supabase_migrations.schema_migrations add column if not exists statements text[];
+alter table supabase_migrations.schema_migrations add column if not exists name text;
+create table if not exists supabase_migrations.seed_files (path text not null primary key, hash text not null);
+";
+
+/// What is known of an applied file.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) name: String,
+    /// Absent for what the Supabase CLI applied.
+    pub(super) checksum: Option<String>,
+    pub(super) adopted: bool,
+}
+
+/// Applied files by version.
+pub(super) type Records = HashMap<String, Record>;
+
+/// Makes the tables where they are missing. The caller holds the migrations' lock.
+pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
+    transaction.batch_execute(TABLES).await.map_err(Error::database("create the tables that record migrations"))
+}
+
+/// Whether all the tables are there.
+pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
+    let sql = "select to_regclass('basalt.platform_migrations') is not null \
+                  and to_regclass('basalt.project_migrations') is not null \
+                  and to_regclass('supabase_migrations.seed_files') is not null \
+                  and exists (select from pg_catalog.pg_attribute \
+                               where attrelid = to_regclass('supabase_migrations.schema_migrations') \
+                                 and attname = 'name')";
+    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("look for the records of migrations"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// The platform's files that this database has.
+pub(super) async fn platform(client: &impl GenericClient) -> Result<Records, Error> {
+    let sql = "select version, name, checksum, adopted from basalt.platform_migrations";
+    read(client, sql).await
+}
+
+/// The project's files that this database has, whoever applied them.
+pub(super) async fn project(client: &impl GenericClient) -> Result<Records, Error> {
+    let sql = "select m.version, coalesce(m.name, ''), p.checksum, false \
+                 from supabase_migrations.schema_migrations m left join basalt.project_migrations p using (version)";
+    read(client, sql).await
+}
+
+async fn read(client: &impl GenericClient, sql: &str) -> Result<Records, Error> {
+    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("read the records of migrations"))?;
+    let record = |row: &tokio_postgres::Row| Record { name: row.get(1), checksum: row.get(2), adopted: row.get(3) };
+    Ok(rows.iter().map(|row| (row.get(0), record(row))).collect())
+}
+
+/// Hashes of the seed files that were run, by path.
+pub(super) async fn seeds(client: &impl GenericClient) -> Result<HashMap<String, String>, Error> {
+    let sql = "select path, hash from supabase_migrations.seed_files";
+    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("read the records of seed files"))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// Records a file of the platform.
+pub(super) async fn record_platform(
+    transaction: &Transaction<'_>,
+    version: &str,
+    record: &Record,
+) -> Result<(), Error> {
+    let sql = "insert into basalt.platform_migrations (version, name, checksum, adopted) values ($1, $2, $3, $4)";
+    let checksum = record.checksum.as_deref().unwrap_or_default();
+    write(
+        transaction,
+        sql,
+        &[
+            (&version, Type::TEXT),
+            (&record.name, Type::TEXT),
+            (&checksum, Type::TEXT),
+            (&record.adopted, Type::BOOL),
+        ],
+    )
+    .await
+}
+
+/// Records a file of the project as the Supabase CLI does, and its checksum beside.
+pub(super) async fn record_project(
+    transaction: &Transaction<'_>,
+    version: &str,
+    name: &str,
+    statements: &[&str],
+    checksum: &str,
+) -> Result<(), Error> {
+    let history = "insert into supabase_migrations.schema_migrations (version, name, statements) values ($1, $2, $3)";
+    write(
+        transaction,
+        history,
+        &[(&version, Type::TEXT), (&name, Type::TEXT), (&statements, Type::TEXT_ARRAY)],
+    )
+    .await?;
+    // A row of a version whose history was taken back (supabase migration repair) gives way.
+    let beside = "insert into basalt.project_migrations (version, checksum) values ($1, $2) \
+                  on conflict (version) do update set checksum = excluded.checksum, applied_at = now()";
+    write(transaction, beside, &[(&version, Type::TEXT), (&checksum, Type::TEXT)]).await
+}
+
+/// Records that a seed file was run.
+pub(super) async fn record_seed(transaction: &Transaction<'_>, path: &str, hash: &str) -> Result<(), Error> {
+    let sql = "insert into supabase_migrations.seed_files (path, hash) values ($1, $2) \
+               on conflict (path) do update set hash = excluded.hash";
+    write(transaction, sql, &[(&path, Type::TEXT), (&hash, Type::TEXT)]).await
+}
+
+async fn write(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    parameters: &[(&(dyn ToSql + Sync), Type)],
+) -> Result<(), Error> {
+    transaction
+        .query_typed(sql, parameters)
+        .await
+        .map(drop)
+        .map_err(Error::database("record a migration"))
+}

@@ -1,0 +1,89 @@
+//! The files of `schema/platform`, which are part of this binary.
+
+use super::source::checksum;
+
+/// Marks the first line of a file that is not to be run where a condition holds.
+const SKIP: &str = "-- skip if: ";
+
+/// One file of the platform's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlatformFile {
+    /// The file's name: `<version>_<name>.sql`.
+    pub(super) file: &'static str,
+    pub(super) sql: &'static str,
+}
+
+macro_rules! embed {
+    ($($file:literal),* $(,)?) => {
+        &[$(PlatformFile { file: $file, sql: include_str!(concat!("../../../../schema/platform/", $file)) }),*]
+    };
+}
+
+/// All files, in order.
+pub(super) const FILES: &[PlatformFile] = embed![
+    "0001_roles.sql",
+    "0002_schemas.sql",
+    "0003_auth.sql",
+    "0004_auth_factors.sql",
+    "0005_storage.sql",
+    "0006_storage_functions.sql",
+    "0007_realtime.sql",
+    "0008_catalog_watch.sql",
+];
+
+impl PlatformFile {
+    /// Digits before the first underscore.
+    pub(super) fn version(&self) -> &'static str {
+        self.file.split('_').next().unwrap_or(self.file)
+    }
+
+    /// What stands between the version and `.sql`.
+    pub(super) fn name(&self) -> &'static str {
+        self.file.split_once('_').map_or("", |(_, rest)| rest.trim_end_matches(".sql"))
+    }
+
+    /// SHA-256 of the text, hexadecimal.
+    pub(super) fn checksum(&self) -> String {
+        checksum(self.sql)
+    }
+
+    /// A condition in SQL under which the database has already all that the file makes (it is hosted Supabase's, for
+    /// example): the file is then recorded as adopted and not run.
+    pub(super) fn skip_condition(&self) -> Option<&'static str> {
+        self.sql.lines().next()?.strip_prefix(SKIP)
+    }
+}
+
+/// SHA-256 over all files of the platform's schema, hexadecimal: changes when any of them does.
+pub fn platform_checksum() -> String {
+    let all: String = FILES.iter().map(|file| file.sql).collect();
+    checksum(&all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_embedded_in_order() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/platform");
+        let mut there: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.ends_with(".sql"))
+            .collect();
+        there.sort();
+        let embedded: Vec<&str> = FILES.iter().map(|file| file.file).collect();
+        assert_eq!(embedded, there);
+    }
+
+    #[test]
+    fn names_and_conditions_come_from_the_files() {
+        assert_eq!((FILES[0].version(), FILES[0].name()), ("0001", "roles"));
+        assert_eq!(FILES[0].skip_condition(), None);
+        assert!(FILES[2].skip_condition().unwrap().contains("auth.sessions"));
+        assert!(FILES.iter().all(|file| crate::migrate::apply::File::parse(file.file, file.sql).is_ok()));
+    }
+}

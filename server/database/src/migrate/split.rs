@@ -1,0 +1,298 @@
+//! Cuts a file of SQL into its statements, as `psql` and the Supabase CLI do.
+//!
+//! It knows just enough of the lexical rules (PostgreSQL documentation, section 4.1) to tell a semicolon that ends a
+//! statement from one inside a string, a quoted identifier, a comment, parentheses or a `begin atomic` body. What only
+//! a `psql` session can carry out (its backslash commands, data after `copy … from stdin`) is refused here, where the
+//! line is known.
+
+/// How many of a statement's words are kept to recognize it by.
+const KEPT_WORDS: usize = 24;
+
+/// One statement of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Statement<'a> {
+    /// The text without the closing semicolon and surrounding blanks; comments before the statement belong to it.
+    pub(super) text: &'a str,
+    /// Byte offset of `text` in the file.
+    pub(super) offset: usize,
+    /// Byte offset in the file of the first thing that is no comment.
+    pub(super) first_token: usize,
+    /// The first words outside of quotes and parentheses, in upper case.
+    pub(super) words: Vec<String>,
+}
+
+/// Why a file cannot be cut into statements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unsplittable {
+    /// Byte offset in the file.
+    pub(super) offset: usize,
+    /// What was found there.
+    pub(super) problem: String,
+    /// What to do about it.
+    pub(super) hint: &'static str,
+}
+
+/// Cuts `sql` into statements; empty ones are left out.
+pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, Unsplittable> {
+    let mut scanner = Scanner::new(sql);
+    while scanner.at < scanner.bytes.len() {
+        scanner.step()?;
+    }
+    scanner.finish_statement(scanner.bytes.len())?;
+    Ok(scanner.statements)
+}
+
+/// Line (from 1) of the byte at `offset`.
+pub(super) fn line_at(sql: &str, offset: usize) -> usize {
+    let before = sql.as_bytes().get(..offset).unwrap_or(sql.as_bytes());
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+struct Scanner<'a> {
+    sql: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the current statement's text begins: behind the last semicolon.
+    start: usize,
+    first_token: Option<usize>,
+    words: Vec<String>,
+    /// Whether the previous token was the word `begin`.
+    after_begin: bool,
+    parentheses: usize,
+    /// Open `begin atomic` and `case` inside an SQL-standard function body.
+    body: usize,
+    statements: Vec<Statement<'a>>,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(sql: &'a str) -> Self {
+        // A byte order mark is no part of the SQL.
+        let at = if sql.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Self {
+            sql,
+            bytes: sql.as_bytes(),
+            at,
+            start: at,
+            first_token: None,
+            words: Vec::new(),
+            after_begin: false,
+            parentheses: 0,
+            body: 0,
+            statements: Vec::new(),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    /// Passes over one token.
+    fn step(&mut self) -> Result<(), Unsplittable> {
+        let byte = self.bytes[self.at];
+        match (byte, self.peek(1)) {
+            (b'-', Some(b'-')) => self.line_comment(),
+            (b'/', Some(b'*')) => return self.block_comment(),
+            _ if byte.is_ascii_whitespace() => self.at += 1,
+            (b';', _) if self.parentheses == 0 && self.body == 0 => {
+                self.finish_statement(self.at)?;
+                self.at += 1;
+                self.start = self.at;
+            }
+            _ => {
+                self.first_token.get_or_insert(self.at);
+                if is_word_start(byte) {
+                    return self.word();
+                }
+                self.after_begin = false;
+                return self.symbol(byte);
+            }
+        }
+        Ok(())
+    }
+
+    fn symbol(&mut self, byte: u8) -> Result<(), Unsplittable> {
+        match byte {
+            b'\'' => return self.quoted(b'\'', false, "string"),
+            b'"' => return self.quoted(b'"', false, "quoted identifier"),
+            b'$' => return self.dollar(),
+            b'(' => self.parentheses += 1,
+            b')' => self.parentheses = self.parentheses.saturating_sub(1),
+            b'\\' => return Err(self.backslash()),
+            0 => return Err(self.refuse(self.at, "a NUL byte", "SQL is text in UTF-8; save the file as such.")),
+            // The letters of 0x1F or 1e5 start no word.
+            b'0'..=b'9' => {
+                while self.peek(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == b'_') {
+                    self.at += 1;
+                }
+            }
+            _ => {}
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn line_comment(&mut self) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    }
+
+    fn block_comment(&mut self) -> Result<(), Unsplittable> {
+        let opened_at = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match (self.peek(0), self.peek(1)) {
+                (Some(b'/'), Some(b'*')) => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                (Some(b'*'), Some(b'/')) => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                }
+                (Some(_), _) => self.at += 1,
+                (None, _) => return Err(self.unterminated(opened_at, "comment", "Close it with */; comments nest.")),
+            }
+        }
+    }
+
+    /// Passes over `'…'` or `"…"`, in which the quote is doubled to stand for itself.
+    fn quoted(&mut self, quote: u8, backslash_escapes: bool, what: &str) -> Result<(), Unsplittable> {
+        let opened_at = self.at;
+        self.at += 1;
+        loop {
+            match self.peek(0) {
+                Some(b'\\') if backslash_escapes => self.at += 2,
+                Some(byte) if byte == quote && self.peek(1) == Some(quote) => self.at += 2,
+                Some(byte) if byte == quote => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(_) => self.at += 1,
+                None => return Err(self.unterminated(opened_at, what, "Close the quote; inside, a quote is doubled.")),
+            }
+        }
+    }
+
+    /// Passes over `$tag$…$tag$`, or over the dollar of a parameter such as `$1`.
+    fn dollar(&mut self) -> Result<(), Unsplittable> {
+        let opened_at = self.at;
+        let mut end = self.at + 1;
+        if self.bytes.get(end).is_some_and(u8::is_ascii_digit) {
+            self.at = end;
+            return Ok(());
+        }
+        while self.bytes.get(end).is_some_and(|byte| is_word_part(*byte) && *byte != b'$') {
+            end += 1;
+        }
+        if self.bytes.get(end) != Some(&b'$') {
+            self.at += 1;
+            return Ok(());
+        }
+        end += 1;
+        let tag = &self.sql[opened_at..end];
+        match self.sql[end..].find(tag) {
+            Some(length) => {
+                self.at = end + length + tag.len();
+                Ok(())
+            }
+            None => {
+                self.at = self.bytes.len();
+                Err(self.unterminated(opened_at, &format!("text quoted by {tag}"), "Close it with the same tag."))
+            }
+        }
+    }
+
+    fn word(&mut self) -> Result<(), Unsplittable> {
+        let start = self.at;
+        while self.peek(0).is_some_and(is_word_part) {
+            self.at += 1;
+        }
+        let word = self.sql[start..self.at].to_ascii_uppercase();
+        if word == "E" && self.peek(0) == Some(b'\'') {
+            self.after_begin = false;
+            return self.quoted(b'\'', true, "string");
+        }
+        self.count_body(&word);
+        self.after_begin = word == "BEGIN";
+        if self.parentheses == 0 && self.words.len() < KEPT_WORDS {
+            self.words.push(word);
+        }
+        Ok(())
+    }
+
+    /// Keeps track of SQL-standard function bodies: within `begin atomic … end`, semicolons end the body's statements.
+    fn count_body(&mut self, word: &str) {
+        match word {
+            "ATOMIC" if self.after_begin && self.body == 0 && self.creates_routine() => self.body = 1,
+            "CASE" if self.body > 0 => self.body += 1,
+            "END" => self.body = self.body.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn creates_routine(&self) -> bool {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        matches!(
+            words.as_slice(),
+            ["CREATE", "FUNCTION" | "PROCEDURE", ..] | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE", ..]
+        )
+    }
+
+    fn finish_statement(&mut self, end: usize) -> Result<(), Unsplittable> {
+        let words = std::mem::take(&mut self.words);
+        let raw = &self.sql[self.start..end];
+        let text = raw.trim();
+        let offset = self.start + (raw.len() - raw.trim_start().len());
+        let first_token = self.first_token.take().unwrap_or(offset);
+        self.parentheses = 0;
+        self.body = 0;
+        self.after_begin = false;
+        if reads_standard_input(&words) {
+            return Err(self.refuse(
+                first_token,
+                "copy … from stdin, whose data only psql can send",
+                "Write the rows as INSERT statements (pg_dump --inserts does).",
+            ));
+        }
+        if !text.is_empty() {
+            self.statements.push(Statement { text, offset, first_token, words });
+        }
+        Ok(())
+    }
+
+    fn backslash(&self) -> Unsplittable {
+        let command: String = self.sql[self.at..].chars().take_while(|c| !c.is_whitespace()).take(24).collect();
+        self.refuse(
+            self.at,
+            &format!("{command}, a command of psql"),
+            "Only SQL can be run here: remove the line, or write what it does in SQL.",
+        )
+    }
+
+    fn refuse(&self, offset: usize, problem: &str, hint: &'static str) -> Unsplittable {
+        Unsplittable { offset, problem: problem.to_owned(), hint }
+    }
+
+    fn unterminated(&self, offset: usize, what: &str, hint: &'static str) -> Unsplittable {
+        Unsplittable { offset, problem: format!("a {what} that begins here and never ends"), hint }
+    }
+}
+
+fn is_word_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
+}
+
+fn is_word_part(byte: u8) -> bool {
+    is_word_start(byte) || byte.is_ascii_digit() || byte == b'$'
+}
+
+fn reads_standard_input(words: &[String]) -> bool {
+    words.first().is_some_and(|word| word == "COPY")
+        && words.windows(2).any(|pair| pair[0] == "FROM" && pair[1] == "STDIN")
+}
+
+#[cfg(test)]
+mod tests;

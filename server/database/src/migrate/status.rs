@@ -1,0 +1,107 @@
+//! Says what a database has and what it lacks, without touching it.
+
+use std::fmt;
+
+use tokio_postgres::Client;
+
+use super::error::Error;
+use super::ledger::{self, Record, Records};
+use super::platform;
+use super::source::{Folder, checksum};
+
+/// What a database has of the platform and of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The platform's files, in order, then those that the database has from elsewhere.
+    pub platform: Vec<Entry>,
+    /// The project's migrations, in order, then those that the database has from elsewhere.
+    pub project: Vec<Entry>,
+}
+
+impl Status {
+    /// Whether nothing is pending and nothing was changed.
+    pub fn is_current(&self) -> bool {
+        self.platform.iter().chain(&self.project).all(|entry| !matches!(entry.state, State::Pending | State::Changed))
+    }
+}
+
+/// One migration and its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The digits that begin the file's name.
+    pub version: String,
+    /// The rest of the file's name, without `.sql`.
+    pub name: String,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// Where a migration stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Applied in the file's present form.
+    Applied,
+    /// Not run, since the database had all that it makes.
+    Adopted,
+    /// Applied by the Supabase CLI, which keeps no checksum.
+    AppliedElsewhere,
+    /// Not applied yet.
+    Pending,
+    /// Applied, and the file was edited since.
+    Changed,
+    /// Applied, and there is no such file here.
+    Unknown,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Applied => "applied",
+            Self::Adopted => "adopted",
+            Self::AppliedElsewhere => "applied by the Supabase CLI",
+            Self::Pending => "pending",
+            Self::Changed => "changed since",
+            Self::Unknown => "applied, file unknown",
+        })
+    }
+}
+
+pub(super) async fn read(client: &Client, folder: &Folder) -> Result<Status, Error> {
+    let (platform, project) = match ledger::exists(client).await? {
+        true => (ledger::platform(client).await?, ledger::project(client).await?),
+        false => (Records::new(), Records::new()),
+    };
+    let platform_files = platform::FILES.iter().map(|file| (file.version(), file.name(), file.checksum()));
+    let project_files = folder
+        .migrations
+        .iter()
+        .map(|file| (file.version.as_str(), file.name.as_str(), checksum(&file.sql)));
+    Ok(Status { platform: entries(platform_files, platform), project: entries(project_files, project) })
+}
+
+fn entries<'a>(files: impl Iterator<Item = (&'a str, &'a str, String)>, mut records: Records) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = files
+        .map(|(version, name, checksum)| Entry {
+            version: version.to_owned(),
+            name: name.to_owned(),
+            state: state(records.remove(version).as_ref(), &checksum),
+        })
+        .collect();
+    let mut rest: Vec<Entry> = records
+        .into_iter()
+        .map(|(version, record)| Entry { version, name: record.name, state: State::Unknown })
+        .collect();
+    rest.sort_by(|a, b| a.version.cmp(&b.version));
+    entries.append(&mut rest);
+    entries
+}
+
+fn state(record: Option<&Record>, checksum: &str) -> State {
+    match record {
+        None => State::Pending,
+        Some(Record { checksum: None, .. }) => State::AppliedElsewhere,
+        Some(Record { checksum: Some(recorded), .. }) if recorded != checksum => State::Changed,
+        Some(Record { adopted: true, .. }) => State::Adopted,
+        Some(_) => State::Applied,
+    }
+}

@@ -1,0 +1,330 @@
+//! Migrations against a real Postgres: what is applied, what is refused, and what is left behind.
+
+#[path = "migrate/support.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use database::migrate::{Error, Limits, Migrator, State, StatementError, set_role_passwords};
+use support::{Bare, Folder, count, text};
+
+/// A statement error, or a panic that shows what came instead.
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
+    match result {
+        Err(Error::Statement(error)) => *error,
+        other => panic!("expected a statement to be refused, got {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_platform_is_applied_once() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let first = Migrator::new(&mut client).platform().await.unwrap();
+    assert_eq!(first.applied.first().map(String::as_str), Some("0001_roles.sql"));
+    assert!(first.adopted.is_empty() && first.unknown.is_empty(), "{first:?}");
+
+    let second = Migrator::new(&mut client).platform().await.unwrap();
+    assert!(second.applied.is_empty() && second.adopted.is_empty(), "{second:?}");
+    let status = Migrator::new(&mut client).status(&PathBuf::from("nowhere")).await.unwrap();
+    assert!(status.is_current() && status.project.is_empty());
+    assert_eq!(status.platform.len(), first.applied.len());
+}
+
+#[tokio::test]
+async fn a_database_that_has_the_platform_is_adopted_untouched() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    Migrator::new(&mut client).platform().await.unwrap();
+    client.batch_execute("drop schema basalt cascade; comment on table auth.users is 'theirs'").await.unwrap();
+
+    let report = Migrator::new(&mut client).platform().await.unwrap();
+    assert_eq!(report.applied, ["0001_roles.sql"], "roles are looked at one by one");
+    assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
+    assert_eq!(text(&client, "select obj_description('auth.users'::regclass)").await, "theirs");
+    let status = Migrator::new(&mut client).status(&PathBuf::from("nowhere")).await.unwrap();
+    assert!(status.is_current());
+    assert!(status.platform.iter().any(|entry| entry.state == State::Adopted));
+}
+
+#[tokio::test]
+async fn a_project_is_recorded_as_the_supabase_cli_does() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("20250102000000_second.sql", "insert into t values (1, 'a;b');\n");
+    folder.write("20250101000000_first_table.sql", "-- the table\ncreate table t (id int, name text);\ncreate index on t (id);\n");
+    folder.write("notes.sql", "this is no migration");
+
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(report.applied, ["20250101000000_first_table.sql", "20250102000000_second.sql"]);
+    assert_eq!(report.ignored, ["notes.sql"]);
+    let recorded = "select string_agg(version || '|' || name || '|' || array_to_string(statements, '|'), E'\n' order by version) \
+                    from supabase_migrations.schema_migrations";
+    assert_eq!(
+        text(&client, recorded).await,
+        "20250101000000|first_table|-- the table\ncreate table t (id int, name text)|create index on t (id)\n\
+         20250102000000|second|insert into t values (1, 'a;b')"
+    );
+    let again = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert!(again.applied.is_empty());
+    assert_eq!(count(&client, "select count(*) from t").await, 1);
+}
+
+#[tokio::test]
+async fn what_the_cli_applied_is_accepted_and_the_rest_follows() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    // The tables as the CLI makes them, with a migration that it recorded.
+    client
+        .batch_execute(
+            "create schema supabase_migrations;
+             create table supabase_migrations.schema_migrations (version text not null primary key);
+             alter table supabase_migrations.schema_migrations add column statements text[];
+             alter table supabase_migrations.schema_migrations add column name text;
+             insert into supabase_migrations.schema_migrations (version, name, statements)
+             values ('20240101000000', 'old', array['create table t (id int)']), ('20230101000000', 'gone', null);
+             create table t (id int)",
+        )
+        .await
+        .unwrap();
+    let folder = Folder::new();
+    folder.write("20240101000000_old.sql", "create table t (id int);");
+    folder.write("20240201000000_new.sql", "insert into t values (1);");
+
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(report.applied, ["20240201000000_new.sql"]);
+    assert_eq!(report.unknown, ["20230101000000"]);
+    let status = Migrator::new(&mut client).status(folder.path()).await.unwrap();
+    let states: Vec<State> = status.project.iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [State::AppliedElsewhere, State::Applied, State::Unknown]);
+}
+
+#[tokio::test]
+async fn a_failing_file_names_its_line_and_leaves_nothing() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_good.sql", "create table good (id int);");
+    folder.write(
+        "2_bad.sql",
+        "create table half_done (id int);\n\n-- größer\nselect 'é',\n       nonsense\n  from good;\nselect 3;\n",
+    );
+    folder.write("3_never.sql", "create table never (id int);");
+
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.file.as_str(), error.line, error.code.as_str()), ("2_bad.sql", 5, "42703"));
+    assert!(error.message.contains("nonsense"), "{error}");
+    assert!(error.statement.starts_with("select 'é'"), "{error}");
+    let shown = error.to_string();
+    assert!(shown.starts_with("2_bad.sql, line 5: ERROR 42703: ") && shown.contains("Nothing of this file"), "{shown}");
+
+    assert_eq!(text(&client, "select to_regclass('good')::text").await, "good");
+    assert_eq!(count(&client, "select count(*) from pg_class where relname in ('half_done', 'never')").await, 0);
+    assert_eq!(count(&client, "select count(*) from supabase_migrations.schema_migrations").await, 1);
+
+    folder.write("2_bad.sql", "create table half_done (id int);");
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(report.applied, ["2_bad.sql", "3_never.sql"]);
+}
+
+#[tokio::test]
+async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write(
+        "1_block.sql",
+        "select 1;\n\ndo $$\nbegin\n  raise exception 'no good'\n    using detail = 'why', hint = 'try this';\nend $$;\n",
+    );
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.line, error.code.as_str()), (3, "P0001"));
+    assert_eq!((error.detail.as_deref(), error.hint.as_deref()), (Some("why"), Some("try this")));
+    assert!(error.context.as_deref().is_some_and(|context| context.contains("line 3 at RAISE")), "{error}");
+
+    folder.write("1_block.sql", "alter role nobody_at_all password 'hunter2';");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn what_cannot_run_in_a_transaction_is_told_so() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_index.sql", "create table t (id int);\ncreate index concurrently on t (id);");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.line, error.code.as_str()), (2, "25001"));
+    assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("CONCURRENTLY")), "{error}");
+
+    folder.write("1_index.sql", "create type e as enum ('a');");
+    folder.write("2_value.sql", "alter type e add value 'b';\nselect 'b'::e;");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.line, error.code.as_str()), (2, "55P04"));
+}
+
+#[tokio::test]
+async fn brackets_in_a_file_end_no_transaction() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\ncommit;\nselect 1/0;");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.line, error.code.as_str()), (4, "22012"));
+    assert_eq!(count(&client, "select count(*) from pg_class where relname = 'kept'").await, 0);
+
+    folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\nrollback;\n");
+    let error = Migrator::new(&mut client).project(folder.path()).await.unwrap_err();
+    assert!(error.to_string().starts_with("1_bracketed.sql, line 3: found ROLLBACK"), "{error}");
+}
+
+#[tokio::test]
+async fn a_changed_file_is_refused() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_a.sql", "create table a (id int);\n");
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+
+    folder.write("1_a.sql", "create table a (id int);\r\n");
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+
+    folder.write("1_a.sql", "create table a (id bigint);\n");
+    folder.write("2_b.sql", "create table b (id int);\n");
+    let error = Migrator::new(&mut client).project(folder.path()).await.unwrap_err();
+    assert!(matches!(&error, Error::Changed { file, .. } if file == "1_a.sql"), "{error}");
+    assert!(error.to_string().contains("new migration"), "{error}");
+    let status = Migrator::new(&mut client).status(folder.path()).await.unwrap();
+    let states: Vec<State> = status.project.iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [State::Changed, State::Pending]);
+    assert!(!status.is_current());
+}
+
+#[tokio::test]
+async fn two_files_of_one_version_are_refused() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_a.sql", "select 1");
+    folder.write("1_b.sql", "select 1");
+    let error = Migrator::new(&mut client).project(folder.path()).await.unwrap_err();
+    assert!(matches!(error, Error::SameVersion { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn nodes_that_start_together_apply_each_file_once() {
+    let bare = Bare::create().await;
+    let folder = Folder::new();
+    for number in 1..=6 {
+        folder.write(&format!("{number}_table.sql"), &format!("create table t{number} (id int); select pg_sleep(0.02);"));
+    }
+    let mut nodes = Vec::new();
+    for _ in 0..4 {
+        let mut client = bare.client().await;
+        let path = folder.path().to_owned();
+        nodes.push(tokio::spawn(async move {
+            let mut migrator = Migrator::new(&mut client);
+            let platform = migrator.platform().await.unwrap();
+            let project = migrator.project(&path).await.unwrap();
+            (platform.applied.len(), project.applied.len())
+        }));
+    }
+    let mut applied = (0, 0);
+    for node in nodes {
+        let (platform, project) = node.await.unwrap();
+        applied = (applied.0 + platform, applied.1 + project);
+    }
+    let client = bare.client().await;
+    assert_eq!(count(&client, "select count(*) from basalt.platform_migrations").await, applied.0);
+    assert_eq!(applied.1, 6);
+}
+
+#[tokio::test]
+async fn waiting_for_another_migrator_is_bounded() {
+    let bare = Bare::create().await;
+    let (mut waiting, mut holding) = (bare.client().await, bare.client().await);
+    Migrator::new(&mut holding).platform().await.unwrap();
+    let folder = Folder::new();
+    folder.write("1_a.sql", "create table a (id int);");
+    let holder = holding.transaction().await.unwrap();
+    holder.batch_execute("select pg_advisory_xact_lock(x'626173616c740001'::bigint)").await.unwrap();
+
+    let limits = Limits { turn: Duration::from_millis(50), ..Limits::default() };
+    let error = Migrator::new(&mut waiting).with_limits(limits).project(folder.path()).await.unwrap_err();
+    assert!(matches!(error, Error::Busy(_)), "{error}");
+    holder.rollback().await.unwrap();
+    Migrator::new(&mut waiting).with_limits(limits).project(folder.path()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_takes_too_long_is_rolled_back() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_slow.sql", "create table slow (id int);\nselect pg_sleep(30);");
+    let limits = Limits { file: Duration::from_millis(100), ..Limits::default() };
+    let error = refused(Migrator::new(&mut client).with_limits(limits).project(folder.path()).await);
+    assert_eq!((error.line, error.code.as_str()), (2, "57014"));
+    assert_eq!(count(&client, "select count(*) from pg_class where relname = 'slow'").await, 0);
+}
+
+#[tokio::test]
+async fn settings_of_one_file_do_not_reach_the_next() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let folder = Folder::new();
+    folder.write("1_dump.sql", "select pg_catalog.set_config('search_path', '', false); set session statement_timeout = 1; set role pg_monitor;");
+    folder.write("2_next.sql", "create table next (id int); select pg_sleep(0.01);");
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(text(&client, "select to_regclass('public.next')::text").await, "next");
+    assert_eq!(text(&client, "show statement_timeout").await, "0");
+}
+
+#[tokio::test]
+async fn seed_files_run_when_their_content_is_new() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    client.batch_execute("create table t (id int primary key, n int)").await.unwrap();
+    let root = Folder::new();
+    root.write("supabase/seed.sql", "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1;");
+    let files = [PathBuf::from("supabase/seed.sql")];
+
+    let first = Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
+    assert_eq!(first.applied, ["supabase/seed.sql"]);
+    let absolute = [root.path().join("supabase/seed.sql")];
+    let second = Migrator::new(&mut client).seed(root.path(), &absolute).await.unwrap();
+    assert!(second.applied.is_empty(), "the same file, however its path is given");
+    assert_eq!(count(&client, "select n from t").await, 1);
+
+    root.write("supabase/seed.sql", "insert into t values (1, 1) on conflict (id) do update set n = t.n + 10;");
+    Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
+    assert_eq!(count(&client, "select n from t").await, 11);
+
+    root.write("supabase/seed.sql", "insert into t values (2, 2);\ninsert into nowhere values (1);");
+    let error = refused(Migrator::new(&mut client).seed(root.path(), &files).await);
+    assert_eq!((error.file.as_str(), error.line), ("supabase/seed.sql", 2));
+    assert_eq!(count(&client, "select count(*) from t").await, 1);
+}
+
+#[tokio::test]
+async fn role_passwords_are_set_when_they_differ() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let role = bare.role("login").await;
+    let first = set_role_passwords(&mut client, &[(&role, "0123456789abcdef")]).await.unwrap();
+    assert_eq!(first, [role.clone()]);
+    let stored = format!("select rolpassword from pg_authid where rolname = '{role}'");
+    let verifier = text(&client, &stored).await;
+    assert!(verifier.starts_with("SCRAM-SHA-256$"), "{verifier}");
+
+    let second = set_role_passwords(&mut client, &[(&role, "0123456789abcdef")]).await.unwrap();
+    assert!(second.is_empty());
+    assert_eq!(text(&client, &stored).await, verifier);
+    let third = set_role_passwords(&mut client, &[(&role, "another")]).await.unwrap();
+    assert_eq!(third, [role.clone()]);
+
+    let missing = set_role_passwords(&mut client, &[("no_such_role", "x")]).await.unwrap_err();
+    assert!(matches!(missing, Error::NoSuchRole(_)), "{missing}");
+    bare.drop_role(&role).await;
+}
