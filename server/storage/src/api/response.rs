@@ -1,0 +1,150 @@
+//! The answer that carries an object: its headers, its bytes or a part of them.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use poem::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
+    ETAG, IF_NONE_MATCH, LAST_MODIFIED, RANGE, X_CONTENT_TYPE_OPTIONS,
+};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use poem::{Body, Request, Response};
+
+use super::range;
+use crate::objects::Object;
+use crate::{Error, Storage};
+
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// What `encodeURIComponent` leaves as it is.
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-').remove(b'_').remove(b'.').remove(b'!').remove(b'~')
+    .remove(b'*').remove(b'\'').remove(b'(').remove(b')');
+
+/// Answers `request` with `object`: all of it, the part asked for, or 304 for a copy that is still good.
+///
+/// HEAD has the headers of the whole; ranges and conditions do not apply to it.
+pub(super) async fn object(storage: &Storage, request: &Request, object: &Object) -> Result<Response, Error> {
+    let mut response = Response::default();
+    describe(response.headers_mut(), request, object);
+    if *request.method() == Method::HEAD {
+        response.headers_mut().insert(CONTENT_LENGTH, object.size.into());
+        return Ok(response);
+    }
+    let etag = object.metadata.etag.as_deref().unwrap_or_default();
+    if range::is_fresh(request.headers(), etag, object.metadata.last_modified) {
+        response.set_status(StatusCode::NOT_MODIFIED);
+        return Ok(response);
+    }
+    let part = match request.header(RANGE) {
+        Some(header) => {
+            let part = range::parse(header, object.size).ok_or(Error::InvalidRange(object.size))?;
+            response.set_status(StatusCode::PARTIAL_CONTENT);
+            let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
+            insert(response.headers_mut(), CONTENT_RANGE, &content_range);
+            part
+        }
+        None => 0..object.size,
+    };
+    let length = part.end - part.start;
+    let body: Body = storage.backend().read(object.version, part).await?;
+    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response.set_body(body);
+    Ok(response)
+}
+
+fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
+    let metadata = &object.metadata;
+    let content_type = served_type(metadata.mimetype.as_deref());
+    insert(headers, poem::http::header::CONTENT_TYPE, content_type);
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if is_scriptable(content_type) {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+    insert(headers, X_ROBOTS_TAG, metadata.x_robots_tag.as_deref().unwrap_or("none"));
+    if let Some(etag) = &metadata.etag {
+        insert(headers, ETAG, etag);
+    }
+    if let Some(date) = metadata.last_modified.and_then(range::http_date) {
+        insert(headers, LAST_MODIFIED, &date);
+    }
+    insert(headers, CACHE_CONTROL, &cache_control(request, object));
+    if let Some(disposition) = disposition(request.uri().query().unwrap_or_default()) {
+        insert(headers, CONTENT_DISPOSITION, &disposition);
+    }
+}
+
+/// A value that no header can carry (a line break that users' SQL wrote, say) is left out.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// Pages are served as plain text: they would run scripts under the site's origin.
+fn served_type(stored: Option<&str>) -> &str {
+    match stored {
+        Some(stored) if stored.to_ascii_lowercase().contains("text/html") => "text/plain",
+        Some(stored) => stored,
+        None => "application/octet-stream",
+    }
+}
+
+/// Whether a browser that opens the object as a page of its own would run scripts in it.
+fn is_scriptable(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.ends_with("+xml") || matches!(&*essence, "text/xml" | "application/xml" | "text/xsl")
+}
+
+/// A cached copy that turns out to be outdated may be shown while the new one loads.
+fn cache_control(request: &Request, object: &Object) -> String {
+    let stored = object.metadata.cache_control.as_deref().unwrap_or("no-cache");
+    match request.headers().get(IF_NONE_MATCH).map(HeaderValue::as_bytes) {
+        Some(known) if Some(known) != object.metadata.etag.as_deref().map(str::as_bytes) => {
+            format!("{stored}, stale-while-revalidate=30")
+        }
+        _ => stored.to_owned(),
+    }
+}
+
+/// `Content-Disposition` for `?download` and `?download=name`.
+fn disposition(query: &str) -> Option<String> {
+    let value = query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name == "download").then_some(value)
+    })?;
+    let plus_as_space = value.replace('+', " ");
+    let name = percent_encoding::percent_decode_str(&plus_as_space).decode_utf8_lossy();
+    if name.is_empty() {
+        return Some("attachment;".to_owned());
+    }
+    let encoded = utf8_percent_encode(&name, COMPONENT);
+    Some(format!("attachment; filename={encoded}; filename*=UTF-8''{encoded}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_are_named_as_asked() {
+        assert_eq!(disposition("v=1"), None);
+        assert_eq!(disposition("download").as_deref(), Some("attachment;"));
+        assert_eq!(disposition("download=&v=1").as_deref(), Some("attachment;"));
+        assert_eq!(
+            disposition("v=1&download=a%20b.png").as_deref(),
+            Some("attachment; filename=a%20b.png; filename*=UTF-8''a%20b.png")
+        );
+        let injected = disposition("download=a%0D%0AX:%201").unwrap();
+        assert!(!injected.contains('\n'), "{injected}");
+    }
+
+    #[test]
+    fn nothing_is_served_that_runs_scripts_under_the_site() {
+        assert_eq!(served_type(Some("Text/HTML; charset=utf-8")), "text/plain");
+        assert_eq!(served_type(Some("image/png")), "image/png");
+        assert!(is_scriptable("image/svg+xml"));
+        assert!(is_scriptable("application/xhtml+xml; charset=utf-8"));
+        assert!(!is_scriptable("image/png"));
+    }
+}

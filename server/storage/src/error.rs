@@ -1,0 +1,182 @@
+//! Everything that the service refuses, with upstream's codes.
+//!
+//! A body is always `{statusCode, error, message, code}`. `statusCode` is the true class; the HTTP status is 400
+//! for nearly all of them, which is what upstream answers and what storage-js expects.
+
+use http::StatusCode;
+use poem::{Body, Response, error::ResponseError};
+use serde_json::json;
+
+/// A refusal or a failure.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such bucket, or none that this caller may know of.
+    #[error("Bucket not found")]
+    NoSuchBucket,
+    /// No such object, or none that this caller may read.
+    #[error("Object not found")]
+    NoSuchKey,
+    /// A name that no object can have; holds the name.
+    #[error("Invalid key: {0}")]
+    InvalidKey(String),
+    /// A name that no bucket can have.
+    #[error("Bucket name invalid")]
+    InvalidBucketName,
+    /// A `Range` that cannot be served from an object of this many bytes.
+    #[error("invalid range provided")]
+    InvalidRange(u64),
+    /// A request that lacks something or has it in the wrong form; holds what.
+    #[error("{0}")]
+    InvalidRequest(String),
+    /// The token is not acceptable, or the caller's role may not do this; holds which.
+    #[error("{0}")]
+    AccessDenied(String),
+    /// More bytes than the bucket or the service takes.
+    #[error("The object exceeded the maximum allowed size")]
+    EntityTooLarge,
+    /// A content type that the bucket does not take; holds it.
+    #[error("mime type {0} is not supported")]
+    InvalidMimeType(String),
+    /// A route that does not exist; holds method and path.
+    #[error("Route {0} not found")]
+    NoSuchRoute(String),
+    /// The database refused or did not answer.
+    #[error(transparent)]
+    Database(database::Error),
+    /// The store of bytes failed.
+    #[error("object store: {0}")]
+    Backend(String),
+}
+
+/// The four things that tell one refusal from another on the wire.
+struct Shape {
+    http: StatusCode,
+    status_code: &'static str,
+    error: &'static str,
+    code: &'static str,
+}
+
+const fn bad_request(status_code: &'static str, error: &'static str, code: &'static str) -> Shape {
+    Shape { http: StatusCode::BAD_REQUEST, status_code, error, code }
+}
+
+impl Error {
+    fn shape(&self) -> Shape {
+        match self {
+            Self::NoSuchBucket => bad_request("404", "Bucket not found", "NoSuchBucket"),
+            Self::NoSuchKey => bad_request("404", "not_found", "NoSuchKey"),
+            Self::InvalidKey(_) => bad_request("400", "InvalidKey", "InvalidKey"),
+            Self::InvalidBucketName => bad_request("400", "Invalid Input", "InvalidBucketName"),
+            Self::InvalidRequest(_) => bad_request("400", "Error", "InvalidRequest"),
+            Self::AccessDenied(_) => bad_request("403", "Unauthorized", "AccessDenied"),
+            Self::EntityTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
+            Self::InvalidMimeType(_) => bad_request("415", "invalid_mime_type", "InvalidMimeType"),
+            Self::InvalidRange(_) => Shape {
+                http: StatusCode::RANGE_NOT_SATISFIABLE,
+                status_code: "416",
+                error: "invalid_range",
+                code: "InvalidRange",
+            },
+            Self::NoSuchRoute(_) => Shape {
+                http: StatusCode::NOT_FOUND,
+                status_code: "404",
+                error: "Not Found",
+                code: "InvalidRequest",
+            },
+            Self::Backend(_) => internal("InternalError"),
+            Self::Database(error) => database_shape(error),
+        }
+    }
+
+    /// What the caller is told. Failures of our own are not described to strangers; the log has them.
+    fn public_message(&self) -> String {
+        match self {
+            Self::Backend(_) => "Internal Server Error".to_owned(),
+            Self::Database(error) => match error {
+                database::Error::Postgres(server) if server.code == "42501" => server.message.clone(),
+                database::Error::Postgres(server) => format!("database error, code: {}", server.code),
+                database::Error::AcquireTimeout(_) => "Too many connections issued to the database".to_owned(),
+                _ => "The connection to the database timed out".to_owned(),
+            },
+            _ => self.to_string(),
+        }
+    }
+
+    /// The answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
+    pub fn into_response(self) -> Response {
+        let Shape { http, status_code, error, code } = self.shape();
+        if http.is_server_error() {
+            tracing::error!(code, error = %self, "storage request failed");
+        }
+        let body = json!({
+            "statusCode": status_code, "error": error, "message": self.public_message(), "code": code,
+        });
+        let mut response = Response::builder()
+            .status(http)
+            .content_type("application/json; charset=utf-8")
+            .header(http::header::CACHE_CONTROL, "no-store");
+        if let Self::InvalidRange(size) = self {
+            response = response.header(http::header::CONTENT_RANGE, format!("bytes */{size}"));
+        }
+        response.body(Body::from_string(body.to_string()))
+    }
+}
+
+const fn internal(code: &'static str) -> Shape {
+    Shape { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
+}
+
+fn database_shape(error: &database::Error) -> Shape {
+    match error {
+        database::Error::Postgres(server) => match &*server.code {
+            "42501" => bad_request("403", "Unauthorized", "AccessDenied"),
+            "22P02" => bad_request("400", "InvalidParameter", "InvalidParameter"),
+            "42703" | "42P01" => bad_request("503", "DatabaseSchemaMismatch", "DatabaseSchemaMismatch"),
+            "42P17" => {
+                bad_request("503", "DatabaseInvalidObjectDefinition", "DatabaseInvalidObjectDefinition")
+            }
+            "25006" => bad_request("503", "DatabaseReadOnly", "DatabaseReadOnly"),
+            "57014" => timeout(),
+            _ => internal("DatabaseError"),
+        },
+        database::Error::AcquireTimeout(_) => Shape {
+            http: StatusCode::TOO_MANY_REQUESTS,
+            status_code: "429",
+            error: "too_many_connections",
+            code: "SlowDown",
+        },
+        database::Error::Timeout(_) | database::Error::Unavailable(_) => timeout(),
+        database::Error::Configuration(_) | database::Error::Protocol(_) => internal("InternalError"),
+    }
+}
+
+/// 544 is upstream's own: "the database timed out", which no registered status says.
+fn timeout() -> Shape {
+    Shape {
+        http: StatusCode::from_u16(544).unwrap_or(StatusCode::GATEWAY_TIMEOUT),
+        status_code: "544",
+        error: "DatabaseTimeout",
+        code: "DatabaseTimeout",
+    }
+}
+
+impl From<database::Error> for Error {
+    fn from(error: database::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<object_store::Error> for Error {
+    fn from(error: object_store::Error) -> Self {
+        match error {
+            object_store::Error::NotFound { .. } => Self::NoSuchKey,
+            other => Self::Backend(other.to_string()),
+        }
+    }
+}
+
+impl ResponseError for Error {
+    fn status(&self) -> StatusCode {
+        self.shape().http
+    }
+}

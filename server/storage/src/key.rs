@@ -1,0 +1,97 @@
+//! Names of buckets and objects: which are allowed, and how a URL spells them.
+
+use percent_encoding::percent_decode_str;
+
+use crate::Error;
+
+/// Bytes that an object's name may have.
+const MAX_KEY_LENGTH: usize = 1024;
+/// Characters that a bucket's name may have.
+const MAX_BUCKET_LENGTH: usize = 100;
+
+/// Marks allowed in names besides letters and digits. Source: Amazon S3, "Safe characters" and "Characters that
+/// might require special handling".
+const MARKS: &[u8] = b"_!.*'() &$@=;:+,?-";
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || MARKS.contains(&byte)
+}
+
+/// Checks an object's name.
+///
+/// `.` and `..` as a whole segment are refused although their characters are allowed: clients resolve them before
+/// they ask, so that such an object could never be fetched.
+///
+/// Errors: [`Error::InvalidKey`].
+pub(crate) fn check_key(key: &str) -> Result<(), Error> {
+    let allowed = !key.is_empty()
+        && key.len() <= MAX_KEY_LENGTH
+        && key.bytes().all(|byte| byte == b'/' || is_name_byte(byte))
+        && !key.split('/').any(|segment| matches!(segment, "." | ".."));
+    if allowed { Ok(()) } else { Err(Error::InvalidKey(key.to_owned())) }
+}
+
+/// Checks a bucket's name.
+///
+/// Errors: [`Error::InvalidBucketName`].
+pub(crate) fn check_bucket(name: &str) -> Result<(), Error> {
+    let allowed = !name.is_empty()
+        && name.len() <= MAX_BUCKET_LENGTH
+        && name.trim() == name
+        && name.bytes().all(is_name_byte)
+        && !name.ends_with("--table-s3");
+    if allowed { Ok(()) } else { Err(Error::InvalidBucketName) }
+}
+
+/// Splits the still encoded rest of a path, `bucket/key…`, and decodes both once. Slashes of the key are kept as
+/// they are, also doubled ones and those at its ends.
+///
+/// Errors: [`Error::InvalidKey`] when nothing follows the bucket or the name is not UTF-8.
+pub(crate) fn split_path(raw: &str) -> Result<(String, String), Error> {
+    let (bucket, key) = raw.split_once('/').unwrap_or((raw, ""));
+    let decode = |text: &str| {
+        percent_decode_str(text)
+            .decode_utf8()
+            .map(std::borrow::Cow::into_owned)
+            .map_err(|_| Error::InvalidKey(text.to_owned()))
+    };
+    let (bucket, key) = (decode(bucket)?, decode(key)?);
+    check_key(&key)?;
+    Ok((bucket, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_follow_the_contract() {
+        for key in ["a", "a/b c.txt", "a//b", "/a", "a/", "x!-_*'()&$@=;:+,?", "...", "a/.b"] {
+            assert!(check_key(key).is_ok(), "{key}");
+        }
+        for key in ["", "..", "a/../b", "./a", "a#b", "a%b", "ä", "a\\b", "a\nb", "[x]", "\"", "a|b"] {
+            assert!(check_key(key).is_err(), "{key}");
+        }
+        assert!(check_key(&"k".repeat(1024)).is_ok());
+        assert!(check_key(&"k".repeat(1025)).is_err());
+    }
+
+    #[test]
+    fn bucket_names_follow_the_contract() {
+        assert!(check_bucket("blog-images").is_ok());
+        assert!(check_bucket(&"b".repeat(100)).is_ok());
+        for name in ["", " a", "a ", "a/b", "é", "x--table-s3", &"b".repeat(101)] {
+            assert!(check_bucket(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_are_decoded_once() {
+        assert_eq!(split_path("b/a%20b/c").unwrap(), ("b".to_owned(), "a b/c".to_owned()));
+        assert_eq!(split_path("b/a//c/").unwrap().1, "a//c/");
+        assert!(split_path("b/%2e%2e/c").is_err());
+        assert!(split_path("b/%ff").is_err());
+        assert!(split_path("b/%252e").is_err(), "a percent sign is not part of a name");
+        assert!(split_path("b").is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! Supabase Storage's interface: buckets and objects over HTTP.
+//!
+//! The way through it: [`api`] reads requests and writes answers, `objects` and `buckets` hold the rules and the
+//! rows (`storage.objects`, `storage.buckets`, under row-level security), `backend` holds the bytes. All truth
+//! about an object is in its row; the backend knows bytes by their version and nothing else.
+
+mod api;
+mod backend;
+mod buckets;
+mod error;
+mod key;
+mod objects;
+mod seed;
+mod settings;
+
+use std::sync::Arc;
+
+use database::Database;
+use tokens::Verifier;
+
+pub use buckets::BucketDefinition;
+pub use error::Error;
+pub use seed::SeedReport;
+pub use settings::Settings;
+
+use backend::Backend;
+
+/// What the service's endpoints share. Cheap to clone.
+#[derive(Clone)]
+pub struct Storage {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    database: Database,
+    verifier: Verifier,
+    backend: Backend,
+}
+
+impl Storage {
+    /// Opens the store of bytes, creating its folder where it is missing.
+    ///
+    /// `database` must have logged in as a role that may become `anon`, `authenticated` and `service_role`, as
+    /// `supabase_storage_admin` may.
+    ///
+    /// Errors: [`Error::Backend`] when the folder cannot be made or opened.
+    pub async fn open(settings: Settings, database: Database, verifier: Verifier) -> Result<Self, Error> {
+        let backend = Backend::local(&settings.path).await?;
+        Ok(Self { inner: Arc::new(Inner { settings, database, verifier, backend }) })
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
+    pub(crate) fn verifier(&self) -> &Verifier {
+        &self.inner.verifier
+    }
+
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.inner.backend
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+}
+
+/// The service, its paths relative to where it is mounted (`/storage/v1`).
+pub fn service(storage: Storage) -> impl poem::Endpoint {
+    api::routes(storage)
+}
