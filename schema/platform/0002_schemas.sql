@@ -19,10 +19,15 @@ begin
   end if;
 end $$;
 
+do $$
+begin
+  execute pg_catalog.format('grant all on database %I to postgres, dashboard_user', current_database());
+end $$;
+
 create schema if not exists extensions;
 comment on schema extensions is 'Extensions, kept out of "public" so that the API does not show them';
-grant usage on schema extensions to postgres, anon, authenticated, service_role;
-grant all on schema extensions to dashboard_user;
+grant usage on schema extensions to anon, authenticated, service_role;
+grant all on schema extensions to postgres, dashboard_user;
 
 create extension if not exists pgcrypto with schema extensions;
 create extension if not exists "uuid-ossp" with schema extensions;

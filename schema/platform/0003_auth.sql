@@ -12,7 +12,7 @@ begin
   end if;
 end $$;
 
-create schema if not exists auth authorization supabase_admin;
+create schema if not exists auth;
 comment on schema auth is 'Users, sessions and sign-in methods; written by the auth service alone';
 grant usage on schema auth to anon, authenticated, service_role, postgres;
 grant all on schema auth to supabase_auth_admin, dashboard_user;

@@ -3,7 +3,7 @@
 -- Schema "storage": buckets and objects with the names and types of hosted Supabase. Rows only; the bytes lie in the
 -- object store. Listing functions follow in the next file.
 
-create schema if not exists storage authorization supabase_admin;
+create schema if not exists storage;
 comment on schema storage is 'Buckets and objects; row-level security on them decides who may read and write files';
 grant usage on schema storage to anon, authenticated, service_role;
 grant all on schema storage to postgres, supabase_storage_admin, dashboard_user;

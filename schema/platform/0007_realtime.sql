@@ -6,11 +6,14 @@ do $$
 begin
   if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime') then
     create publication supabase_realtime;
+    if pg_catalog.pg_has_role(current_user, 'postgres', 'member') then
+      alter publication supabase_realtime owner to postgres; -- who adds the tables
+    end if;
     comment on publication supabase_realtime is 'Tables whose changes subscribers get: alter publication supabase_realtime add table …';
   end if;
 end $$;
 
-create schema if not exists realtime authorization supabase_admin;
+create schema if not exists realtime;
 comment on schema realtime is 'Broadcasts from the database; policies on realtime.messages authorize private channels';
 grant usage on schema realtime to postgres, anon, authenticated, service_role;
 grant all on schema realtime to supabase_realtime_admin, dashboard_user;

@@ -1,5 +1,7 @@
 //! Migrations against a real Postgres: what is applied, what is refused, and what is left behind.
 
+#[path = "migrate/platform.rs"]
+mod platform;
 #[path = "migrate/support.rs"]
 mod support;
 
@@ -37,7 +39,10 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
     let bare = Bare::create().await;
     let mut client = bare.client().await;
     Migrator::new(&mut client).platform().await.unwrap();
-    client.batch_execute("drop schema basalt cascade; comment on table auth.users is 'theirs'").await.unwrap();
+    client
+        .batch_execute("drop schema basalt cascade; comment on table auth.users is 'theirs'")
+        .await
+        .unwrap();
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
     assert_eq!(report.applied, ["0001_roles.sql"], "roles are looked at one by one");
@@ -49,12 +54,38 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
 }
 
 #[tokio::test]
+async fn the_site_of_this_repository_applies_on_the_platform() {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    let site = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/site");
+    let mut seeds: Vec<PathBuf> =
+        std::fs::read_dir(site.join("seed")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    seeds.retain(|path| path.extension().is_some_and(|extension| extension == "sql"));
+    seeds.sort();
+
+    let mut migrator = Migrator::new(&mut client);
+    migrator.platform().await.unwrap();
+    let migrations = migrator.project(&site.join("migrations")).await.unwrap();
+    assert!(!migrations.applied.is_empty() && migrations.ignored.is_empty(), "{migrations:?}");
+    assert_eq!(migrator.seed(&site, &seeds).await.unwrap().applied.len(), seeds.len());
+
+    assert!(migrator.project(&site.join("migrations")).await.unwrap().applied.is_empty());
+    assert!(migrator.seed(&site, &seeds).await.unwrap().applied.is_empty());
+    client.batch_execute("truncate supabase_migrations.seed_files").await.unwrap();
+    let again = Migrator::new(&mut client).seed(&site, &seeds).await.unwrap();
+    assert_eq!(again.applied.len(), seeds.len(), "seeding twice harms nothing");
+}
+
+#[tokio::test]
 async fn a_project_is_recorded_as_the_supabase_cli_does() {
     let bare = Bare::create().await;
     let mut client = bare.client().await;
     let folder = Folder::new();
     folder.write("20250102000000_second.sql", "insert into t values (1, 'a;b');\n");
-    folder.write("20250101000000_first_table.sql", "-- the table\ncreate table t (id int, name text);\ncreate index on t (id);\n");
+    folder.write(
+        "20250101000000_first_table.sql",
+        "-- the table\ncreate table t (id int, name text);\ncreate index on t (id);\n",
+    );
     folder.write("notes.sql", "this is no migration");
 
     let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
@@ -118,10 +149,16 @@ async fn a_failing_file_names_its_line_and_leaves_nothing() {
     assert!(error.message.contains("nonsense"), "{error}");
     assert!(error.statement.starts_with("select 'é'"), "{error}");
     let shown = error.to_string();
-    assert!(shown.starts_with("2_bad.sql, line 5: ERROR 42703: ") && shown.contains("Nothing of this file"), "{shown}");
+    assert!(
+        shown.starts_with("2_bad.sql, line 5: ERROR 42703: ") && shown.contains("Nothing of this file"),
+        "{shown}"
+    );
 
     assert_eq!(text(&client, "select to_regclass('good')::text").await, "good");
-    assert_eq!(count(&client, "select count(*) from pg_class where relname in ('half_done', 'never')").await, 0);
+    assert_eq!(
+        count(&client, "select count(*) from pg_class where relname in ('half_done', 'never')").await,
+        0
+    );
     assert_eq!(count(&client, "select count(*) from supabase_migrations.schema_migrations").await, 1);
 
     folder.write("2_bad.sql", "create table half_done (id int);");
@@ -217,7 +254,10 @@ async fn nodes_that_start_together_apply_each_file_once() {
     let bare = Bare::create().await;
     let folder = Folder::new();
     for number in 1..=6 {
-        folder.write(&format!("{number}_table.sql"), &format!("create table t{number} (id int); select pg_sleep(0.02);"));
+        folder.write(
+            &format!("{number}_table.sql"),
+            &format!("create table t{number} (id int); select pg_sleep(0.02);"),
+        );
     }
     let mut nodes = Vec::new();
     for _ in 0..4 {
@@ -287,7 +327,10 @@ async fn seed_files_run_when_their_content_is_new() {
     let mut client = bare.client().await;
     client.batch_execute("create table t (id int primary key, n int)").await.unwrap();
     let root = Folder::new();
-    root.write("supabase/seed.sql", "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1;");
+    root.write(
+        "supabase/seed.sql",
+        "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1;",
+    );
     let files = [PathBuf::from("supabase/seed.sql")];
 
     let first = Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
@@ -297,7 +340,10 @@ async fn seed_files_run_when_their_content_is_new() {
     assert!(second.applied.is_empty(), "the same file, however its path is given");
     assert_eq!(count(&client, "select n from t").await, 1);
 
-    root.write("supabase/seed.sql", "insert into t values (1, 1) on conflict (id) do update set n = t.n + 10;");
+    root.write(
+        "supabase/seed.sql",
+        "insert into t values (1, 1) on conflict (id) do update set n = t.n + 10;",
+    );
     Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
     assert_eq!(count(&client, "select n from t").await, 11);
 

@@ -44,12 +44,16 @@ impl<'a> File<'a> {
             problem,
             hint: hint.to_owned(),
         };
-        let statements = split(sql).map_err(|refused| unsuitable(refused.offset, refused.problem, refused.hint))?;
+        let statements =
+            split(sql).map_err(|refused| unsuitable(refused.offset, refused.problem, refused.hint))?;
         for statement in &statements {
             if transaction_control(statement) == TransactionControl::Foreign {
                 return Err(unsuitable(
                     statement.first_token,
-                    format!("{}, which would end or change the transaction that holds the whole file", statement.words[0]),
+                    format!(
+                        "{}, which would end or change the transaction that holds the whole file",
+                        statement.words[0]
+                    ),
                     "Remove it.",
                 ));
             }
@@ -152,12 +156,16 @@ mod tests {
 
     #[test]
     fn a_file_may_bracket_itself_but_not_leave_its_transaction() {
-        for fine in ["begin; select 1; commit;", "START TRANSACTION; END", "savepoint a; rollback to a; release a"] {
+        for fine in
+            ["begin; select 1; commit;", "START TRANSACTION; END", "savepoint a; rollback to a; release a"]
+        {
             assert!(File::parse("x.sql", fine).is_ok(), "{fine}");
         }
-        for (foreign, line) in
-            [("select 1;\nrollback;", 2), ("begin isolation level serializable", 1), ("\n\nprepare transaction 'x'", 3)]
-        {
+        for (foreign, line) in [
+            ("select 1;\nrollback;", 2),
+            ("begin isolation level serializable", 1),
+            ("\n\nprepare transaction 'x'", 3),
+        ] {
             let error = File::parse("x.sql", foreign).err().unwrap().to_string();
             assert!(error.starts_with(&format!("x.sql, line {line}: found ")), "{error}");
         }

@@ -43,7 +43,9 @@ pub enum Error {
         found: String,
     },
     /// Two files claim the same version.
-    #[error("{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ")]
+    #[error(
+        "{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ"
+    )]
     SameVersion {
         /// Name of one file.
         first: String,
@@ -147,7 +149,9 @@ impl fmt::Display for StatementError {
 impl StatementError {
     pub(super) fn new(file: &str, sql: &str, statement: &Statement<'_>, error: &DbError) -> Self {
         let offset = match error.position() {
-            Some(ErrorPosition::Original(position)) => statement.offset + byte_offset(statement.text, *position),
+            Some(ErrorPosition::Original(position)) => {
+                statement.offset + byte_offset(statement.text, *position)
+            }
             // The position counts in a text that the server made up, not in the file.
             Some(ErrorPosition::Internal { .. }) | None => statement.first_token,
         };
@@ -159,7 +163,7 @@ impl StatementError {
             message: error.message().to_owned(),
             detail: error.detail().map(str::to_owned),
             hint: hint(error.code().code()).map(str::to_owned).or_else(|| error.hint().map(str::to_owned)),
-            context: error.where_().map(str::to_owned),
+            context: error.where_().filter(|_| !names_password(statement.text)).map(str::to_owned),
         }
     }
 }
@@ -184,10 +188,15 @@ fn byte_offset(text: &str, position: u32) -> usize {
     text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
 }
 
+/// Whether showing `text` could give a password away.
+fn names_password(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("password")
+}
+
 fn excerpt(sql: &str, statement: &Statement<'_>) -> String {
     let end = statement.offset + statement.text.len();
     let text = sql.get(statement.first_token..end).unwrap_or(statement.text);
-    if text.to_ascii_lowercase().contains("password") {
+    if names_password(text) {
         return String::new();
     }
     match text.char_indices().nth(EXCERPT) {

@@ -53,7 +53,10 @@ pub(super) type Records = HashMap<String, Record>;
 
 /// Makes the tables where they are missing. The caller holds the migrations' lock.
 pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
-    transaction.batch_execute(TABLES).await.map_err(Error::database("create the tables that record migrations"))
+    transaction
+        .batch_execute(TABLES)
+        .await
+        .map_err(Error::database("create the tables that record migrations"))
 }
 
 /// Whether all the tables are there.
@@ -64,7 +67,8 @@ pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
                   and exists (select from pg_catalog.pg_attribute \
                                where attrelid = to_regclass('supabase_migrations.schema_migrations') \
                                  and attname = 'name')";
-    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("look for the records of migrations"))?;
+    let rows =
+        client.query_typed(sql, &[]).await.map_err(Error::database("look for the records of migrations"))?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
@@ -82,15 +86,18 @@ pub(super) async fn project(client: &impl GenericClient) -> Result<Records, Erro
 }
 
 async fn read(client: &impl GenericClient, sql: &str) -> Result<Records, Error> {
-    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("read the records of migrations"))?;
-    let record = |row: &tokio_postgres::Row| Record { name: row.get(1), checksum: row.get(2), adopted: row.get(3) };
+    let rows =
+        client.query_typed(sql, &[]).await.map_err(Error::database("read the records of migrations"))?;
+    let record =
+        |row: &tokio_postgres::Row| Record { name: row.get(1), checksum: row.get(2), adopted: row.get(3) };
     Ok(rows.iter().map(|row| (row.get(0), record(row))).collect())
 }
 
 /// Hashes of the seed files that were run, by path.
 pub(super) async fn seeds(client: &impl GenericClient) -> Result<HashMap<String, String>, Error> {
     let sql = "select path, hash from supabase_migrations.seed_files";
-    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("read the records of seed files"))?;
+    let rows =
+        client.query_typed(sql, &[]).await.map_err(Error::database("read the records of seed files"))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
@@ -100,7 +107,8 @@ pub(super) async fn record_platform(
     version: &str,
     record: &Record,
 ) -> Result<(), Error> {
-    let sql = "insert into basalt.platform_migrations (version, name, checksum, adopted) values ($1, $2, $3, $4)";
+    let sql =
+        "insert into basalt.platform_migrations (version, name, checksum, adopted) values ($1, $2, $3, $4)";
     let checksum = record.checksum.as_deref().unwrap_or_default();
     write(
         transaction,
@@ -123,7 +131,8 @@ pub(super) async fn record_project(
     statements: &[&str],
     checksum: &str,
 ) -> Result<(), Error> {
-    let history = "insert into supabase_migrations.schema_migrations (version, name, statements) values ($1, $2, $3)";
+    let history =
+        "insert into supabase_migrations.schema_migrations (version, name, statements) values ($1, $2, $3)";
     write(
         transaction,
         history,
@@ -148,9 +157,5 @@ async fn write(
     sql: &str,
     parameters: &[(&(dyn ToSql + Sync), Type)],
 ) -> Result<(), Error> {
-    transaction
-        .query_typed(sql, parameters)
-        .await
-        .map(drop)
-        .map_err(Error::database("record a migration"))
+    transaction.query_typed(sql, parameters).await.map(drop).map_err(Error::database("record a migration"))
 }

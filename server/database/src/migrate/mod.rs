@@ -74,13 +74,15 @@ impl<'a> Migrator<'a> {
     pub async fn platform(&mut self) -> Result<Report, Error> {
         self.ensure_ledger().await?;
         let records = ledger::platform(&*self.client).await?;
-        let mut report = Report { unknown: unknown(&records, |version| is_platform(version)), ..Report::default() };
+        let mut report = Report { unknown: unknown(&records, is_platform), ..Report::default() };
         for file in platform::FILES {
             if let Some(record) = records.get(file.version()) {
                 unchanged(file.file, record, &file.checksum())?;
                 continue;
             }
-            match apply::bounded(file.file, &self.limits, apply_platform(self.client, &self.limits, file)).await? {
+            match apply::bounded(file.file, &self.limits, apply_platform(self.client, &self.limits, file))
+                .await?
+            {
                 Outcome::Ran => report.applied.push(file.file.to_owned()),
                 Outcome::Adopted => report.adopted.push(file.file.to_owned()),
                 Outcome::AlreadyThere => {}

@@ -25,7 +25,10 @@ const MOST_ITERATIONS: u32 = 100_000;
 ///
 /// Errors: [`Error::NoSuchRole`]; [`Error::Busy`]; [`Error::Database`], for instance where the client's role may not
 /// alter the others.
-pub async fn set_role_passwords(client: &mut Client, passwords: &[(&str, &str)]) -> Result<Vec<String>, Error> {
+pub async fn set_role_passwords(
+    client: &mut Client,
+    passwords: &[(&str, &str)],
+) -> Result<Vec<String>, Error> {
     let limits = Limits::default();
     let transaction = apply::begin(client, &limits).await?;
     let readable = may_read_verifiers(&transaction).await?;
@@ -52,7 +55,8 @@ pub async fn set_role_passwords(client: &mut Client, passwords: &[(&str, &str)])
 
 async fn may_read_verifiers(transaction: &Transaction<'_>) -> Result<bool, Error> {
     let sql = "select pg_catalog.has_column_privilege('pg_catalog.pg_authid', 'rolpassword', 'select')";
-    let rows = transaction.query_typed(sql, &[]).await.map_err(Error::database("look at the roles' passwords"))?;
+    let rows =
+        transaction.query_typed(sql, &[]).await.map_err(Error::database("look at the roles' passwords"))?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 

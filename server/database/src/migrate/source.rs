@@ -30,7 +30,8 @@ impl Folder {
     pub(super) async fn read(folder: &Path) -> Result<Self, Error> {
         let mut found = Self::default();
         for (index, file) in sql_files(folder).await?.into_iter().enumerate() {
-            let Some((version, name)) = parse_name(&file).filter(|_| index > 0 || !is_legacy_init(&file)) else {
+            let Some((version, name)) = parse_name(&file).filter(|_| index > 0 || !is_legacy_init(&file))
+            else {
                 found.ignored.push(file);
                 continue;
             };
@@ -88,9 +89,8 @@ fn parse_name(file: &str) -> Option<(&str, &str)> {
 /// `<timestamp>_init.sql` from before December 2021, a dump of the platform that early versions of the Supabase CLI
 /// put first and that later ones pass over.
 fn is_legacy_init(file: &str) -> bool {
-    parse_name(file).is_some_and(|(version, name)| {
-        name == "init" && version.len() == 14 && version < "20211209000000"
-    })
+    parse_name(file)
+        .is_some_and(|(version, name)| name == "init" && version.len() == 14 && version < "20211209000000")
 }
 
 fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {

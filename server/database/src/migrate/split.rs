@@ -118,7 +118,13 @@ impl<'a> Scanner<'a> {
             b'(' => self.parentheses += 1,
             b')' => self.parentheses = self.parentheses.saturating_sub(1),
             b'\\' => return Err(self.backslash()),
-            0 => return Err(self.refuse(self.at, "a NUL byte", "SQL is text in UTF-8; save the file as such.")),
+            0 => {
+                return Err(self.refuse(
+                    self.at,
+                    "a NUL byte",
+                    "SQL is text in UTF-8; save the file as such.",
+                ));
+            }
             // The letters of 0x1F or 1e5 start no word.
             b'0'..=b'9' => {
                 while self.peek(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == b'_') {
@@ -153,7 +159,9 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 (Some(_), _) => self.at += 1,
-                (None, _) => return Err(self.unterminated(opened_at, "comment", "Close it with */; comments nest.")),
+                (None, _) => {
+                    return Err(self.unterminated(opened_at, "comment", "Close it with */; comments nest."));
+                }
             }
         }
     }
@@ -171,7 +179,13 @@ impl<'a> Scanner<'a> {
                     return Ok(());
                 }
                 Some(_) => self.at += 1,
-                None => return Err(self.unterminated(opened_at, what, "Close the quote; inside, a quote is doubled.")),
+                None => {
+                    return Err(self.unterminated(
+                        opened_at,
+                        what,
+                        "Close the quote; inside, a quote is doubled.",
+                    ));
+                }
             }
         }
     }
@@ -200,7 +214,11 @@ impl<'a> Scanner<'a> {
             }
             None => {
                 self.at = self.bytes.len();
-                Err(self.unterminated(opened_at, &format!("text quoted by {tag}"), "Close it with the same tag."))
+                Err(self.unterminated(
+                    opened_at,
+                    &format!("text quoted by {tag}"),
+                    "Close it with the same tag.",
+                ))
             }
         }
     }
@@ -237,7 +255,8 @@ impl<'a> Scanner<'a> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         matches!(
             words.as_slice(),
-            ["CREATE", "FUNCTION" | "PROCEDURE", ..] | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE", ..]
+            ["CREATE", "FUNCTION" | "PROCEDURE", ..]
+                | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE", ..]
         )
     }
 
@@ -264,7 +283,8 @@ impl<'a> Scanner<'a> {
     }
 
     fn backslash(&self) -> Unsplittable {
-        let command: String = self.sql[self.at..].chars().take_while(|c| !c.is_whitespace()).take(24).collect();
+        let command: String =
+            self.sql[self.at..].chars().take_while(|c| !c.is_whitespace()).take(24).collect();
         self.refuse(
             self.at,
             &format!("{command}, a command of psql"),

@@ -21,7 +21,10 @@ pub struct Status {
 impl Status {
     /// Whether nothing is pending and nothing was changed.
     pub fn is_current(&self) -> bool {
-        self.platform.iter().chain(&self.project).all(|entry| !matches!(entry.state, State::Pending | State::Changed))
+        self.platform
+            .iter()
+            .chain(&self.project)
+            .all(|entry| !matches!(entry.state, State::Pending | State::Changed))
     }
 }
 
@@ -72,10 +75,8 @@ pub(super) async fn read(client: &Client, folder: &Folder) -> Result<Status, Err
         false => (Records::new(), Records::new()),
     };
     let platform_files = platform::FILES.iter().map(|file| (file.version(), file.name(), file.checksum()));
-    let project_files = folder
-        .migrations
-        .iter()
-        .map(|file| (file.version.as_str(), file.name.as_str(), checksum(&file.sql)));
+    let project_files =
+        folder.migrations.iter().map(|file| (file.version.as_str(), file.name.as_str(), checksum(&file.sql)));
     Ok(Status { platform: entries(platform_files, platform), project: entries(project_files, project) })
 }
 

@@ -12,13 +12,19 @@ pub(crate) struct Bare {
 
 impl Bare {
     pub(crate) async fn create() -> Self {
-        let uri = std::env::var("BASALT_TEST_DATABASE_URL").expect("BASALT_TEST_DATABASE_URL names a superuser");
+        let uri =
+            std::env::var("BASALT_TEST_DATABASE_URL").expect("BASALT_TEST_DATABASE_URL names a superuser");
         let mut config: Config = uri.parse().unwrap();
         let name = format!("migrate_{}", uuid::Uuid::new_v4().simple());
         let client = connect(&config).await;
         client.batch_execute(&format!("create database {name} template template0")).await.unwrap();
         config.dbname(&name);
         Self { config }
+    }
+
+    /// How to connect as the superuser.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// A connection as the superuser.

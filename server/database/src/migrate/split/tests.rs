@@ -74,7 +74,11 @@ fn a_standard_body_is_one_statement() {
 fn begin_and_end_elsewhere_are_plain_words() {
     assert_eq!(texts("begin; select case when a then b end; end;").len(), 3);
     assert_eq!(texts("create table atomic (begin int); select 1").len(), 2);
-    assert_eq!(texts("create function f() returns int as $$ begin return 1; end $$ language plpgsql; select 1").len(), 2);
+    assert_eq!(
+        texts("create function f() returns int as $$ begin return 1; end $$ language plpgsql; select 1")
+            .len(),
+        2
+    );
 }
 
 #[test]
@@ -120,8 +124,26 @@ fn what_never_ends_is_refused_where_it_begins() {
 #[test]
 fn any_sequence_of_tokens_is_cut_only_at_its_semicolons() {
     let tokens = [
-        "select", "'a;''b'", "E'\\';'", "\"x;\"", "$$;$$", "$t$;$x$;$t$", "-- c;\n", "/* ; /* ; */ */", "(1;2)", "$1",
-        "a$b", "E", "1e5", "-", "/", "é", "::", "end", "case", "begin",
+        "select",
+        "'a;''b'",
+        "E'\\';'",
+        "\"x;\"",
+        "$$;$$",
+        "$t$;$x$;$t$",
+        "-- c;\n",
+        "/* ; /* ; */ */",
+        "(1;2)",
+        "$1",
+        "a$b",
+        "E",
+        "1e5",
+        "-",
+        "/",
+        "é",
+        "::",
+        "end",
+        "case",
+        "begin",
     ];
     // A linear congruential generator: the same sequences on every run.
     let mut state = 0x2545_f491_u64;

@@ -1,0 +1,282 @@
+//! What users' SQL relies on in a database that has the platform's schema.
+
+use std::time::Duration;
+
+use database::migrate::Migrator;
+use tokio_postgres::{AsyncMessage, Client, NoTls};
+
+use crate::support::{Bare, count, text};
+
+/// A database with the platform's schema, and a superuser's connection to it.
+async fn platform() -> (Bare, Client) {
+    let bare = Bare::create().await;
+    let mut client = bare.client().await;
+    Migrator::new(&mut client).platform().await.unwrap();
+    (bare, client)
+}
+
+/// The SQLSTATE that `sql` is refused with, or "" if it is not; nothing of it remains.
+async fn refusal(client: &mut Client, role: &str, sql: &str) -> String {
+    let transaction = client.transaction().await.unwrap();
+    transaction.batch_execute(&format!("set local role {role}")).await.unwrap();
+    match transaction.batch_execute(sql).await {
+        Ok(()) => String::new(),
+        Err(error) => error.code().unwrap().code().to_owned(),
+    }
+}
+
+/// The texts that `sql` gives, one per row.
+async fn texts(client: &Client, sql: &str) -> Vec<String> {
+    client.query_typed(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn a_new_public_table_is_reachable_and_policies_decide() {
+    let (_bare, mut client) = platform().await;
+    client
+        .batch_execute(
+            "create table notes (id int generated always as identity primary key, owner uuid default auth.uid());
+             alter table notes enable row level security;
+             create policy own on notes for all to authenticated using (owner = auth.uid());",
+        )
+        .await
+        .unwrap();
+    assert_eq!(refusal(&mut client, "anon", "insert into notes default values").await, "42501");
+    let as_user = "set local request.jwt.claims = '{\"sub\":\"3f0a4b5e-94d0-4b61-8f0a-111111111111\"}';
+                   insert into notes default values";
+    assert_eq!(refusal(&mut client, "authenticated", as_user).await, "");
+    assert_eq!(refusal(&mut client, "service_role", "insert into notes (owner) values (null)").await, "");
+    assert_eq!(refusal(&mut client, "anon", "select from notes").await, "");
+}
+
+#[tokio::test]
+async fn nobody_but_the_service_reads_accounts() {
+    let (_bare, mut client) = platform().await;
+    for role in ["anon", "authenticated", "service_role"] {
+        assert_eq!(refusal(&mut client, role, "select from auth.users").await, "42501", "{role}");
+        assert_eq!(
+            refusal(&mut client, role, "select from basalt.platform_migrations").await,
+            "42501",
+            "{role}"
+        );
+    }
+    let insert = "insert into auth.users (id, email) values (gen_random_uuid(), 'a@example.org')";
+    assert_eq!(refusal(&mut client, "supabase_auth_admin", insert).await, "");
+    let duplicate = format!("{insert}; {insert}");
+    assert_eq!(refusal(&mut client, "supabase_auth_admin", &duplicate).await, "23505");
+    let without = "select count(*) from pg_class c where relnamespace = 'auth'::regnamespace and relkind = 'r' \
+                   and obj_description(c.oid) is null";
+    assert_eq!(count(&client, without).await, 0, "every table explains itself");
+}
+
+#[tokio::test]
+async fn the_caller_is_known_by_the_claims() {
+    let (_bare, client) = platform().await;
+    assert_eq!(
+        text(
+            &client,
+            "select coalesce(auth.uid()::text, auth.role(), auth.email(), auth.jwt()::text, 'none')"
+        )
+        .await,
+        "none"
+    );
+    client
+        .batch_execute(
+            "begin; set local request.jwt.claims = \
+             '{\"sub\":\"3f0a4b5e-94d0-4b61-8f0a-111111111111\",\"role\":\"authenticated\",\"email\":\"a@b.c\"}'; \
+             set local request.jwt.claim.role = 'service_role'",
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        text(&client, "select concat_ws(' ', auth.uid(), auth.role(), auth.email(), auth.jwt() ->> 'role')")
+            .await,
+        "3f0a4b5e-94d0-4b61-8f0a-111111111111 service_role a@b.c authenticated"
+    );
+}
+
+#[tokio::test]
+async fn the_api_login_becomes_the_three_roles_and_no_other() {
+    let (_bare, mut client) = platform().await;
+    for role in ["anon", "authenticated", "service_role"] {
+        let become_role = format!("set local session authorization authenticator; set local role {role}");
+        assert_eq!(refusal(&mut client, "none", &become_role).await, "", "{role}");
+    }
+    for role in ["postgres", "supabase_admin", "supabase_auth_admin", "supabase_storage_admin"] {
+        let become_role = format!("set local session authorization authenticator; set local role {role}");
+        assert_eq!(refusal(&mut client, "none", &become_role).await, "42501", "{role}");
+    }
+}
+
+#[tokio::test]
+async fn parts_of_object_names_are_told_apart() {
+    let (_bare, client) = platform().await;
+    let parts = "select concat_ws(' ', storage.foldername('a/b/c.tar.gz'), storage.foldername('c'), \
+                 storage.filename('a/b/c.tar.gz'), storage.extension('a/b/c.tar.gz'), storage.extension('c'))";
+    assert_eq!(text(&client, parts).await, "{a,b} {} c.tar.gz gz c");
+    let prefixes = "select concat_ws(' ', storage.get_common_prefix('d/t/f', 'd/', '/'), \
+                    coalesce(storage.get_common_prefix('d/f', 'd/', '/'), 'leaf'))";
+    assert_eq!(text(&client, prefixes).await, "d/t/ leaf");
+    let operation = "select concat_ws(' ', set_config('storage.operation', 'storage.object.list', false), \
+                     storage.allow_only_operation('object.list'), storage.allow_any_operation(array['object.copy']))";
+    assert_eq!(text(&client, operation).await, "storage.object.list t f");
+}
+
+#[tokio::test]
+async fn listings_fold_what_lies_deeper() {
+    let (_bare, client) = platform().await;
+    client
+        .batch_execute(
+            "insert into storage.buckets (id, name) values ('b', 'b');
+             insert into storage.objects (bucket_id, name)
+             select 'b', unnest(array['a.txt', 'B.txt', 'dir/x', 'dir/y/z', 'Dir/k', 'folder/sub/1', 'zeta', '%odd_', 'dir/_'])",
+        )
+        .await
+        .unwrap();
+    let v1 = "select name || case when id is null then ' folder' else '' end from storage.search";
+    assert_eq!(
+        texts(&client, &format!("{v1}('', 'b')")).await,
+        ["%odd_", "a.txt", "B.txt", "dir folder", "folder folder", "zeta"],
+        "in the order of lowercased names"
+    );
+    assert_eq!(texts(&client, &format!("{v1}('dir/', 'b')")).await, ["_", "k", "x", "y folder"]);
+    assert_eq!(texts(&client, &format!("{v1}('', 'b', search => 'dir/_')")).await, ["dir/_"]);
+    assert_eq!(
+        texts(&client, &format!("{v1}('', 'b', limits => 2, offsets => 3)")).await,
+        ["dir folder", "folder folder"]
+    );
+
+    let v2 = "select name from storage.search_v2";
+    let all = ["%odd_", "B.txt", "Dir/", "a.txt", "dir/", "folder/", "zeta"];
+    assert_eq!(texts(&client, &format!("{v2}('', 'b')")).await, all, "in the order of bytes");
+    let mut backwards = all;
+    backwards.reverse();
+    assert_eq!(texts(&client, &format!("{v2}('', 'b', sort_order => 'desc')")).await, backwards);
+    // Page by page, however small the pages, the whole list comes once.
+    for (order, expected) in [("asc", all), ("desc", backwards)] {
+        let (mut after, mut seen) = (String::new(), Vec::new());
+        loop {
+            let page = format!("{v2}('', 'b', 2, 1, '{after}', '{order}')");
+            let names = texts(&client, &page).await;
+            let Some(last) = names.last() else { break };
+            after.clone_from(last);
+            seen.extend(names);
+        }
+        assert_eq!(seen, expected, "{order}");
+    }
+}
+
+#[tokio::test]
+async fn storage_rows_are_not_deleted_by_accident() {
+    let (_bare, mut client) = platform().await;
+    client
+        .batch_execute("insert into storage.buckets (id, name, public) values ('b', 'b', true)")
+        .await
+        .unwrap();
+    assert_eq!(refusal(&mut client, "postgres", "delete from storage.buckets").await, "42501");
+    let allowed = "set local storage.allow_delete_query = 'true'; delete from storage.buckets";
+    assert_eq!(refusal(&mut client, "service_role", allowed).await, "");
+    let long = "insert into storage.buckets (id, name) values ('long', repeat('x', 101))";
+    assert_eq!(refusal(&mut client, "service_role", long).await, "P0001");
+    assert_eq!(
+        refusal(&mut client, "anon", "insert into storage.objects (bucket_id, name) values ('b', 'x')").await,
+        "42501"
+    );
+    let trial = "select storage.can_insert_object('b', 'x', null, '{}')";
+    assert_eq!(refusal(&mut client, "service_role", trial).await, "PT200");
+    assert_eq!(refusal(&mut client, "anon", trial).await, "42501");
+}
+
+#[tokio::test]
+async fn broadcasts_wait_for_the_commit_and_never_fail_it() {
+    let (_bare, mut client) = platform().await;
+    client
+        .batch_execute(
+            "create table t (id int primary key);
+             create function announce() returns trigger language plpgsql as $$
+             begin
+               perform realtime.broadcast_changes('room:1', tg_op, tg_op, tg_table_name, tg_table_schema, new, old);
+               return null;
+             end $$;
+             create trigger announce after insert on t for each row execute function announce();
+             insert into t values (7);
+             select realtime.send('{\"id\":\"own\"}', 'event', 'room:2', false);
+             select realtime.send_binary('\\x01', 'event', 'room:3')",
+        )
+        .await
+        .unwrap();
+    let sent = "select concat_ws(' ', topic, event, private, extension, payload #>> '{record,id}', payload ->> 'operation', \
+                coalesce((payload ->> 'id' = id::text)::text, 'none'), binary_payload) from realtime.messages order by topic";
+    assert_eq!(
+        texts(&client, sent).await,
+        [
+            "room:1 INSERT t broadcast 7 INSERT true",
+            "room:2 event f broadcast false",
+            "room:3 event t broadcast none \\x01",
+        ]
+    );
+    assert_eq!(refusal(&mut client, "anon", "select realtime.send('{}', 'event', 'room:1')").await, "");
+    assert_eq!(
+        refusal(
+            &mut client,
+            "anon",
+            "insert into realtime.messages (topic, extension) values ('a', 'broadcast')"
+        )
+        .await,
+        "42501"
+    );
+    let days = "select count(*) from pg_inherits where inhparent = 'realtime.messages'::regclass";
+    client.batch_execute("select basalt.keep_message_partitions()").await.unwrap();
+    assert_eq!(count(&client, days).await, 5, "yesterday to three days ahead");
+}
+
+#[tokio::test]
+async fn listeners_hear_of_changes_to_the_catalog() {
+    let (bare, client) = platform().await;
+    let (listener, mut connection) = bare.config().connect(NoTls).await.unwrap();
+    let (sender, mut heard) = tokio::sync::mpsc::channel(16);
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(notification) = message {
+                let _ = sender.send(notification.payload().to_owned()).await;
+            }
+        }
+    });
+    listener.batch_execute("listen pgrst").await.unwrap();
+    for (sql, payload) in [
+        ("create temp table silent (id int); drop table silent; select pg_notify('pgrst', 'end')", "end"),
+        (
+            "create table loud (id int); alter table loud add column name text; comment on table loud is 'x'",
+            "reload schema",
+        ),
+        ("alter table loud drop column name", "reload schema"),
+        ("create function f() returns int language sql as 'select 1'", "reload schema"),
+        ("drop function f()", "reload schema"),
+        ("create domain d as text", "reload schema"),
+        ("insert into loud values (1); select pg_notify('pgrst', 'end')", "end"),
+    ] {
+        client.batch_execute(&format!("begin; {sql}; commit")).await.unwrap();
+        let got = tokio::time::timeout(Duration::from_secs(5), heard.recv()).await.expect(sql);
+        assert_eq!(got.as_deref(), Some(payload), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn extensions_are_found_without_their_schema() {
+    let (bare, _) = platform().await;
+    let client = bare.client().await;
+    assert_eq!(
+        text(
+            &client,
+            "select length(gen_random_bytes(4))::text || similarity('abc', 'abc') || ('A'::citext = 'a')"
+        )
+        .await,
+        "41true"
+    );
+    assert_eq!(count(&client, "select count(uuid_generate_v4())").await, 1);
+    assert_eq!(
+        count(&client, "select count(*) from pg_publication_tables where pubname = 'supabase_realtime'")
+            .await,
+        0
+    );
+}
