@@ -1,6 +1,13 @@
 import { mist, paper, pitch, stone, mix } from '../core/palette.mjs'
 import { document, group, rect, times } from '../core/svg.mjs'
-import { fullBleedDocument, logoDocument, markDocument, maskableDocument, steps, tinyDocument } from './mark.mjs'
+import {
+  fullBleedDocument,
+  logoDocument,
+  markDocument,
+  maskableDocument,
+  steps,
+  tinyDocument,
+} from './mark.mjs'
 
 /** An ICO file of PNG pictures; `pictures` are pairs of edge length and PNG. */
 function ico(pictures) {
@@ -40,26 +47,41 @@ const manifest = {
 function placeholder() {
   const quiet = mix(mist, stone, 0.1)
   const stand = times(8, (index) => rect(index * 200, 760 - index * 88, 201, 900, quiet))
-  return document(1600, 900, rect(0, 0, 1600, 900, mist) + stand
-    + group('translate(716 366) scale(2.625)', rect(0, 0, 64, 64, mix(pitch, mist, 0.35), 15) + steps(mist, mist)))
+  return document(
+    1600,
+    900,
+    rect(0, 0, 1600, 900, mist) +
+      stand +
+      group(
+        'translate(716 366) scale(2.625)',
+        rect(0, 0, 64, 64, mix(pitch, mist, 0.35), 14) + steps(mist, mist),
+      ),
+  )
 }
 
 /**
  * Everything that a browser asks for at the root of the site, by file name, and the logos.
- * `public` marks what the client's public folder needs too.
+ * `root` marks what the client's public folder needs too, `bucket: false` what only that folder needs.
  */
 export async function icons(studio) {
   const png = (svg, edge) => studio.still(svg, edge, edge)
-  const favicon = ico(await Promise.all([16, 32, 48].map(async (edge) => [edge, await png(edge === 16 ? tinyDocument() : markDocument(), edge)])))
+  const favicon = ico(
+    await Promise.all(
+      [16, 32, 48].map(async (edge) => [
+        edge,
+        await png(edge === 16 ? tinyDocument() : markDocument(), edge),
+      ]),
+    ),
+  )
   return [
-    { name: 'favicon.ico', data: favicon, public: true },
-    { name: 'favicon.svg', data: markDocument(), public: true },
-    { name: 'apple-touch-icon.png', data: await png(fullBleedDocument(), 180), public: true },
-    { name: 'icon-192.png', data: await png(markDocument(), 192), public: true },
-    { name: 'icon-512.png', data: await png(markDocument(), 512), public: true },
-    { name: 'icon-maskable-512.png', data: await png(maskableDocument(), 512), public: true },
-    { name: 'site.webmanifest', data: `${JSON.stringify(manifest, null, 2)}\n`, public: true },
-    { name: 'placeholder.svg', data: placeholder(), public: true },
+    { name: 'favicon.ico', data: favicon, root: true },
+    { name: 'favicon.svg', data: markDocument(), root: true },
+    { name: 'apple-touch-icon.png', data: await png(fullBleedDocument(), 180), root: true },
+    { name: 'icon-192.png', data: await png(markDocument(), 192), root: true },
+    { name: 'icon-512.png', data: await png(markDocument(), 512), root: true },
+    { name: 'icon-maskable-512.png', data: await png(maskableDocument(), 512), root: true },
+    { name: 'site.webmanifest', data: `${JSON.stringify(manifest, null, 2)}\n`, root: true },
+    { name: 'placeholder.svg', data: placeholder(), root: true, bucket: false },
     { name: 'terrace-mark.svg', data: markDocument() },
     { name: 'terrace-logo.svg', data: logoDocument() },
   ]

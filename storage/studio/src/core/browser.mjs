@@ -1,7 +1,15 @@
 import { chromium } from 'playwright-core'
 
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--force-color-profile=srgb', '--hide-scrollbars']
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--force-color-profile=srgb',
+  '--hide-scrollbars',
+]
 
 /**
  * Runs `work(studio)` with a headless Chromium, and closes it whatever happens.
@@ -11,7 +19,10 @@ export async function withBrowser(work) {
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
   const browser = await chromium.launch({ executablePath, args: FLAGS })
   try {
-    return await work({ open: (width, height) => open(browser, width, height), still: (...scene) => still(browser, ...scene) })
+    return await work({
+      open: (width, height) => open(browser, width, height),
+      still: (...scene) => still(browser, ...scene),
+    })
   } finally {
     await browser.close()
   }
@@ -26,8 +37,10 @@ async function open(browser, width, height) {
 async function still(browser, html, width, height) {
   const page = await open(browser, width, height)
   try {
-    await page.setContent(`<!doctype html><style>html,body{margin:0;background:transparent}svg{display:block;width:100vw;height:100vh}</style>${html}`)
-    await page.evaluate(() => document.fonts.ready)
+    await page.setContent(
+      `<!doctype html><style>html,body{margin:0;background:transparent}svg{display:block;width:100vw;height:100vh}</style>${html}`,
+    )
+    await page.evaluate(() => globalThis.document.fonts.ready)
     return await page.screenshot({ omitBackground: true })
   } finally {
     await page.context().close()

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import * as fontkit from 'fontkit'
 
 const require = createRequire(import.meta.url)
-const DISPLAY = '@fontsource-variable/bricolage-grotesque/files/bricolage-grotesque-latin-wght-normal.woff2'
+const DISPLAY =
+  '@fontsource-variable/bricolage-grotesque/files/bricolage-grotesque-latin-wght-normal.woff2'
 const OUTLINE = '@fontsource/bricolage-grotesque/files/bricolage-grotesque-latin-700-normal.woff'
 const TEXT = '@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2'
 
@@ -25,9 +26,19 @@ export function outlined(text, { size, tracking = 0 }) {
   let data = ''
   const run = font.layout(text)
   run.glyphs.forEach((glyph, index) => {
-    const move = (command) => command.args.map((value, at) => (at % 2 === 0 ? x + value * scale : -value * scale).toFixed(2))
-    const letters = { moveTo: 'M', lineTo: 'L', quadraticCurveTo: 'Q', bezierCurveTo: 'C', closePath: 'Z' }
-    for (const command of glyph.path.commands) data += letters[command.command] + move(command).join(' ')
+    const move = (command) =>
+      command.args.map((value, at) =>
+        (at % 2 === 0 ? x + value * scale : -value * scale).toFixed(2),
+      )
+    const letters = {
+      moveTo: 'M',
+      lineTo: 'L',
+      quadraticCurveTo: 'Q',
+      bezierCurveTo: 'C',
+      closePath: 'Z',
+    }
+    for (const command of glyph.path.commands)
+      data += letters[command.command] + move(command).join(' ')
     x += (run.positions[index].xAdvance + (tracking * font.unitsPerEm) / 1000) * scale
   })
   return { data, width: x }

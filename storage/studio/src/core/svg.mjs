@@ -1,5 +1,6 @@
 /** Repeats `draw(index)` `count` times and joins what it returns. */
-export const times = (count, draw) => Array.from({ length: count }, (_, index) => draw(index)).join('')
+export const times = (count, draw) =>
+  Array.from({ length: count }, (_, index) => draw(index)).join('')
 
 /** A complete SVG document with a view box of `width` by `height` user units. */
 export const document = (width, height, body) =>
@@ -12,7 +13,8 @@ export const round = (number) => Math.round(number * 100) / 100
 export const points = (pairs) => pairs.map(([x, y]) => `${round(x)},${round(y)}`).join(' ')
 
 /** A filled polygon. */
-export const polygon = (pairs, fill, extra = '') => `<polygon points="${points(pairs)}" fill="${fill}" ${extra}/>`
+export const polygon = (pairs, fill, extra = '') =>
+  `<polygon points="${points(pairs)}" fill="${fill}" ${extra}/>`
 
 /** A filled circle. */
 export const circle = (x, y, radius, fill, extra = '') =>

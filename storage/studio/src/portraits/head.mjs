@@ -19,9 +19,18 @@ export function ears(skin, turn) {
   const ear = (side) => {
     const x = CENTRE + side * (110 - Math.max(0, side * turn) * 12)
     const fill = side > 0 ? skin.shade : skin.base
-    return shape(`M${x - side * 8},296 C${x + side * 18},282 ${x + side * 28},306 ${x + side * 22},334
-      C${x + side * 18},360 ${x + side * 4},372 ${x - side * 8},360 Z`, fill)
-      + line(`M${x + side * 4},310 C${x + side * 16},308 ${x + side * 14},326 ${x + side * 6},342`, side > 0 ? skin.line : skin.shade, 4)
+    return (
+      shape(
+        `M${x - side * 8},296 C${x + side * 18},282 ${x + side * 28},306 ${x + side * 22},334
+      C${x + side * 18},360 ${x + side * 4},372 ${x - side * 8},360 Z`,
+        fill,
+      ) +
+      line(
+        `M${x + side * 4},310 C${x + side * 16},308 ${x + side * 14},326 ${x + side * 6},342`,
+        side > 0 ? skin.line : skin.shade,
+        4,
+      )
+    )
   }
   return ear(-1) + ear(1)
 }

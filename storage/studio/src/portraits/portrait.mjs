@@ -15,23 +15,50 @@ function jewellery({ earrings, statement, turn }) {
   const one = (side) => {
     const x = CENTRE + side * (116 - Math.max(0, side * turn) * 12)
     return statement
-      ? circle(x, 386, 13, mix(earrings, ink, 0.25)) + circle(x, 424, 31, earrings) + circle(x, 424, 12, mix(earrings, ink, 0.75))
+      ? circle(x, 386, 13, mix(earrings, ink, 0.25)) +
+          circle(x, 424, 31, earrings) +
+          circle(x, 424, 12, mix(earrings, ink, 0.75))
       : circle(x, 368, 8, earrings) + circle(x - 2, 365, 2.5, chalk)
   }
   return one(-1) + one(1)
 }
 
-/** One person as a square SVG document of 768 units. */
-export function portrait(person) {
-  const { slug: id, tilt, drop = 0, zoom = 1.2 } = person
+/** Head and shoulders of `person`, drawn for a square of 768 units, without a background. */
+export function bust(person) {
+  const { slug: id, tilt } = person
   const skin = skins[person.skin]
   const [style, tone, accent] = person.hair
   const hair = styles[style](tone, accent === 'skin' ? skin : accent)
-  const [scene, ground, figure] = person.backdrop
   const turned = (body) => group(`translate(0 40) rotate(${tilt} ${CENTRE} 480)`, body)
-  const head = ears(skin, person.turn) + face(id, person, skin) + features(id, person, skin, person.browColour ?? mix(tone.base, tone.deep, 0.4))
-    + beard(person, tone) + mouth(person, skin) + hair.front + jewellery(person) + glasses(person)
-  const figureParts = turned(hair.back) + neck(id, person, skin) + clothes(id, { ...person.wears, skin: person.wears.kind === 'suit' ? skin.shade : skin })
-    + turned(head) + (hair.over ?? '')
-  return document(768, 768, backdrops[scene](ground, figure) + group(`translate(0 ${drop + 34}) translate(384 768) scale(${zoom}) translate(-384 -768)`, figureParts))
+  const head =
+    ears(skin, person.turn) +
+    face(id, person, skin) +
+    features(id, person, skin, person.browColour ?? mix(tone.base, tone.deep, 0.4)) +
+    beard(person, tone) +
+    mouth(person, skin) +
+    hair.front +
+    jewellery(person) +
+    glasses(person)
+  return (
+    turned(hair.back) +
+    neck(id, person, skin) +
+    clothes(id, { ...person.wears, skin: person.wears.kind === 'suit' ? skin.shade : skin }) +
+    turned(head) +
+    (hair.over ?? '')
+  )
+}
+
+/** One person before a backdrop, as a square SVG document of 768 units. */
+export function portrait(person) {
+  const [scene, ground, figure] = person.backdrop
+  const { drop = 0, zoom = 1.2 } = person
+  return document(
+    768,
+    768,
+    backdrops[scene](ground, figure) +
+      group(
+        `translate(0 ${drop + 34}) translate(384 768) scale(${zoom}) translate(-384 -768)`,
+        bust(person),
+      ),
+  )
 }

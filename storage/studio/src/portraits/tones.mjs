@@ -1,6 +1,13 @@
 import { mix } from '../core/palette.mjs'
 
-const skinTone = (base, shade, line, blush, lip) => ({ base, shade, line, blush, lip, bareLip: mix(lip, shade, 0.55) })
+const skinTone = (base, shade, line, blush, lip) => ({
+  base,
+  shade,
+  line,
+  blush,
+  lip,
+  bareLip: mix(lip, shade, 0.55),
+})
 
 /** Skin: the lit side, the shaded side, the drawn line, the cheek, and the lips with and without colour. */
 export const skins = {
