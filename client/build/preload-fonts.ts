@@ -15,7 +15,13 @@ export function preloadFonts(): Plugin {
           .filter((file) => FIRST_SCREEN_FONT.test(file))
           .map((file) => ({
             tag: 'link',
-            attrs: { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${file}`, crossorigin: '' },
+            attrs: {
+              rel: 'preload',
+              as: 'font',
+              type: 'font/woff2',
+              href: `/${file}`,
+              crossorigin: '',
+            },
             injectTo: 'head' as const,
           }))
       },

@@ -14,7 +14,8 @@ export function withoutInjectedStyles(): Plugin {
       filter: { id: /\/sonner\/dist\/index\.mjs/ },
       handler(code) {
         const stripped = code.replace(/^__insertCSS\(".*"\);?$/m, '')
-        if (stripped === code) this.error('sonner no longer injects its styles this way; drop or mend this plugin')
+        if (stripped === code)
+          this.error('sonner no longer injects its styles this way; drop or mend this plugin')
         return { code: stripped, map: null }
       },
     },

@@ -55,51 +55,57 @@ const FAVICONS: Favicons = {
   manifest: '/site.webmanifest',
 }
 
-/** Every setting that the site expects, with the value that it is created with where it is missing. */
+/**
+ * Every setting that the site expects, as it is created where it is missing. The database takes exactly
+ * these rows from visitors and no others: they repeat the table setting_defaults word for word.
+ */
 export const DEFAULT_SETTINGS = {
   site_name: {
     category: 'site',
-    description: 'Name of the site, shown in tab titles.',
+    description: 'Name of the site, the second half of every browser tab title.',
     value: 'The First Brand-Exclusive Content-Media APP',
   },
   site_description: {
     category: 'site',
     description: 'Description of the site for search engines and link previews.',
-    value: 'The white-label fan app that clubs own: swipeable video, points and rewards under one brand.',
+    value:
+      'A white-label, brand-exclusive content and fan-engagement platform for sports brands and clubs.',
   },
   page_titles: {
     category: 'site',
-    description: 'Titles of the pages, as JSON.',
+    description: 'Browser tab title of each page, as a JSON object.',
     value: JSON.stringify(PAGE_TITLES),
   },
   favicons: {
     category: 'site',
-    description: 'Paths of the icons and the web manifest, as JSON.',
+    description:
+      'Paths of the icons and the web manifest, as a JSON object. A path without a leading slash is bucket/path in storage.',
     value: JSON.stringify(FAVICONS),
   },
   og_image: {
     category: 'site',
-    description: 'Picture for link previews: "bucket/path", or a file in the bucket "other".',
-    value: 'other/og-image.png',
+    description:
+      'Picture shown when a page is shared, as bucket/path in storage; the bucket defaults to other.',
+    value: 'other/terrace-social.png',
   },
   linkedin_url: {
     category: 'site',
-    description: "Address of the company's LinkedIn page.",
-    value: 'https://www.linkedin.com/company/terrace',
+    description: 'Address of the company page that the footer links to.',
+    value: 'https://linkedin.example/company/terrace',
   },
   contact_phone: {
     category: 'site',
-    description: 'Phone number for visitors.',
-    value: '+44 20 7946 0123',
+    description: 'Phone number in the footer and the legal pages.',
+    value: '+44 20 7946 0182',
   },
   contact_email: {
     category: 'site',
-    description: 'E-mail address for visitors.',
+    description: 'E-mail address in the footer and the legal pages.',
     value: 'hello@terrace.example',
   },
   password_protection: {
     category: 'app',
-    description: 'Whether a password guards the whole site: 1 yes, 0 no.',
+    description: 'Password gate in front of the whole site: 1 enabled, 0 disabled.',
     value: '0',
   },
 } satisfies Record<string, Setting>
@@ -111,9 +117,9 @@ type SettingValues = Record<SettingKey, string>
 const NOT_FOUND = 'PGRST116'
 
 function unquote(value: string) {
-  return value.trim().replace(/^"([\s\S]*)"$|^'([\s\S]*)'$/, (_, double, single) =>
-    String(double ?? single),
-  )
+  return value
+    .trim()
+    .replace(/^"([\s\S]*)"$|^'([\s\S]*)'$/, (_, double, single) => String(double ?? single))
 }
 
 async function createSetting(key: SettingKey) {
@@ -129,7 +135,7 @@ async function readSetting(key: SettingKey): Promise<string> {
     .eq('key', key)
     .eq('category', category)
     .single()
-  if (!error) return data.value === null ? value : unquote(data.value)
+  if (!error) return unquote(data.value)
   if (error.code === NOT_FOUND) await createSetting(key)
   else console.error(`Setting "${key}" could not be read:`, error.message)
   return value

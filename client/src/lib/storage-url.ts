@@ -10,7 +10,10 @@ export interface StoredFile {
  * `defaultBucket`. Quotes around the value and a leading slash are dropped.
  */
 export function parseStoredPath(value: string, defaultBucket: string): StoredFile {
-  const path = value.trim().replace(/^["']|["']$/g, '').replace(/^\/+/, '')
+  const path = value
+    .trim()
+    .replace(/^["']|["']$/g, '')
+    .replace(/^\/+/, '')
   const slash = path.indexOf('/')
   return slash === -1
     ? { bucket: defaultBucket, path }

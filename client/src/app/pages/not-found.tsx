@@ -18,7 +18,7 @@ export function NotFoundPage() {
         <h1 className="font-display text-[clamp(8rem,28vw,20rem)] leading-[0.8] font-extrabold tracking-[-0.05em] text-pitch">
           404
         </h1>
-        <p className="text-heading font-display font-semibold">Oops! Page not found</p>
+        <p className="font-display text-heading font-semibold">Oops! Page not found</p>
         <Button asChild size="large">
           <Link to="/">Return to Home</Link>
         </Button>

@@ -1,58 +1,50 @@
 import { cn } from '@/lib/cn'
 
-/** Five dots wide, seven high, as on a substitution board. Each number is one row, its bits the dots. */
-const GLYPHS: Record<string, readonly number[]> = {
-  '0': [14, 17, 19, 21, 25, 17, 14],
-  '1': [4, 12, 4, 4, 4, 4, 14],
-  '4': [2, 6, 10, 18, 31, 2, 2],
-  '9': [14, 17, 17, 15, 1, 2, 12],
-  '+': [0, 4, 4, 31, 4, 4, 0],
-  '%': [24, 25, 2, 4, 8, 19, 3],
-  '∞': [0, 0, 10, 21, 10, 0, 0],
+/** The lamps of a substitution board: seven rows for each sign, # for a lit one. */
+const GLYPHS: Record<string, readonly string[]> = {
+  '0': ['.###.', '#...#', '#...#', '#...#', '#...#', '#...#', '.###.'],
+  '1': ['..#..', '.##..', '..#..', '..#..', '..#..', '..#..', '.###.'],
+  '4': ['...#.', '..##.', '.#.#.', '#..#.', '#####', '...#.', '...#.'],
+  '+': ['.....', '..#..', '..#..', '#####', '..#..', '..#..', '.....'],
+  '%': ['##...', '##..#', '...#.', '..#..', '.#...', '#..##', '...##'],
+  '∞': ['.........', '.##...##.', '#..#.#..#', '#...#...#', '#..#.#..#', '.##...##.', '.........'],
 }
 
-const COLUMNS = 5
 const ROWS = 7
-const ADVANCE = COLUMNS + 1
+const BLANK = Array.from({ length: ROWS }, () => '.....')
 
-function dots(text: string) {
-  return [...text].flatMap((character, index) =>
-    Array.from({ length: ROWS * COLUMNS }, (_, dot) => {
-      const row = Math.floor(dot / COLUMNS)
-      const column = dot % COLUMNS
-      const bits = GLYPHS[character]?.[row] ?? 0
-      return {
-        x: index * ADVANCE + column,
-        y: row,
-        lit: ((bits >> (COLUMNS - 1 - column)) & 1) === 1,
-      }
-    }),
-  )
+/** The text as seven rows of lamps, one dark column between signs. */
+function lampRows(text: string) {
+  const signs = Array.from(text).map((sign) => GLYPHS[sign] ?? BLANK)
+  return Array.from({ length: ROWS }, (_, row) => signs.map((glyph) => glyph[row]).join('.'))
 }
 
 interface DotMatrixProps {
-  /** Digits and the signs + % ∞; anything else stays dark. */
+  /** Any of 0 1 4 + % ∞; other signs stay dark. */
   text: string
   className?: string
 }
 
 /** Text on a scoreboard of lamps. Decorative: the caller says the same in words. */
 export function DotMatrix({ text, className }: DotMatrixProps) {
+  const rows = lampRows(text)
   return (
     <svg
       aria-hidden
-      viewBox={`0 0 ${[...text].length * ADVANCE - 1} ${ROWS}`}
-      className={cn('h-16 w-auto', className)}
+      viewBox={`0 0 ${rows[0]?.length ?? 0} ${ROWS}`}
+      className={cn('w-auto', className)}
     >
-      {dots(text).map(({ x, y, lit }) => (
-        <circle
-          key={`${x}-${y}`}
-          cx={x + 0.5}
-          cy={y + 0.5}
-          r={0.4}
-          className={lit ? 'fill-floodlight' : 'fill-chalk/10'}
-        />
-      ))}
+      {rows.flatMap((lamps, y) =>
+        Array.from(lamps, (lamp, x) => (
+          <circle
+            key={`${x}-${y}`}
+            cx={x + 0.5}
+            cy={y + 0.5}
+            r={0.4}
+            className={lamp === '#' ? 'fill-floodlight' : 'fill-chalk/10'}
+          />
+        )),
+      )}
     </svg>
   )
 }

@@ -27,7 +27,9 @@ export function SheetContent({ title, closeLabel, children }: SheetContentProps)
         className="fixed inset-y-0 right-0 z-50 flex w-full max-w-sm flex-col overflow-y-auto bg-ink p-5 text-chalk data-[state=closed]:animate-slide-out data-[state=open]:animate-slide-in"
       >
         <div className="flex items-center justify-between">
-          <Dialog.Title className="font-display text-subheading font-semibold">{title}</Dialog.Title>
+          <Dialog.Title className="font-display text-subheading font-semibold">
+            {title}
+          </Dialog.Title>
           <Dialog.Close
             aria-label={closeLabel}
             className="grid size-11 place-items-center rounded-md hover:bg-ink-raised"

@@ -48,7 +48,7 @@ export const copy = {
   lead: 'Terrace is built for the people who answer for a brand: on the pitch, in the boardroom and towards the sponsors.',
   benefits: [
     {
-      title: 'A closed, brand-exclusive ground',
+      title: 'A ground closed to other brands',
       text: 'No rival clips, no stray advertising, no context that you did not choose. Sponsors buy a clean stage.',
     },
     {

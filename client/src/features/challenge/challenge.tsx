@@ -31,11 +31,7 @@ export function Challenge() {
           })}
         </ol>
       </div>
-      <StepEdge
-        steps={4}
-        direction="down"
-        className="h-[clamp(2.5rem,7vw,7rem)] text-pitch-deep"
-      />
+      <StepEdge steps={4} direction="down" className="h-[clamp(2.5rem,7vw,7rem)] text-pitch-deep" />
     </Section>
   )
 }

@@ -37,7 +37,10 @@ export function Contact() {
                 <dd>
                   <a
                     href={href}
-                    {...(href.startsWith('http') && { target: '_blank', rel: 'noopener noreferrer' })}
+                    {...(href.startsWith('http') && {
+                      target: '_blank',
+                      rel: 'noopener noreferrer',
+                    })}
                     className="inline-flex items-center gap-3 font-display text-heading font-semibold wrap-anywhere hover:text-floodlight"
                   >
                     {text}
@@ -61,7 +64,7 @@ function CornerFlag() {
       aria-hidden
       viewBox="0 0 400 400"
       fill="none"
-      strokeWidth={3}
+      strokeWidth={2}
       className="absolute top-0 right-0 -z-10 w-[min(60vw,44rem)] stroke-chalk/25"
     >
       <circle cx={400} cy={0} r={320} />

@@ -18,7 +18,7 @@ export function FaqList({ faqs, onLabelClick }: FaqListProps) {
   return (
     <Accordion type="single" collapsible>
       {faqs.map(({ id, question, answer, labels }) => (
-        <AccordionItem key={id} value={String(id)}>
+        <AccordionItem key={id} value={id}>
           <AccordionTrigger>{question}</AccordionTrigger>
           <AccordionContent>
             <p className="whitespace-pre-line">{answer}</p>

@@ -1,7 +1,14 @@
 export const ALL = 'All'
 
 /** The topics to choose from, spelled as the labels in the table are. */
-export const FILTERS = [ALL, 'DAVE', 'Monetization', 'BrandControl', 'FanExperience', 'Data'] as const
+export const FILTERS = [
+  ALL,
+  'DAVE',
+  'Monetization',
+  'BrandControl',
+  'FanExperience',
+  'Data',
+] as const
 
 /** A topic of the list, or any other label that a question wears. */
 export type Filter = (typeof FILTERS)[number] | (string & {})

@@ -17,7 +17,7 @@ export function Footer() {
   return (
     <footer className="overflow-hidden bg-ink text-small text-chalk">
       <div className="container-page pt-16 lg:pt-20">
-        <div className="grid grid-cols-2 gap-x-8 gap-y-12 md:grid-cols-3 lg:grid-cols-[minmax(0,5fr)_repeat(4,minmax(0,3fr))]">
+        <div className="grid grid-cols-2 gap-x-8 gap-y-12 md:grid-cols-3 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
           <div className="col-span-full lg:col-span-1">
             <Brand />
             <p className="mt-4 max-w-[24ch] text-lead text-haze">{copy.pitch}</p>
@@ -33,7 +33,7 @@ export function Footer() {
               ))}
             </ul>
           </Column>
-          <Column title={copy.latest}>
+          <Column title={copy.latest} className="max-md:col-span-full max-md:row-start-3">
             <RecentPosts />
           </Column>
           <Column title={copy.company}>
@@ -76,9 +76,15 @@ export function Footer() {
   )
 }
 
-function Column({ title, children }: { title: string; children: ReactNode }) {
+interface ColumnProps {
+  title: string
+  className?: string
+  children: ReactNode
+}
+
+function Column({ title, className, children }: ColumnProps) {
   return (
-    <div>
+    <div className={className}>
       <h2 className="mb-4 font-display text-body font-semibold">{title}</h2>
       {children}
     </div>

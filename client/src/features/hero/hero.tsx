@@ -19,13 +19,14 @@ export function Hero() {
 
   return (
     <section
+      id="hero"
       aria-label={copy.eyebrow}
       className="relative isolate overflow-hidden bg-ink pt-28 pb-24 text-chalk lg:pt-32 lg:pb-36"
     >
-      <Stand className="absolute inset-y-0 right-0 -z-10 h-full w-full" />
+      <Stand className="absolute right-0 bottom-0 -z-10 h-[58%] w-full md:h-full md:w-[46%] lg:w-[64%]" />
       <div className="container-page grid items-center gap-x-10 gap-y-14 md:grid-cols-[minmax(0,1fr)_auto] lg:gap-x-20">
         <div className="flex flex-col items-start">
-          <p className="eyebrow mb-6 text-floodlight">{copy.eyebrow}</p>
+          <p className="mb-6 eyebrow text-floodlight">{copy.eyebrow}</p>
           <TypewriterHeadline isPaused={isPaused} />
           <p className="mt-7 max-w-[38ch] text-lead text-chalk/90">{copy.intro}</p>
           <Button asChild variant="floodlight" size="large" className="mt-10">

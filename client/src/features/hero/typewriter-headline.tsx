@@ -16,7 +16,7 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const typed = useTypewriter(headlines, isPaused || isStill)
 
   return (
-    <h1 className="text-hero min-h-[4lh] text-chalk sm:min-h-[3lh] lg:min-h-[4lh]">
+    <h1 className="min-h-[4lh] text-hero text-chalk sm:min-h-[3lh] lg:min-h-[4lh]">
       <span className="sr-only">{headlines[0]}</span>
       <span aria-hidden>
         {isStill ? headlines[0] : typed}

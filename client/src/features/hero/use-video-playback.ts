@@ -7,13 +7,7 @@ import { VIDEO_ELEMENT_RETRY } from '@/lib/constants'
  * `play-failed`: the browser would not start it. `playback-error`: it broke off.
  */
 export type VideoStatus =
-  | 'not-loaded'
-  | 'loaded'
-  | 'playing'
-  | 'blocked'
-  | 'load-failed'
-  | 'play-failed'
-  | 'playback-error'
+  'not-loaded' | 'loaded' | 'playing' | 'blocked' | 'load-failed' | 'play-failed' | 'playback-error'
 
 interface Playback {
   source: string
@@ -39,7 +33,7 @@ async function findElement(find: () => HTMLVideoElement | null, signal: AbortSig
 
 /** Whether none of the element's sources could be read or decoded. */
 function isBroken(video: HTMLVideoElement) {
-  return video.error !== null || video.networkState === HTMLMediaElement.NETWORK_NO_SOURCE
+  return Boolean(video.error) || video.networkState === HTMLMediaElement.NETWORK_NO_SOURCE
 }
 
 /** Plays the video behind `videoRef` as long as it is not paused, and says how that goes. */
@@ -65,7 +59,7 @@ export function useVideoPlayback({ source, isPaused, onFailure }: Options) {
       try {
         await video.play()
       } catch (error) {
-        const name = error instanceof Error ? error.name : ''
+        const name = error instanceof DOMException ? error.name : ''
         if (name === 'NotAllowedError') setStatus('blocked')
         // An interrupted start is no failure, and a file that cannot be had says so with its own event.
         else if (name !== 'AbortError' && !isBroken(video)) fail('play-failed')

@@ -1,7 +1,7 @@
 import { ArrowUpRight } from 'lucide-react'
 import { Link } from 'react-router-dom'
 
-import { ImageWithFallback } from '@/components/ui/image-with-fallback'
+import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
 import { storedFileUrl } from '@/lib/storage-url'
 
 import { copy } from './copy'
@@ -13,7 +13,7 @@ export function PostCard({ title, category, description, image_url, link }: Post
     <article className="group relative flex flex-col">
       <div className="overflow-hidden rounded-md bg-mist">
         <ImageWithFallback
-          src={storedFileUrl(image_url ?? '', 'blog-images')}
+          src={image_url ? storedFileUrl(image_url, 'blog-images') : PLACEHOLDER_IMAGE}
           alt=""
           width={600}
           height={400}
@@ -21,8 +21,8 @@ export function PostCard({ title, category, description, image_url, link }: Post
         />
       </div>
       <p className="mt-5 eyebrow text-pitch">{category}</p>
-      <h3 className="mt-2 text-heading">
-        <Link to={link} className="after:absolute after:inset-0 group-hover:text-pitch">
+      <h3 className="mt-2 text-subheading lg:text-[1.5rem]">
+        <Link to={link} className="group-hover:text-pitch after:absolute after:inset-0">
           {title}
         </Link>
       </h3>

@@ -7,8 +7,16 @@ export const copy = {
   dealTitle: 'The deal, on one board',
   deal: [
     { board: '0', term: 'to launch', detail: 'We finance, build and operate the whole platform.' },
-    { board: '1', term: 'fixed sum a year', detail: 'Guaranteed to the club, whatever the season brings.' },
+    {
+      board: '1',
+      term: 'fixed sum a year',
+      detail: 'Guaranteed to the club, whatever the season brings.',
+    },
     { board: '∞', term: 'revenue share', detail: 'Uncapped, on top of the guarantee.' },
-    { board: '100%', term: 'of the fan data', detail: 'Collected with opt-in, owned by you, open through REST APIs.' },
+    {
+      board: '100%',
+      term: 'of the fan data',
+      detail: 'Collected with opt-in, owned by you, open through REST APIs.',
+    },
   ],
 } as const

@@ -9,7 +9,11 @@ const SECTION_ID = 'intro'
 /** Why a club needs an app of its own, and the deal in four figures on a scoreboard. */
 export function Intro() {
   return (
-    <section id={SECTION_ID} aria-labelledby={headingId(SECTION_ID)} className="bg-paper section-space">
+    <section
+      id={SECTION_ID}
+      aria-labelledby={headingId(SECTION_ID)}
+      className="bg-paper section-space"
+    >
       <div className="container-page">
         <Reveal className="grid gap-x-16 gap-y-8 lg:grid-cols-12">
           <h2 id={headingId(SECTION_ID)} className="text-title lg:col-span-7">
@@ -23,14 +27,14 @@ export function Intro() {
         </Reveal>
         <Reveal className="mt-16 lg:mt-24">
           <h3 className="sr-only">{copy.dealTitle}</h3>
-          <dl className="grid overflow-hidden rounded-lg bg-ink text-chalk sm:grid-cols-2 xl:grid-cols-4">
+          <dl className="grid grid-cols-2 overflow-hidden rounded-lg bg-ink text-chalk xl:grid-cols-4">
             {copy.deal.map(({ board, term, detail }) => (
               <div
                 key={term}
-                className="-mt-px -ml-px flex flex-col border-t border-l border-line-dark p-7 lg:p-9"
+                className="-mt-px -ml-px flex flex-col border-t border-l border-line-dark p-5 sm:p-7 lg:p-9"
               >
                 <dt className="flex flex-col gap-5">
-                  <DotMatrix text={board} className="h-14 lg:h-18" />
+                  <DotMatrix text={board} className="h-10 self-start sm:h-14 lg:h-16" />
                   <span className="font-display text-subheading font-semibold">
                     <span className="sr-only">{board === '∞' ? 'Uncapped ' : `${board} `}</span>
                     {term}

@@ -76,13 +76,13 @@ const CLIP_COLOURS = [
 ]
 
 /** Each clip stands one step higher than the one before. */
-const CLIP_RISE = ['mt-12', 'mt-6 mb-6', 'mb-12']
+const CLIP_RISE = ['mt-16', 'mt-8 mb-8', 'mb-16']
 
 function Clip({ index, minute, fan, clip }: ClipProps) {
   return (
     <li
       className={cn(
-        'relative flex aspect-[9/16] flex-col justify-between overflow-hidden rounded-md p-3 sm:p-5',
+        'relative flex aspect-[9/18] flex-col justify-between overflow-hidden rounded-md p-3 sm:aspect-[9/16] sm:p-5',
         CLIP_COLOURS[index],
         CLIP_RISE[index],
       )}
@@ -98,8 +98,8 @@ function Clip({ index, minute, fan, clip }: ClipProps) {
       </svg>
       <span className="relative font-display text-heading font-bold">{minute}</span>
       <span className="relative flex flex-col gap-1">
-        <span className="text-label font-semibold">{fan}</span>
-        <span className="font-display text-small leading-tight font-semibold sm:text-subheading">
+        <span className="text-label leading-tight font-semibold">{fan}</span>
+        <span className="font-display text-small leading-tight font-semibold sm:text-subheading sm:leading-tight">
           {clip}
         </span>
       </span>

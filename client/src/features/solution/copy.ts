@@ -20,12 +20,22 @@ export const copy = {
     },
   ],
   frameworkTitle: 'A team sheet for attention',
-  frameworkLead: 'Every feature has to play in one of four positions. If it does not, it stays on the bench.',
+  frameworkLead:
+    'Every feature has to play in one of four positions. If it does not, it stays on the bench.',
   framework: [
-    { title: 'Desirability', text: 'Something worth opening on a Tuesday, when there is no match.' },
-    { title: 'Accessibility', text: 'Open to every fan, from the front row to the other side of the world.' },
+    {
+      title: 'Desirability',
+      text: 'Something worth opening on a Tuesday, when there is no match.',
+    },
+    {
+      title: 'Accessibility',
+      text: 'Open to every fan, from the front row to the other side of the world.',
+    },
     { title: 'Value perceived', text: 'Points, tiers and rewards that make loyalty tangible.' },
-    { title: 'Engagement', text: 'Polls, Q&As and challenges that ask for an opinion, not just a view.' },
+    {
+      title: 'Engagement',
+      text: 'Polls, Q&As and challenges that ask for an opinion, not just a view.',
+    },
   ],
   engineTitle: 'Ninety minutes in. A thousand stories out.',
   engineLead:

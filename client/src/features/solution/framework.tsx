@@ -1,7 +1,16 @@
 import { BrandMark } from '@/components/layout/brand'
 import { Reveal } from '@/components/layout/reveal'
+import { cn } from '@/lib/cn'
 
 import { copy } from './copy'
+
+/** The halfway lines, and text that faces the goal on its own side. */
+const QUARTERS = [
+  '',
+  'border-t-2 sm:items-end sm:border-t-0 sm:border-l-2 sm:text-right',
+  'border-t-2',
+  'border-t-2 sm:items-end sm:border-l-2 sm:text-right',
+]
 
 /** The four parts of the framework, each in its quarter of a pitch. */
 export function Framework() {
@@ -17,9 +26,10 @@ export function Framework() {
           {copy.framework.map(({ title, text }, index) => (
             <li
               key={title}
-              className={`flex min-h-52 flex-col justify-center border-chalk/70 px-7 py-10 not-first:border-t-2 sm:px-10 lg:min-h-72 lg:px-16 ${
-                index === 1 ? 'sm:border-t-0' : ''
-              } ${index % 2 === 1 ? 'sm:items-end sm:border-l-2 sm:text-right' : ''}`}
+              className={cn(
+                'flex min-h-44 flex-col justify-center border-chalk/70 px-7 py-10 sm:min-h-60 sm:px-[20%] lg:min-h-72',
+                QUARTERS[index],
+              )}
             >
               <h4 className="font-display text-heading font-bold">{title}</h4>
               <p className="mt-2 max-w-[30ch]">{text}</p>
@@ -34,12 +44,12 @@ export function Framework() {
   )
 }
 
-/** Penalty areas at both ends; the quarters' own borders are the halfway lines. */
+/** Penalty areas at both ends. */
 function PitchLines() {
   return (
     <div aria-hidden className="absolute inset-0 -z-10 hidden sm:block">
-      <div className="absolute inset-y-[27%] -left-0.5 w-[7%] border-2 border-chalk/25" />
-      <div className="absolute inset-y-[27%] -right-0.5 w-[7%] border-2 border-chalk/25" />
+      <div className="absolute inset-y-[27%] -left-0.5 w-[7%] border-2 border-chalk/40" />
+      <div className="absolute inset-y-[27%] -right-0.5 w-[7%] border-2 border-chalk/40" />
     </div>
   )
 }

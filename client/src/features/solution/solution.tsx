@@ -13,7 +13,7 @@ const STEPS = [
   'w-[79%] bg-pitch-mid lg:min-h-64',
   'w-[86%] bg-pitch lg:min-h-80',
   'w-[93%] bg-mist text-ink lg:min-h-96',
-  'bg-floodlight text-ink lg:min-h-112',
+  'w-full bg-floodlight text-ink lg:min-h-112',
 ]
 
 /** What Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */

@@ -1,6 +1,6 @@
 export const copy = {
-  title: 'Heard from the people who fill the seats.',
-  lead: 'Club executives, sponsors and media directors on what changes when the app is their own.',
+  title: 'Heard from people who know the game.',
+  lead: 'Advisers from clubs, media, research and law on what changes when a club has an app of its own.',
   empty: 'No expert testimonials available at the moment.',
   loading: 'Loading testimonials',
   errorTitle: 'Error loading testimonials',

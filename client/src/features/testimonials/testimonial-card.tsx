@@ -1,47 +1,67 @@
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { storedFileUrl } from '@/lib/storage-url'
 
+import { initials } from './initials'
 import type { Testimonial } from './queries'
 
-/** A ticket: the quote on the wide part, the person on the stub. */
+/** A ticket: the person on the stub, the quote on the rest. The stub is beside it where there is room. */
 export function TestimonialCard({ name, title, quote, about, image_path }: Testimonial) {
   return (
-    <figure className="relative flex h-full flex-col bg-chalk sm:flex-row">
-      <figcaption className="flex gap-5 p-6 sm:w-48 sm:shrink-0 sm:flex-col sm:gap-0 sm:p-7">
-        <ImageWithFallback
-          src={storedFileUrl(image_path ?? '', 'experts')}
-          alt=""
-          width={136}
-          height={136}
-          className="aspect-square w-24 shrink-0 rounded-md bg-mist sm:w-full"
-        />
-        <span className="sm:mt-5">
-          <span className="block font-display text-subheading font-semibold">{name}</span>
-          <span className="mt-1 block text-small text-stone">{title}</span>
-        </span>
-      </figcaption>
-      <Perforation />
-      <div className="flex flex-1 flex-col justify-between gap-6 p-6 pt-7 sm:p-8">
-        <blockquote className="font-display text-subheading font-medium">“{quote}”</blockquote>
-        {about && <p className="text-small text-stone">{about}</p>}
-      </div>
-    </figure>
+    <div className="@container h-full">
+      <figure className="flex h-full flex-col bg-chalk @lg:flex-row">
+        <figcaption className="flex gap-5 p-6 @lg:w-48 @lg:shrink-0 @lg:flex-col @lg:p-7">
+          <div className="w-24 shrink-0 @lg:w-full">
+            <Portrait name={name} imagePath={image_path} />
+          </div>
+          <div>
+            <p className="font-display text-subheading font-semibold">{name}</p>
+            <p className="mt-1 text-small text-stone">{title}</p>
+          </div>
+        </figcaption>
+        <Perforation />
+        <div className="flex flex-1 flex-col justify-between gap-6 p-6 pt-7 @lg:p-8">
+          <blockquote className="font-display text-subheading font-medium">“{quote}”</blockquote>
+          <p className="text-small text-stone">{about}</p>
+        </div>
+      </figure>
+    </div>
   )
 }
 
+function Portrait({ name, imagePath }: { name: string; imagePath: string | null }) {
+  if (!imagePath) {
+    return (
+      <span
+        aria-hidden
+        className="grid aspect-square place-items-center rounded-md bg-mist font-display text-heading font-bold text-pitch"
+      >
+        {initials(name)}
+      </span>
+    )
+  }
+  return (
+    <ImageWithFallback
+      src={storedFileUrl(imagePath, 'experts')}
+      alt=""
+      width={136}
+      height={136}
+      className="aspect-square w-full rounded-md bg-mist"
+    />
+  )
+}
+
+const HOLE = 'absolute size-5 rounded-full bg-paper'
+
 /** The dashed line between stub and ticket, with the punched half circles at its ends. */
 function Perforation() {
-  const hole = 'absolute size-5 rounded-full bg-paper'
   return (
     <div
       aria-hidden
-      className="relative mx-6 border-t-2 border-dashed border-line sm:mx-0 sm:my-6 sm:border-t-0 sm:border-l-2"
+      className="relative mx-6 border-t-2 border-dashed border-line @lg:mx-0 @lg:my-6 @lg:border-t-0 @lg:border-l-2"
     >
+      <span className={`${HOLE} -top-2.75 -left-8.5 @lg:-top-8.5 @lg:-left-2.75`} />
       <span
-        className={`${hole} -top-2.5 -left-8.5 sm:-top-8.5 sm:-left-2.75`}
-      />
-      <span
-        className={`${hole} -top-2.5 -right-8.5 sm:top-auto sm:right-auto sm:-bottom-8.5 sm:-left-2.75`}
+        className={`${HOLE} -top-2.75 -right-8.5 @lg:top-auto @lg:-right-2.25 @lg:-bottom-8.5`}
       />
     </div>
   )

@@ -24,7 +24,7 @@ export function Testimonials() {
   )
 }
 
-const GRID = 'grid gap-5 lg:grid-cols-2 lg:gap-7'
+const GRID = 'grid gap-5 md:grid-cols-2 lg:gap-7'
 
 function ExpertGrid() {
   const { data: experts, error, isPending } = useTestimonials('home')

@@ -1,5 +1,4 @@
 import { DotMatrix } from '@/components/layout/dot-matrix'
-import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { SectionLink } from '@/components/layout/section-link'
@@ -11,12 +10,10 @@ import { copy } from './copy'
 /** Why waiting costs, under the board that shows the added time. */
 export function Urgency() {
   return (
-    <Section id={SECTION.urgent} tone="flare">
-      <div className="container-page grid gap-x-20 gap-y-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)] lg:items-center">
-        <Reveal className="mx-auto w-full max-w-md lg:max-w-none">
-          <Board />
-        </Reveal>
-        <div>
+    <Section id={SECTION.urgent} tone="flare" className="overflow-hidden max-lg:pb-0">
+      <div className="container-page grid gap-x-20 gap-y-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+        <Board />
+        <div className="max-lg:row-start-1">
           <SectionHeading section={SECTION.urgent} title={copy.title} lead={copy.lead} />
           <ul className="mt-10 flex flex-col gap-7">
             {copy.reasons.map(({ title, text }) => (
@@ -35,16 +32,18 @@ export function Urgency() {
   )
 }
 
-/** The fourth official's board, held up at arm's length. */
+/** The fourth official's board, held up from below the section's edge. */
 function Board() {
   return (
-    <div aria-hidden className="flex flex-col items-center">
-      <div className="w-full rounded-lg bg-ink p-6 sm:p-10">
+    <div aria-hidden className="relative mx-auto w-full max-w-lg pb-24 lg:pb-0">
+      <div className="absolute inset-x-[calc(50%-1.25rem)] top-1/3 bottom-0 bg-ink lg:-bottom-80" />
+      <div className="relative rounded-lg bg-ink p-6 sm:p-10">
         <DotMatrix text={copy.board} className="h-auto w-full" />
-      </div>
-      <div className="flex w-1/2 justify-between">
-        <span className="h-24 w-6 -skew-x-6 bg-ink lg:h-40" />
-        <span className="h-24 w-6 skew-x-6 bg-ink lg:h-40" />
+        <div className="mt-6 flex h-3 gap-3 sm:mt-10">
+          <span className="w-1/2 bg-pitch" />
+          <span className="w-1/4 bg-floodlight" />
+          <span className="w-1/4 bg-flare" />
+        </div>
       </div>
     </div>
   )

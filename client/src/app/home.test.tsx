@@ -1,0 +1,93 @@
+import { render, screen, within } from '@testing-library/react'
+import { MemoryRouter } from 'react-router-dom'
+import { describe, expect, it, vi } from 'vitest'
+
+import { stubBackend } from '@/testing/backend'
+
+import { App } from './app'
+
+function visit(path: string) {
+  stubBackend()
+  return render(
+    <MemoryRouter initialEntries={[path]}>
+      <App />
+    </MemoryRouter>,
+  )
+}
+
+describe('the home page', () => {
+  it('tells its sections in order, between header and footer', async () => {
+    const { container } = visit('/')
+    await screen.findByRole('heading', { name: 'Why act now' })
+    const ids = [...container.querySelectorAll('main section')].map(({ id }) => id)
+    expect(ids).toEqual([
+      'hero',
+      'intro',
+      'problem',
+      'solution',
+      'testimonials',
+      'benefits',
+      'urgent',
+      'blog',
+      'faq',
+      'contact',
+    ])
+    expect(screen.getByRole('banner')).toBeInTheDocument()
+    expect(screen.getByRole('contentinfo')).toBeInTheDocument()
+  })
+
+  it('names every section for screen readers', async () => {
+    visit('/')
+    await screen.findByRole('heading', { name: 'Why act now' })
+    for (const section of screen.getAllByRole('region')) expect(section).toHaveAccessibleName()
+  })
+
+  it('links to its sections from the header, and to the login', () => {
+    visit('/')
+    const menu = within(screen.getByRole('navigation', { name: 'Main' }))
+    expect(menu.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual([
+      '/#problem',
+      '/#solution',
+      '/#benefits',
+      '/#blog',
+      '/#faq',
+      '/#contact',
+      '/auth',
+    ])
+    expect(menu.getByRole('link', { name: 'Login' })).toBeInTheDocument()
+  })
+
+  it('scrolls to the section that the address names', async () => {
+    visit('/#faq')
+    await vi.waitFor(() =>
+      expect(window.scrollTo).toHaveBeenCalledWith({ top: -80, behavior: 'instant' }),
+    )
+  })
+
+  it('puts site and page into the tab', async () => {
+    visit('/')
+    await vi.waitFor(() =>
+      expect(document.title).toBe(
+        'The First Brand-Exclusive Content-Media APP | Digital Assets & Viewing Experience',
+      ),
+    )
+  })
+})
+
+describe('an unknown address', () => {
+  it('says so to the visitor, in the tab and in the console', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue()
+    visit('/offside')
+    expect(screen.getByRole('heading', { name: '404' })).toBeInTheDocument()
+    expect(screen.getByText('Oops! Page not found')).toBeInTheDocument()
+    expect(screen.getByRole('link', { name: 'Return to Home' })).toHaveAttribute('href', '/')
+    expect(log).toHaveBeenCalledWith(expect.any(String), '/offside')
+    await vi.waitFor(() => expect(document.title).toMatch(/^Page Not Found \| /))
+  })
+
+  it('shows a solid header', () => {
+    vi.spyOn(console, 'error').mockReturnValue()
+    visit('/offside')
+    expect(screen.getByRole('banner')).toHaveAttribute('data-solid', 'true')
+  })
+})

@@ -1,0 +1,52 @@
+import { vi } from 'vitest'
+
+import type { Database } from '@/lib/database.types'
+
+type Tables = Database['public']['Tables']
+
+/** What a table answers: its rows, or a failure. */
+type Answer = readonly object[] | 'failure'
+
+/** What was asked of the backend: the method, the table and the query of each request. */
+export interface RecordedRequest {
+  method: string
+  table: string
+  query: URLSearchParams
+  body: unknown
+}
+
+function json(body: unknown, status: number) {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
+function answerRead(rows: readonly object[], request: Request) {
+  const isSingle = request.headers.get('accept')?.includes('vnd.pgrst.object')
+  if (!isSingle) return json(rows, 200)
+  return rows.length === 1
+    ? json(rows[0], 200)
+    : json({ code: 'PGRST116', message: 'not one row', details: null, hint: null }, 406)
+}
+
+/**
+ * Stands in for the backend behind `fetch`, so that the real client runs. Tables that are not named are
+ * empty. Returns what was asked.
+ */
+export function stubBackend(tables: Partial<Record<keyof Tables, Answer>> = {}) {
+  const requests: RecordedRequest[] = []
+  vi.stubGlobal('fetch', async (input: RequestInfo | URL, init?: RequestInit) => {
+    const request = new Request(input, init)
+    const url = new URL(request.url)
+    const table = url.pathname.split('/').at(-1) ?? ''
+    const body: unknown = request.method === 'GET' ? null : await request.json()
+    requests.push({ method: request.method, table, query: url.searchParams, body })
+    if (request.method !== 'GET') return new Response(null, { status: 201 })
+    const answer = tables[table as keyof Tables] ?? []
+    return answer === 'failure'
+      ? json({ code: 'XX000', message: 'failed', details: null, hint: null }, 500)
+      : answerRead(answer, request)
+  })
+  return requests
+}

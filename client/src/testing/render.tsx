@@ -1,0 +1,17 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { render } from '@testing-library/react'
+import type { ReactNode } from 'react'
+import { MemoryRouter } from 'react-router-dom'
+
+import { Toaster } from '@/components/ui/toaster'
+import { createQueryClient } from '@/lib/query-client'
+
+/** Renders one feature with what the site gives to all of them. */
+export function renderFeature(feature: ReactNode, at = '/') {
+  return render(
+    <QueryClientProvider client={createQueryClient()}>
+      <MemoryRouter initialEntries={[at]}>{feature}</MemoryRouter>
+      <Toaster />
+    </QueryClientProvider>,
+  )
+}
