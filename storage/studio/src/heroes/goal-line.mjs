@@ -92,7 +92,7 @@ export function goalLine() {
       4,
     ),
   )
-  const edge = rect(730, 0, 58, 900, paper) + rect(788, 0, 22, 900, ink, 0, 'opacity=".3"')
+  const edge = rect(730, 0, 58, 900, paper) + rect(788, 0, 20, 900, mix(pitchDeep, ink, 0.6))
   const shadow = clipped(
     'shade',
     'M730,0 H1600 V900 H730 Z',

@@ -56,11 +56,14 @@ const lapels = (colour, line1) => {
   return side(-1) + side(1)
 }
 
+/** How far a shirt is open under a jacket. */
+const collars = { crew: scooped(606), open: pointed(660), closed: pointed(600) }
+
 const garments = {
   blazer(id, { half, colour, under, collar }) {
     const edge = mix(colour, ink, 0.35)
     const shirt =
-      shape(torso(half - 40, collar === 'crew' ? scooped(606) : pointed(660)), under) +
+      shape(torso(half - 40, collars[collar]), under) +
       (collar === 'crew' ? line(`M${c - 66},556 ${scooped(606)}`, mix(under, ink, 0.14), 7) : '')
     const opening = `M${c - half},790 C${c - half + 6},690 ${c - half + 50},640 ${c - 170},606 C${c - 120},588 ${c - 78},580 ${c - 70},552 L${c - 52},610 L${c - 4},800 L${c + 4},800 L${c + 52},610 L${c + 70},552 C${c + 78},580 ${c + 120},588 ${c + 170},606 C${c + half - 50},640 ${c + half - 6},690 ${c + half},790 L${c + half},800 L${c - half},800 Z`
     return (
@@ -90,39 +93,21 @@ const garments = {
           ],
           mix(look.tie, ink, 0.18),
         ) +
-        polygon(
-          [
-            [c - 12, 624],
-            [c + 12, 624],
-            [c + 28, 800],
-            [c - 28, 800],
-          ],
-          look.tie,
-        ) +
-        times(4, (index) =>
-          line(
-            `M${c - 24},${676 + index * 40} L${c + 24},${650 + index * 40}`,
-            mix(look.tie, chalk, 0.35),
-            5,
-          ),
+        clipped(
+          `tie-${id}`,
+          `M${c - 12},624 H${c + 12} L${c + 28},800 H${c - 28} Z`,
+          rect(c - 40, 620, 80, 190, look.tie) +
+            times(4, (index) =>
+              line(
+                `M${c - 34},${682 + index * 40} L${c + 34},${644 + index * 40}`,
+                mix(look.tie, chalk, 0.35),
+                6,
+              ),
+            ),
         )
       : ''
-    const base = garments.blazer(id, { ...look, collar: 'deep' })
-    return (
-      base +
-      (look.tie
-        ? tie
-        : polygon(
-            [
-              [c - 40, 566],
-              [c + 40, 566],
-              [c, 640],
-            ],
-            look.skin,
-          )) +
-      tip(-1) +
-      tip(1)
-    )
+    const jacket = garments.blazer(id, { ...look, collar: look.tie ? 'closed' : 'open' })
+    return jacket + tie + tip(-1) + tip(1)
   },
   crew(id, { half, colour, trim, stripes }) {
     const bands = stripes ? times(5, (index) => rect(0, 650 + index * 44, 768, 20, stripes)) : ''
@@ -223,7 +208,7 @@ const garments = {
       shaded(`cloth-${id}`, open, colour, sleeves(half, edge) + pocket) +
       tip(-1) +
       tip(1) +
-      times(2, (index) => circle(c - 60 + index * 5, 690 + index * 60, 5, mix(colour, chalk, 0.45)))
+      times(2, (index) => circle(c - 74 + index * 6, 690 + index * 60, 5, mix(colour, chalk, 0.45)))
     )
   },
   wrap(id, { half, colour, trim, skin }) {

@@ -79,7 +79,7 @@ export const people = [
     earrings: gold,
     brows: 9,
     backdrop: ['arcs', floodlight, mix(floodlight, pitch, 0.2)],
-    wears: { kind: 'blazer', half: 288, colour: pitch, under: chalk, collar: 'deep' },
+    wears: { kind: 'blazer', half: 288, colour: pitch, under: chalk, collar: 'open' },
   },
   {
     ...man,
@@ -168,7 +168,7 @@ export const people = [
     tilt: 1,
     mouth: 'smile',
     backdrop: ['arcs', mist, chalk],
-    wears: { kind: 'blazer', half: 290, colour: ink, under: floodlight, collar: 'deep' },
+    wears: { kind: 'blazer', half: 290, colour: ink, under: floodlight, collar: 'open' },
   },
   {
     ...man,

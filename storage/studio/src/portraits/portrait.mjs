@@ -42,7 +42,7 @@ export function bust(person) {
   return (
     turned(hair.back) +
     neck(id, person, skin) +
-    clothes(id, { ...person.wears, skin: person.wears.kind === 'suit' ? skin.shade : skin }) +
+    clothes(id, { ...person.wears, skin }) +
     turned(head) +
     (hair.over ?? '')
   )
