@@ -11,8 +11,7 @@ export const copy = {
   intro:
     'Terrace is the swipeable video app that carries your badge, keeps your data and pays you a fixed sum every year. We finance it, build it and run it. You bring the fans.',
   discover: 'Discover',
-  demoLabel: 'Demo',
-  demoCaption: 'Harbour Row FC is a fictional club. The app is real.',
+  demoCaption: 'Demo: Harbour Row FC is a fictional club. The app is real.',
   demoImageAlt:
     'The Row, the fan app of the fictional club Harbour Row FC: a full-screen match clip with a poll and a balance of Lanterns.',
   video: {
@@ -23,6 +22,7 @@ export const copy = {
     playbackError: 'Video error - click to retry',
     play: 'Play Video',
     pause: 'Pause animation',
+    resume: 'Resume animation',
     toastTitle: 'Video Error',
     toastDescription: 'Unable to play video content',
   },

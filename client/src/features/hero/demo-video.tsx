@@ -1,4 +1,4 @@
-import { Pause, Play } from 'lucide-react'
+import { Play } from 'lucide-react'
 import { useCallback } from 'react'
 import { toast } from 'sonner'
 
@@ -27,11 +27,11 @@ const PROMPTS: Partial<Record<VideoStatus, string>> = {
 
 interface DemoVideoProps {
   isPaused: boolean
-  onPausedChange: (isPaused: boolean) => void
+  onResume: () => void
 }
 
 /** The silent, endless demo of the app. Its still stands in until it plays and whenever it cannot. */
-export function DemoVideo({ isPaused, onPausedChange }: DemoVideoProps) {
+export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(
     () => toast.error(copy.video.toastTitle, { description: copy.video.toastDescription }),
     [],
@@ -42,7 +42,7 @@ export function DemoVideo({ isPaused, onPausedChange }: DemoVideoProps) {
     onFailure: reportFailure,
   })
   const prompt = isPaused ? copy.video.prompt : PROMPTS[status]
-  const play = () => (isPaused ? onPausedChange(false) : retry())
+  const play = isPaused ? onResume : retry
 
   return (
     <div className="relative size-full overflow-hidden bg-harbour-navy">
@@ -74,7 +74,7 @@ export function DemoVideo({ isPaused, onPausedChange }: DemoVideoProps) {
         {/* Browsers report a failed list of sources on its last entry. */}
         <source src={demo.mp4} type="video/mp4" onError={handlers.onError} />
       </video>
-      {prompt ? (
+      {prompt && (
         <div className="absolute inset-0 flex flex-col items-center justify-end gap-4 bg-ink/55 p-6 pb-14 text-center text-chalk">
           <p role="status" className="text-small font-semibold">
             {prompt}
@@ -84,15 +84,6 @@ export function DemoVideo({ isPaused, onPausedChange }: DemoVideoProps) {
             {copy.video.play}
           </Button>
         </div>
-      ) : (
-        <button
-          type="button"
-          aria-label={copy.video.pause}
-          onClick={() => onPausedChange(true)}
-          className="absolute right-4 bottom-4 grid size-11 place-items-center rounded-full bg-ink/70 text-chalk hover:bg-ink"
-        >
-          <Pause aria-hidden className="size-5 fill-current" />
-        </button>
       )}
     </div>
   )

@@ -16,7 +16,9 @@ describe('the headline', () => {
   it('is read from the database, visible rows in their order', async () => {
     const requests = stubBackend({ hero_headlines: [{ headline: 'From the database' }] })
     renderFeature(<Hero />)
-    expect(await screen.findByText('From the database')).toBeInTheDocument()
+    expect(
+      await screen.findByText('From the database', { selector: '.sr-only' }),
+    ).toBeInTheDocument()
     const query = requests.find(({ table }) => table === 'hero_headlines')?.query
     expect(query?.get('is_visible')).toBe('eq.true')
     expect(query?.get('order')).toBe('order_index.asc')
@@ -27,7 +29,9 @@ describe('the headline', () => {
     async (_case, answer) => {
       stubBackend({ hero_headlines: answer })
       renderFeature(<Hero />)
-      expect(await screen.findByText(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
+      expect(
+        await screen.findByText(FALLBACK_HEADLINES[0] ?? '', { selector: '.sr-only' }),
+      ).toBeInTheDocument()
     },
   )
 })

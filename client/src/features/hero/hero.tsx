@@ -8,7 +8,7 @@ import { SECTION } from '@/lib/sections'
 import { usePrefersReducedMotion } from '@/lib/use-media-query'
 
 import { copy } from './copy'
-import { DemoVideo } from './demo-video'
+import { Phone } from './phone'
 import { Stand } from './stand'
 import { TypewriterHeadline } from './typewriter-headline'
 
@@ -36,19 +36,7 @@ export function Hero() {
             </SectionLink>
           </Button>
         </div>
-        <figure className="mx-auto w-[min(19rem,78vw)] md:w-64 lg:w-76 xl:w-80">
-          <div className="aspect-[9/19.5] rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
-            <div className="size-full overflow-hidden rounded-[2.25rem]">
-              <DemoVideo isPaused={isPaused} onPausedChange={setIsPaused} />
-            </div>
-          </div>
-          <figcaption className="relative mt-6 flex overflow-hidden rounded-md bg-harbour-sand text-label text-ink">
-            <span className="border-r-2 border-dashed border-ink/40 px-3.5 py-2.5 font-bold">
-              {copy.demoLabel}
-            </span>
-            <span className="px-3.5 py-2.5">{copy.demoCaption}</span>
-          </figcaption>
-        </figure>
+        <Phone isPaused={isPaused} onPausedChange={setIsPaused} />
       </div>
       <StepEdge steps={6} direction="up" className="h-[clamp(1.5rem,5vw,5rem)] text-paper" />
     </section>

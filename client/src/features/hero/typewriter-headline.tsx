@@ -8,7 +8,7 @@ interface TypewriterHeadlineProps {
 
 /**
  * The page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
- * Its height is that of the tallest phrases, so the page below never moves.
+ * Every phrase lies invisibly below it, so it is as high as the tallest and the page never moves.
  */
 export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const headlines = useHeadlines()
@@ -16,8 +16,13 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const typed = useTypewriter(headlines, isPaused || isStill)
 
   return (
-    <h1 className="min-h-[4lh] text-hero text-chalk sm:min-h-[3lh] lg:min-h-[4lh]">
+    <h1 className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh] xl:min-h-[3lh]">
       <span className="sr-only">{headlines[0]}</span>
+      {headlines.map((headline) => (
+        <span key={headline} aria-hidden className="invisible">
+          {headline}
+        </span>
+      ))}
       <span aria-hidden>
         {isStill ? headlines[0] : typed}
         {!isStill && (

@@ -58,7 +58,7 @@ function PostGrid() {
 function PostSkeleton() {
   return (
     <div>
-      <Skeleton className="aspect-3/2" />
+      <Skeleton className="aspect-video" />
       <Skeleton className="mt-5 h-4 w-24" />
       <Skeleton className="mt-3 h-8 w-4/5" />
       <Skeleton className="mt-4 h-24" />

@@ -15,9 +15,9 @@ export function PostCard({ title, category, description, image_url, link }: Post
         <ImageWithFallback
           src={image_url ? storedFileUrl(image_url, 'blog-images') : PLACEHOLDER_IMAGE}
           alt=""
-          width={600}
-          height={400}
-          className="aspect-3/2 w-full transition-transform duration-500 ease-out group-hover:scale-[1.03]"
+          width={640}
+          height={360}
+          className="aspect-video w-full transition-transform duration-500 ease-out group-hover:scale-[1.03]"
         />
       </div>
       <p className="mt-5 eyebrow text-pitch">{category}</p>

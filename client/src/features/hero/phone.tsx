@@ -1,0 +1,34 @@
+import { Pause, Play } from 'lucide-react'
+
+import { copy } from './copy'
+import { DemoVideo } from './demo-video'
+
+interface PhoneProps {
+  isPaused: boolean
+  onPausedChange: (isPaused: boolean) => void
+}
+
+/** The demo in a phone, no higher than the screen leaves room for, over a ticket that says what it shows. */
+export function Phone({ isPaused, onPausedChange }: PhoneProps) {
+  const Icon = isPaused ? Play : Pause
+  return (
+    <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)]">
+      <div className="aspect-[9/19.5] rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
+        <div className="size-full overflow-hidden rounded-[2.25rem]">
+          <DemoVideo isPaused={isPaused} onResume={() => onPausedChange(false)} />
+        </div>
+      </div>
+      <figcaption className="relative mt-5 flex items-stretch overflow-hidden rounded-md bg-harbour-sand text-label text-ink">
+        <button
+          type="button"
+          aria-label={isPaused ? copy.video.resume : copy.video.pause}
+          onClick={() => onPausedChange(!isPaused)}
+          className="grid min-h-11 w-12 shrink-0 place-items-center border-r-2 border-dashed border-ink/40 -outline-offset-4 hover:bg-harbour-coral"
+        >
+          <Icon aria-hidden className="size-5 fill-current" />
+        </button>
+        <span className="px-3.5 py-2.5">{copy.demoCaption}</span>
+      </figcaption>
+    </figure>
+  )
+}
