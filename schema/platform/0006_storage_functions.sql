@@ -107,8 +107,86 @@ as $$
 $$;
 comment on function storage.prefix_successor(text) is 'First string after all that start with this one, null if there is none';
 
--- Walks the names in order and leaps over a folder as soon as it has named it, so that a listing costs what it shows
--- and not what lies below. The inner loop reads ahead lazily and is left at the first folder.
+-- One level of a bucket below a prefix, which both listings are made of.
+--
+-- Walks the names in order and leaps over a folder as soon as it has named it, so that a listing costs what it shows and
+-- not what lies below. The inner loop reads ahead lazily and is left at the first folder.
+create function storage.list_level(
+  p_bucket text,
+  p_prefix text,
+  p_delimiter text,
+  p_limit integer,
+  p_seek text,
+  p_inclusive boolean,
+  p_ascending boolean,
+  p_ignore_case boolean
+) returns table (
+  name text,
+  id uuid,
+  metadata jsonb,
+  updated_at timestamptz,
+  created_at timestamptz,
+  last_accessed_at timestamptz
+)
+language plpgsql stable
+as $$
+#variable_conflict use_column
+declare
+  first constant text := case when p_ignore_case then lower(p_prefix) else p_prefix end;
+  beyond constant text := storage.prefix_successor(first);
+  -- Where the walk goes on: behind it (at it, if inclusive) when ascending, before it when descending.
+  seek text := p_seek;
+  inclusive boolean := p_inclusive;
+  remaining integer := greatest(p_limit, 0);
+  candidate record;
+  folder text;
+  leapt boolean;
+begin
+  loop
+    leapt := false;
+    for candidate in execute format(
+      'select o.name, o.id, o.metadata, o.updated_at, o.created_at, o.last_accessed_at
+         from storage.objects o
+        where o.bucket_id = $1 and %1$s collate "C" >= $2 and ($3 is null or %1$s collate "C" < $3)
+          and ($4 is null or %1$s collate "C" %2$s $4)
+        order by %1$s collate "C" %3$s, o.name collate "C" %3$s limit $5',
+      case when p_ignore_case then 'lower(o.name)' else 'o.name' end,
+      case when not p_ascending then '<' when inclusive then '>=' else '>' end,
+      case when p_ascending then 'asc' else 'desc' end
+    ) using p_bucket, first, beyond, seek, remaining
+    loop
+      remaining := remaining - 1;
+      folder := case when p_delimiter <> '' then storage.get_common_prefix(candidate.name, p_prefix, p_delimiter) end;
+      leapt := folder is not null;
+      if leapt then
+        name := folder;
+        id := null;
+        metadata := null;
+        updated_at := null;
+        created_at := null;
+        last_accessed_at := null;
+        return next;
+        if p_ignore_case then
+          folder := lower(folder);
+        end if;
+        seek := case when p_ascending then storage.prefix_successor(folder) else folder end;
+        inclusive := true;
+        exit;
+      end if;
+      name := candidate.name;
+      id := candidate.id;
+      metadata := candidate.metadata;
+      updated_at := candidate.updated_at;
+      created_at := candidate.created_at;
+      last_accessed_at := candidate.last_accessed_at;
+      return next;
+    end loop;
+    exit when not leapt or remaining = 0 or seek is null;
+  end loop;
+end
+$$;
+comment on function storage.list_level(text, text, text, integer, text, boolean, boolean, boolean) is 'Objects right below a prefix in the order of their bytes, deeper ones folded into their folder (id null, name ends with the delimiter)';
+
 create function storage.list_objects_with_delimiter(
   _bucket_id text,
   prefix_param text,
@@ -127,68 +205,20 @@ create function storage.list_objects_with_delimiter(
 )
 language plpgsql stable
 as $$
-#variable_conflict use_column
 declare
   ascending constant boolean := lower(coalesce(sort_order, 'asc')) <> 'desc';
-  wanted constant text := coalesce(prefix_param, '');
-  first constant text := wanted;
-  beyond constant text := storage.prefix_successor(wanted);
-  after text := coalesce(nullif(next_token, ''), nullif(start_after, ''));
-  -- Where the walk goes on: at or after it when ascending, before it when descending; null: at the end of the range.
-  seek text;
-  inclusive boolean := false;
-  remaining integer := greatest(coalesce(max_keys, 100), 0);
-  candidate record;
-  folder text;
-  leapt boolean;
+  after constant text := coalesce(nullif(next_token, ''), nullif(start_after, ''));
+  -- To go on after a folder means to go on after all that it holds.
+  after_folder constant boolean := ascending and delimiter_param <> ''
+    and right(after, length(delimiter_param)) = delimiter_param;
 begin
-  seek := after;
-  -- A folder's name as a start means: after all that it holds.
-  if ascending and after is not null and delimiter_param <> '' and right(after, length(delimiter_param)) = delimiter_param then
-    seek := storage.prefix_successor(after);
-    inclusive := true;
-  end if;
-  loop
-    exit when remaining = 0;
-    leapt := false;
-    for candidate in execute format(
-      'select o.name, o.id, o.metadata, o.updated_at, o.created_at, o.last_accessed_at
-         from storage.objects o
-        where o.bucket_id = $1 and o.name collate "C" >= $2 and ($3 is null or o.name collate "C" < $3)
-          and ($4 is null or o.name collate "C" %1$s $4)
-        order by o.name collate "C" %2$s limit $5',
-      case when not ascending then '<' when inclusive then '>=' else '>' end,
-      case when ascending then 'asc' else 'desc' end
-    ) using _bucket_id, first, beyond, seek, remaining
-    loop
-      folder := case when delimiter_param <> '' then storage.get_common_prefix(candidate.name, wanted, delimiter_param) end;
-      remaining := remaining - 1;
-      if folder is null then
-        name := candidate.name;
-        id := candidate.id;
-        metadata := candidate.metadata;
-        updated_at := candidate.updated_at;
-        created_at := candidate.created_at;
-        last_accessed_at := candidate.last_accessed_at;
-        seek := candidate.name;
-        inclusive := false;
-        return next;
-      else
-        name := folder;
-        id := null;
-        metadata := null;
-        updated_at := null;
-        created_at := null;
-        last_accessed_at := null;
-        seek := case when ascending then storage.prefix_successor(folder) else folder end;
-        inclusive := true;
-        return next;
-        leapt := true;
-        exit;
-      end if;
-    end loop;
-    exit when not leapt or seek is null;
-  end loop;
+  return query
+    select l.name, l.id, l.metadata, l.updated_at, l.created_at, l.last_accessed_at
+      from storage.list_level(
+        _bucket_id, coalesce(prefix_param, ''), delimiter_param, coalesce(max_keys, 100),
+        case when after_folder then storage.prefix_successor(after) else after end,
+        coalesce(after_folder, false), ascending, false
+      ) l;
 end
 $$;
 comment on function storage.list_objects_with_delimiter(text, text, text, integer, text, text, text) is 'Objects below a prefix in the order of their bytes, deeper ones folded into their folder (id null, name ends with the delimiter)';
@@ -246,46 +276,47 @@ language plpgsql stable
 as $$
 #variable_conflict use_column
 declare
-  direction constant text := case when lower(coalesce(sortorder, 'asc')) = 'desc' then 'desc' else 'asc' end;
-  sort_by constant text := case
-    when lower(sortcolumn) in ('updated_at', 'created_at', 'last_accessed_at') then lower(sortcolumn)
-    else 'name'
-  end;
-  wanted constant text := lower(coalesce(prefix, '') || coalesce(search, ''));
-  -- Names are relative to the prefix; what follows the search's last character decides what is a folder.
-  skipped constant integer := length(coalesce(prefix, ''));
+  ascending constant boolean := lower(coalesce(sortorder, 'asc')) <> 'desc';
+  wanted constant text := coalesce(prefix, '') || coalesce(search, '');
+  -- Names are relative to the prefix, what the search says belongs to them.
+  relative constant integer := length(coalesce(prefix, '')) + 1;
+  bounded constant integer := least(greatest(coalesce(limits, 100), 0), 1500);
+  skipped constant integer := greatest(coalesce(offsets, 0), 0);
 begin
+  if lower(coalesce(sortcolumn, 'name')) not in ('updated_at', 'created_at', 'last_accessed_at') then
+    return query
+      select case when l.id is null then left(substr(l.name, relative), -1) else substr(l.name, relative) end,
+             l.id, l.updated_at, l.created_at, l.last_accessed_at, l.metadata
+        from storage.list_level(bucketname, wanted, '/', bounded + skipped, null, false, ascending, true)
+          with ordinality l
+       where l.ordinality > skipped
+       order by l.ordinality;
+    return;
+  end if;
+  -- By time there is no order of names to leap along. Folders have no time of their own and come first, by name.
   return query execute format(
     'with matching as (
-       select substr(o.name, $3 + 1) as part,
-              position(''/'' in substr(o.name, length($2) + 1)) as slash,
+       select o.name, storage.get_common_prefix(o.name, $2, ''/'') as folder,
               o.id, o.updated_at, o.created_at, o.last_accessed_at, o.metadata
          from storage.objects o
         where o.bucket_id = $1
-          and lower(o.name) collate "C" >= $2
-          and ($4 is null or lower(o.name) collate "C" < $4)
+          and lower(o.name) collate "C" >= lower($2)
+          and ($3 is null or lower(o.name) collate "C" < $3)
      ), entries as (
-       select distinct on (lower(left(part, length($2) - $3 + slash - 1)) collate "C")
-              left(part, length($2) - $3 + slash - 1) as name,
-              null::uuid as id, null::timestamptz as updated_at, null::timestamptz as created_at,
-              null::timestamptz as last_accessed_at, null::jsonb as metadata
-         from matching where slash > 0
+       select distinct on (lower(folder) collate "C")
+              left(folder, -1) as name, null::uuid as id, null::timestamptz as updated_at,
+              null::timestamptz as created_at, null::timestamptz as last_accessed_at, null::jsonb as metadata
+         from matching where folder is not null
        union all
-       select part, id, updated_at, created_at, last_accessed_at, metadata from matching where slash = 0
+       select name, id, updated_at, created_at, last_accessed_at, metadata from matching where folder is null
      )
-     select name, id, updated_at, created_at, last_accessed_at, metadata from entries
-      order by %s
+     select substr(name, $4), id, updated_at, created_at, last_accessed_at, metadata from entries
+      order by id is not null, case when id is null then lower(name) collate "C" end %2$s,
+               %1$I %2$s, name collate "C" %2$s
       limit $5 offset $6',
-    case sort_by
-      when 'name' then format('lower(name) collate "C" %s, name collate "C" %1$s', direction)
-      else format(
-        'id is not null, case when id is null then lower(name) collate "C" end %2$s, %1$I %2$s, name collate "C" %2$s',
-        sort_by, direction
-      )
-    end
-  ) using
-    bucketname, wanted, skipped, storage.prefix_successor(wanted),
-    least(greatest(coalesce(limits, 100), 0), 1500), greatest(coalesce(offsets, 0), 0);
+    lower(sortcolumn),
+    case when ascending then 'asc' else 'desc' end
+  ) using bucketname, wanted, storage.prefix_successor(lower(wanted)), relative, bounded, skipped;
 end
 $$;
 comment on function storage.search(text, text, integer, integer, integer, text, text, text) is 'List v1: objects and folders (id null) right below a prefix, names relative to it';
