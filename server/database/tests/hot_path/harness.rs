@@ -1,0 +1,57 @@
+//! What the tests of the hot path share.
+
+use std::borrow::Cow;
+
+use database::{Database, Settings};
+
+/// A test database and the hot path into it as superuser.
+pub(crate) struct Harness {
+    /// The superuser's plain client, to look at what happened.
+    pub(crate) admin: tokio_postgres::Client,
+    /// What is tested.
+    pub(crate) database: Database,
+    /// The superuser's URI.
+    pub(crate) uri: String,
+    _test_database: testkit::Database,
+}
+
+impl Harness {
+    /// A harness with `change` applied to the default settings.
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let test_database = testkit::Database::create().await;
+        let uri = test_database.uri();
+        let mut settings = Settings::new(&uri);
+        change(&mut settings);
+        Self {
+            admin: test_database.client().await,
+            database: Database::connect(settings).await.unwrap(),
+            uri,
+            _test_database: test_database,
+        }
+    }
+
+    /// A harness with the default settings.
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// Runs `sql` as superuser.
+    pub(crate) async fn admin(&self, sql: &str) {
+        self.admin.batch_execute(sql).await.unwrap();
+    }
+
+    /// The first column of the first row of `sql`, as text.
+    pub(crate) async fn ask(&self, sql: &str) -> Option<String> {
+        for message in self.admin.simple_query(sql).await.unwrap() {
+            if let tokio_postgres::SimpleQueryMessage::Row(row) = message {
+                return row.get(0).map(str::to_owned);
+            }
+        }
+        None
+    }
+}
+
+/// A parameter of a statement.
+pub(crate) fn text(value: &str) -> Option<Cow<'_, [u8]>> {
+    Some(Cow::Borrowed(value.as_bytes()))
+}

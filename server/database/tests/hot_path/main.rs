@@ -1,0 +1,8 @@
+//! [`database::Database`] against a real Postgres.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+mod harness;
+mod resilience;
+mod round_trips;
+mod transaction;

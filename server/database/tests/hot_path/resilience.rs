@@ -1,0 +1,70 @@
+//! Connections that break, and notices that have to arrive.
+
+use std::time::Duration;
+
+use crate::harness::Harness;
+use database::{Database, Error, Settings, Transaction};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_killed_idle_connection_is_replaced_without_notice() {
+    let harness = Harness::with(|settings| settings.application_name = "victim".to_owned()).await;
+    harness.database.ping().await.unwrap();
+    harness
+        .ask("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'victim'")
+        .await;
+    harness.admin("create table public.t (v int)").await;
+    let write = Transaction::anonymous().statement("insert into public.t values (1)", Vec::new());
+    harness.database.run(&write).await.unwrap();
+    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_connection_killed_in_the_middle_is_an_error_and_the_next_request_succeeds() {
+    let harness = Harness::with(|settings| settings.pool_size = 1).await;
+    let suicide =
+        Transaction::anonymous().statement("select pg_terminate_backend(pg_backend_pid())", Vec::new());
+    assert!(matches!(harness.database.run(&suicide).await, Err(Error::Unavailable(_))));
+    harness.database.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_unavailable() {
+    let database = Database::connect(Settings::new("postgres://u:p@127.0.0.1:1/d")).await.unwrap();
+    assert!(matches!(database.ping().await, Err(Error::Unavailable(_))));
+    assert!(matches!(database.client().await, Err(Error::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn a_closed_database_refuses_work() {
+    let harness = Harness::new().await;
+    harness.database.ping().await.unwrap();
+    harness.database.close().await;
+    assert!(matches!(harness.database.ping().await, Err(Error::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn notices_and_reconnections_count_as_changes_of_the_catalog() {
+    let harness = Harness::with(|settings| settings.channel = Some("pgrst".to_owned())).await;
+    let mut changes = harness.database.catalog_changes();
+    let mut changed = async || tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
+    changed().await;
+    harness.admin("notify pgrst, 'reload schema'").await;
+    changed().await;
+    harness
+        .ask("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen \"pgrst\"'")
+        .await;
+    changed().await;
+}
+
+#[tokio::test]
+async fn ddl_is_a_change_of_the_catalog() {
+    let harness = Harness::with(|settings| settings.channel = Some("pgrst".to_owned())).await;
+    let mut changes = harness.database.catalog_changes();
+    tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
+    harness.admin("create table public.seen (v int)").await;
+    tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
+    harness.admin("drop table public.seen").await;
+    tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
+}
