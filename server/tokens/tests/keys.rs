@@ -1,5 +1,7 @@
 //! Which keys a project ends up with: generated, kept and overridden ones.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
