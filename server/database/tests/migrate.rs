@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use database::migrate::{Error, Limits, Migrator, State, StatementError, set_role_passwords};
-use support::{Bare, Folder, count, text};
+use support::{Folder, count, text};
+use testkit::Database;
 
 /// A statement error, or a panic that shows what came instead.
 fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
@@ -21,8 +22,8 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
 
 #[tokio::test]
 async fn the_platform_is_applied_once() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let first = Migrator::new(&mut client).platform().await.unwrap();
     assert_eq!(first.applied.first().map(String::as_str), Some("0001_roles.sql"));
     assert!(first.adopted.is_empty() && first.unknown.is_empty(), "{first:?}");
@@ -36,8 +37,8 @@ async fn the_platform_is_applied_once() {
 
 #[tokio::test]
 async fn a_database_that_has_the_platform_is_adopted_untouched() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     Migrator::new(&mut client).platform().await.unwrap();
     client
         .batch_execute("drop schema basalt cascade; comment on table auth.users is 'theirs'")
@@ -55,8 +56,8 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
 
 #[tokio::test]
 async fn the_site_of_this_repository_applies_on_the_platform() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let site = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/site");
     let mut seeds: Vec<PathBuf> =
         std::fs::read_dir(site.join("seed")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -78,8 +79,8 @@ async fn the_site_of_this_repository_applies_on_the_platform() {
 
 #[tokio::test]
 async fn a_project_is_recorded_as_the_supabase_cli_does() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("20250102000000_second.sql", "insert into t values (1, 'a;b');\n");
     folder.write(
@@ -105,8 +106,8 @@ async fn a_project_is_recorded_as_the_supabase_cli_does() {
 
 #[tokio::test]
 async fn what_the_cli_applied_is_accepted_and_the_rest_follows() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     // The tables as the CLI makes them, with a migration that it recorded.
     client
         .batch_execute(
@@ -134,8 +135,8 @@ async fn what_the_cli_applied_is_accepted_and_the_rest_follows() {
 
 #[tokio::test]
 async fn a_failing_file_names_its_line_and_leaves_nothing() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_good.sql", "create table good (id int);");
     folder.write(
@@ -168,8 +169,8 @@ async fn a_failing_file_names_its_line_and_leaves_nothing() {
 
 #[tokio::test]
 async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write(
         "1_block.sql",
@@ -187,8 +188,8 @@ async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
 
 #[tokio::test]
 async fn what_cannot_run_in_a_transaction_is_told_so() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_index.sql", "create table t (id int);\ncreate index concurrently on t (id);");
     let error = refused(Migrator::new(&mut client).project(folder.path()).await);
@@ -203,8 +204,8 @@ async fn what_cannot_run_in_a_transaction_is_told_so() {
 
 #[tokio::test]
 async fn brackets_in_a_file_end_no_transaction() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\ncommit;\nselect 1/0;");
     let error = refused(Migrator::new(&mut client).project(folder.path()).await);
@@ -218,8 +219,8 @@ async fn brackets_in_a_file_end_no_transaction() {
 
 #[tokio::test]
 async fn a_changed_file_is_refused() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_a.sql", "create table a (id int);\n");
     Migrator::new(&mut client).project(folder.path()).await.unwrap();
@@ -240,8 +241,8 @@ async fn a_changed_file_is_refused() {
 
 #[tokio::test]
 async fn two_files_of_one_version_are_refused() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_a.sql", "select 1");
     folder.write("1_b.sql", "select 1");
@@ -251,7 +252,7 @@ async fn two_files_of_one_version_are_refused() {
 
 #[tokio::test]
 async fn nodes_that_start_together_apply_each_file_once() {
-    let bare = Bare::create().await;
+    let database = Database::empty().await;
     let folder = Folder::new();
     for number in 1..=6 {
         folder.write(
@@ -261,7 +262,7 @@ async fn nodes_that_start_together_apply_each_file_once() {
     }
     let mut nodes = Vec::new();
     for _ in 0..4 {
-        let mut client = bare.client().await;
+        let mut client = database.client().await;
         let path = folder.path().to_owned();
         nodes.push(tokio::spawn(async move {
             let mut migrator = Migrator::new(&mut client);
@@ -275,15 +276,15 @@ async fn nodes_that_start_together_apply_each_file_once() {
         let (platform, project) = node.await.unwrap();
         applied = (applied.0 + platform, applied.1 + project);
     }
-    let client = bare.client().await;
+    let client = database.client().await;
     assert_eq!(count(&client, "select count(*) from basalt.platform_migrations").await, applied.0);
     assert_eq!(applied.1, 6);
 }
 
 #[tokio::test]
 async fn waiting_for_another_migrator_is_bounded() {
-    let bare = Bare::create().await;
-    let (mut waiting, mut holding) = (bare.client().await, bare.client().await);
+    let database = Database::empty().await;
+    let (mut waiting, mut holding) = (database.client().await, database.client().await);
     Migrator::new(&mut holding).platform().await.unwrap();
     let folder = Folder::new();
     folder.write("1_a.sql", "create table a (id int);");
@@ -299,8 +300,8 @@ async fn waiting_for_another_migrator_is_bounded() {
 
 #[tokio::test]
 async fn a_file_that_takes_too_long_is_rolled_back() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_slow.sql", "create table slow (id int);\nselect pg_sleep(30);");
     let limits = Limits { file: Duration::from_millis(100), ..Limits::default() };
@@ -311,8 +312,8 @@ async fn a_file_that_takes_too_long_is_rolled_back() {
 
 #[tokio::test]
 async fn settings_of_one_file_do_not_reach_the_next() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_dump.sql", "select pg_catalog.set_config('search_path', '', false); set session statement_timeout = 1; set role pg_monitor;");
     folder.write("2_next.sql", "create table next (id int); select pg_sleep(0.01);");
@@ -323,8 +324,8 @@ async fn settings_of_one_file_do_not_reach_the_next() {
 
 #[tokio::test]
 async fn seed_files_run_when_their_content_is_new() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
     client.batch_execute("create table t (id int primary key, n int)").await.unwrap();
     let root = Folder::new();
     root.write(
@@ -355,9 +356,11 @@ async fn seed_files_run_when_their_content_is_new() {
 
 #[tokio::test]
 async fn role_passwords_are_set_when_they_differ() {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
-    let role = bare.role("login").await;
+    let database = Database::empty().await;
+    let mut client = database.client().await;
+    // Roles belong to the cluster: this one is the test's own.
+    let role = format!("login_{}", database.name());
+    client.batch_execute(&format!("create role {role} login")).await.unwrap();
     let first = set_role_passwords(&mut client, &[(&role, "0123456789abcdef")]).await.unwrap();
     assert_eq!(first, [role.clone()]);
     let stored = format!("select rolpassword from pg_authid where rolname = '{role}'");
@@ -372,5 +375,5 @@ async fn role_passwords_are_set_when_they_differ() {
 
     let missing = set_role_passwords(&mut client, &[("no_such_role", "x")]).await.unwrap_err();
     assert!(matches!(missing, Error::NoSuchRole(_)), "{missing}");
-    bare.drop_role(&role).await;
+    client.batch_execute(&format!("drop role {role}")).await.unwrap();
 }

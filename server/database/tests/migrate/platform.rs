@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use database::migrate::Migrator;
+use testkit::Database;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 
-use crate::support::{Bare, count, text};
+use crate::support::{count, text};
 
 /// A database with the platform's schema, and a superuser's connection to it.
-async fn platform() -> (Bare, Client) {
-    let bare = Bare::create().await;
-    let mut client = bare.client().await;
-    Migrator::new(&mut client).platform().await.unwrap();
-    (bare, client)
+async fn platform() -> (Database, Client) {
+    let database = Database::create().await;
+    let client = database.client().await;
+    (database, client)
 }
 
 /// The SQLSTATE that `sql` is refused with, or "" if it is not; nothing of it remains.
@@ -32,7 +31,7 @@ async fn texts(client: &Client, sql: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_new_public_table_is_reachable_and_policies_decide() {
-    let (_bare, mut client) = platform().await;
+    let (_database, mut client) = platform().await;
     client
         .batch_execute(
             "create table notes (id int generated always as identity primary key, owner uuid default auth.uid());
@@ -51,7 +50,7 @@ async fn a_new_public_table_is_reachable_and_policies_decide() {
 
 #[tokio::test]
 async fn nobody_but_the_service_reads_accounts() {
-    let (_bare, mut client) = platform().await;
+    let (_database, mut client) = platform().await;
     for role in ["anon", "authenticated", "service_role"] {
         assert_eq!(refusal(&mut client, role, "select from auth.users").await, "42501", "{role}");
         assert_eq!(
@@ -71,7 +70,7 @@ async fn nobody_but_the_service_reads_accounts() {
 
 #[tokio::test]
 async fn the_caller_is_known_by_the_claims() {
-    let (_bare, client) = platform().await;
+    let (_database, client) = platform().await;
     assert_eq!(
         text(
             &client,
@@ -97,7 +96,7 @@ async fn the_caller_is_known_by_the_claims() {
 
 #[tokio::test]
 async fn the_api_login_becomes_the_three_roles_and_no_other() {
-    let (_bare, mut client) = platform().await;
+    let (_database, mut client) = platform().await;
     for role in ["anon", "authenticated", "service_role"] {
         let become_role = format!("set local session authorization authenticator; set local role {role}");
         assert_eq!(refusal(&mut client, "none", &become_role).await, "", "{role}");
@@ -110,7 +109,7 @@ async fn the_api_login_becomes_the_three_roles_and_no_other() {
 
 #[tokio::test]
 async fn parts_of_object_names_are_told_apart() {
-    let (_bare, client) = platform().await;
+    let (_database, client) = platform().await;
     let parts = "select concat_ws(' ', storage.foldername('a/b/c.tar.gz'), storage.foldername('c'), \
                  storage.filename('a/b/c.tar.gz'), storage.extension('a/b/c.tar.gz'), storage.extension('c'))";
     assert_eq!(text(&client, parts).await, "{a,b} {} c.tar.gz gz c");
@@ -124,7 +123,7 @@ async fn parts_of_object_names_are_told_apart() {
 
 #[tokio::test]
 async fn listings_fold_what_lies_deeper() {
-    let (_bare, client) = platform().await;
+    let (_database, client) = platform().await;
     client
         .batch_execute(
             "insert into storage.buckets (id, name) values ('b', 'b');
@@ -168,7 +167,7 @@ async fn listings_fold_what_lies_deeper() {
 
 #[tokio::test]
 async fn storage_rows_are_not_deleted_by_accident() {
-    let (_bare, mut client) = platform().await;
+    let (_database, mut client) = platform().await;
     client
         .batch_execute("insert into storage.buckets (id, name, public) values ('b', 'b', true)")
         .await
@@ -189,7 +188,7 @@ async fn storage_rows_are_not_deleted_by_accident() {
 
 #[tokio::test]
 async fn broadcasts_wait_for_the_commit_and_never_fail_it() {
-    let (_bare, mut client) = platform().await;
+    let (_database, mut client) = platform().await;
     client
         .batch_execute(
             "create table t (id int primary key);
@@ -232,8 +231,8 @@ async fn broadcasts_wait_for_the_commit_and_never_fail_it() {
 
 #[tokio::test]
 async fn listeners_hear_of_changes_to_the_catalog() {
-    let (bare, client) = platform().await;
-    let (listener, mut connection) = bare.config().connect(NoTls).await.unwrap();
+    let (database, client) = platform().await;
+    let (listener, mut connection) = tokio_postgres::connect(&database.uri(), NoTls).await.unwrap();
     let (sender, mut heard) = tokio::sync::mpsc::channel(16);
     tokio::spawn(async move {
         while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
@@ -263,8 +262,7 @@ async fn listeners_hear_of_changes_to_the_catalog() {
 
 #[tokio::test]
 async fn extensions_are_found_without_their_schema() {
-    let (bare, _) = platform().await;
-    let client = bare.client().await;
+    let (_database, client) = platform().await;
     assert_eq!(
         text(
             &client,

@@ -1,54 +1,9 @@
-//! Databases without anything in them, and folders to fill with migrations.
+//! Folders to fill with migrations, and short questions to a database.
 
 use std::path::Path;
 
 use tempfile::TempDir;
-use tokio_postgres::{Client, Config, NoTls};
-
-/// An empty database of the tests' cluster.
-pub(crate) struct Bare {
-    config: Config,
-}
-
-impl Bare {
-    pub(crate) async fn create() -> Self {
-        let uri =
-            std::env::var("BASALT_TEST_DATABASE_URL").expect("BASALT_TEST_DATABASE_URL names a superuser");
-        let mut config: Config = uri.parse().unwrap();
-        let name = format!("migrate_{}", uuid::Uuid::new_v4().simple());
-        let client = connect(&config).await;
-        client.batch_execute(&format!("create database {name} template template0")).await.unwrap();
-        config.dbname(&name);
-        Self { config }
-    }
-
-    /// How to connect as the superuser.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// A connection as the superuser.
-    pub(crate) async fn client(&self) -> Client {
-        connect(&self.config).await
-    }
-
-    /// A login role of this test's own, since roles belong to the cluster and not to the database.
-    pub(crate) async fn role(&self, prefix: &str) -> String {
-        let role = format!("{prefix}_{}", uuid::Uuid::new_v4().simple());
-        self.client().await.batch_execute(&format!("create role {role} login")).await.unwrap();
-        role
-    }
-
-    pub(crate) async fn drop_role(&self, role: &str) {
-        self.client().await.batch_execute(&format!("drop role {role}")).await.unwrap();
-    }
-}
-
-async fn connect(config: &Config) -> Client {
-    let (client, connection) = config.connect(NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
-}
+use tokio_postgres::Client;
 
 /// A folder that goes with the test.
 pub(crate) struct Folder(TempDir);
