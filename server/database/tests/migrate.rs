@@ -1,5 +1,7 @@
 //! Migrations against a real Postgres: what is applied, what is refused, and what is left behind.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 #[path = "migrate/platform.rs"]
 mod platform;
 #[path = "migrate/support.rs"]
@@ -320,6 +322,58 @@ async fn settings_of_one_file_do_not_reach_the_next() {
     Migrator::new(&mut client).project(folder.path()).await.unwrap();
     assert_eq!(text(&client, "select to_regclass('public.next')::text").await, "next");
     assert_eq!(text(&client, "show statement_timeout").await, "0");
+}
+
+/// The shape of what `supabase db pull` writes.
+#[tokio::test]
+async fn a_schema_pulled_from_a_hosted_project_applies() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let folder = Folder::new();
+    folder.write(
+        "20250101000000_remote_schema.sql",
+        r#"
+SET statement_timeout = 0;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+CREATE EXTENSION IF NOT EXISTS "pg_graphql" WITH SCHEMA "graphql";
+CREATE EXTENSION IF NOT EXISTS "pg_stat_statements" WITH SCHEMA "extensions";
+CREATE EXTENSION IF NOT EXISTS "supabase_vault" WITH SCHEMA "vault";
+CREATE EXTENSION IF NOT EXISTS "uuid-ossp" WITH SCHEMA "extensions";
+COMMENT ON SCHEMA "public" IS 'standard public schema';
+CREATE TABLE IF NOT EXISTS "public"."notes" ("id" "uuid" DEFAULT "extensions"."uuid_generate_v4"() NOT NULL);
+ALTER TABLE "public"."notes" OWNER TO "postgres";
+ALTER TABLE "public"."notes" ENABLE ROW LEVEL SECURITY;
+ALTER PUBLICATION "supabase_realtime" OWNER TO "postgres";
+ALTER PUBLICATION "supabase_realtime" ADD TABLE ONLY "public"."notes";
+GRANT USAGE ON SCHEMA "public" TO "postgres";
+GRANT ALL ON TABLE "public"."notes" TO "anon";
+ALTER DEFAULT PRIVILEGES FOR ROLE "postgres" IN SCHEMA "public" GRANT ALL ON TABLES TO "service_role";
+RESET ALL;
+"#,
+    );
+    folder.write("20250102000000_next.sql", "create extension if not exists no_such_extension;");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert!(error.message.contains("no_such_extension"), "{error}");
+    folder.write(
+        "20250102000000_next.sql",
+        "insert into notes default values; CREATE EXTENSION IF NOT EXISTS pg_net;",
+    );
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(report.applied, ["20250102000000_next.sql"]);
+    assert_eq!(report.missing_extensions, ["pg_net"]);
+}
+
+#[tokio::test]
+async fn a_database_of_another_release_is_refused() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    client
+        .batch_execute("update basalt.platform_migrations set checksum = 'other' where version = '0003'")
+        .await
+        .unwrap();
+    let error = Migrator::new(&mut client).platform().await.unwrap_err();
+    assert!(matches!(&error, Error::PlatformChanged { file } if file == "0003_auth.sql"), "{error}");
 }
 
 #[tokio::test]

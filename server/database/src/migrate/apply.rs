@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
 use super::error::{Error, StatementError};
@@ -10,6 +11,10 @@ use super::split::{Statement, line_at, split};
 
 /// Key of the advisory lock that every migration holds until its transaction ends: the ASCII codes of "basalt", then 1.
 const LOCK: i64 = 0x6261_7361_6c74_0001;
+
+/// Extensions that hosted Supabase makes in every project, so that every schema pulled from there asks for them, and
+/// that stock Postgres does not have.
+const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
 
 /// How long migrations may wait and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,21 +66,55 @@ impl<'a> File<'a> {
         Ok(Self { name, sql, statements })
     }
 
-    /// Runs the statements in order.
-    pub(super) async fn run(&self, transaction: &Transaction<'_>) -> Result<(), Error> {
+    /// Runs the statements in order, and returns the hosted platform's extensions that they ask for and that this
+    /// Postgres lacks.
+    pub(super) async fn run(&self, transaction: &Transaction<'_>) -> Result<Vec<String>, Error> {
+        let mut missing_extensions = Vec::new();
         for statement in &self.statements {
             if transaction_control(statement) == TransactionControl::Bracket {
                 continue;
             }
-            transaction.batch_execute(statement.text).await.map_err(|error| match error.as_db_error() {
-                Some(refusal) => {
-                    Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
-                }
-                None => Error::Database { doing: "run a migration's statement", source: error },
-            })?;
+            if let Some(extension) = hosted_extension(statement)
+                && !is_available(transaction, extension).await?
+            {
+                missing_extensions.push(extension.to_owned());
+                continue;
+            }
+            self.run_one(transaction, statement).await?;
         }
-        Ok(())
+        Ok(missing_extensions)
     }
+
+    async fn run_one(&self, transaction: &Transaction<'_>, statement: &Statement<'_>) -> Result<(), Error> {
+        transaction.batch_execute(statement.text).await.map_err(|error| match error.as_db_error() {
+            Some(refusal) => {
+                Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
+            }
+            None => Error::Database { doing: "run a migration's statement", source: error },
+        })
+    }
+}
+
+/// The extension that `create extension if not exists …` asks for, if it is one that every hosted project has.
+fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
+    let words: Vec<&str> = statement.words.iter().take(5).map(String::as_str).collect();
+    if words != ["CREATE", "EXTENSION", "IF", "NOT", "EXISTS"] {
+        return None;
+    }
+    // The name may be quoted, and is then none of the words.
+    let name =
+        statement.text.split_whitespace().skip_while(|word| !word.eq_ignore_ascii_case("exists")).nth(1)?;
+    let name = name.trim_matches('"');
+    HOSTED_EXTENSIONS.iter().copied().find(|hosted| *hosted == name)
+}
+
+async fn is_available(transaction: &Transaction<'_>, extension: &str) -> Result<bool, Error> {
+    let sql = "select exists (select from pg_catalog.pg_available_extensions where name = $1)";
+    let rows = transaction
+        .query_typed(sql, &[(&extension, Type::TEXT)])
+        .await
+        .map_err(Error::database("look for an extension"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
 /// Begins a transaction that holds the migrations' lock and whose waits are bounded.

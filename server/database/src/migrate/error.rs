@@ -42,6 +42,15 @@ pub enum Error {
         /// SHA-256 of the text as it is now, hexadecimal.
         found: String,
     },
+    /// This binary's own schema is another than the one that the database was made with.
+    #[error(
+        "{file} of this program is not the {file} that this database was made with. Use the release that made the \
+         database or a later one; if its content is of no value, make it anew"
+    )]
+    PlatformChanged {
+        /// The file's name.
+        file: String,
+    },
     /// Two files claim the same version.
     #[error(
         "{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ"

@@ -5,6 +5,9 @@
 //! at the same moment. A project's history is kept in `supabase_migrations`, in the form of the Supabase CLI; either
 //! tool goes on where the other stopped.
 //!
+//! A file is SQL as it runs on hosted Supabase. What depends on how it is run there is allowed for: a file may bracket
+//! itself with `begin` and `commit`, and may ask for extensions that every hosted project has.
+//!
 //! This module refuses to guess: a file that was changed after it had been applied, or that only `psql` could run, is
 //! an error that says so, with file and line.
 
@@ -43,6 +46,9 @@ pub struct Report {
     pub ignored: Vec<String>,
     /// Versions that the database has and that no file is known for, from a newer release for example.
     pub unknown: Vec<String>,
+    /// Extensions of hosted Supabase that files ask for and that this Postgres lacks. The statements that would make
+    /// them were passed over; whatever calls them fails when it does.
+    pub missing_extensions: Vec<String>,
 }
 
 /// Brings a database up to date, over a connection of an administrator (a superuser, for the platform's schema).
@@ -69,24 +75,19 @@ impl<'a> Migrator<'a> {
 
     /// Applies the files of `schema/platform`, which are part of this binary: what hosted Supabase already has.
     ///
-    /// Errors: [`Error::Changed`] if this binary's files differ from those that the database was made with, and all
-    /// that running a file can meet.
+    /// Errors: [`Error::PlatformChanged`] if this binary's files differ from those that the database was made with, and
+    /// all that running a file can meet.
     pub async fn platform(&mut self) -> Result<Report, Error> {
         self.ensure_ledger().await?;
         let records = ledger::platform(&*self.client).await?;
         let mut report = Report { unknown: unknown(&records, is_platform), ..Report::default() };
         for file in platform::FILES {
             if let Some(record) = records.get(file.version()) {
-                unchanged(file.file, record, &file.checksum())?;
+                unchanged_platform(file, record)?;
                 continue;
             }
-            match apply::bounded(file.file, &self.limits, apply_platform(self.client, &self.limits, file))
-                .await?
-            {
-                Outcome::Ran => report.applied.push(file.file.to_owned()),
-                Outcome::Adopted => report.adopted.push(file.file.to_owned()),
-                Outcome::AlreadyThere => {}
-            }
+            let outcome = apply_platform(self.client, &self.limits, file);
+            report.add(file.file, apply::bounded(file.file, &self.limits, outcome).await?);
         }
         report.log("platform");
         Ok(report)
@@ -111,9 +112,7 @@ impl<'a> Migrator<'a> {
                 continue;
             }
             let outcome = apply_project(self.client, &self.limits, file);
-            if let Outcome::Ran = apply::bounded(&file.file, &self.limits, outcome).await? {
-                report.applied.push(file.file.clone());
-            }
+            report.add(&file.file, apply::bounded(&file.file, &self.limits, outcome).await?);
         }
         report.ignored = folder.ignored;
         report.log("project");
@@ -140,9 +139,7 @@ impl<'a> Migrator<'a> {
                 continue;
             }
             let outcome = apply_seed(self.client, &self.limits, &path, &sql, &hash);
-            if let Outcome::Ran = apply::bounded(&path, &self.limits, outcome).await? {
-                report.applied.push(path);
-            }
+            report.add(&path, apply::bounded(&path, &self.limits, outcome).await?);
         }
         report.log("seed");
         Ok(report)
@@ -169,6 +166,17 @@ impl<'a> Migrator<'a> {
 }
 
 impl Report {
+    fn add(&mut self, file: &str, outcome: Outcome) {
+        match outcome {
+            Outcome::Ran { missing_extensions } => {
+                self.applied.push(file.to_owned());
+                self.missing_extensions.extend(missing_extensions);
+            }
+            Outcome::Adopted => self.adopted.push(file.to_owned()),
+            Outcome::AlreadyThere => {}
+        }
+    }
+
     fn log(&self, what: &str) {
         for file in &self.applied {
             tracing::info!(file, "applied {what} migration");
@@ -179,6 +187,9 @@ impl Report {
         for file in &self.ignored {
             tracing::warn!(file, "passed over: a migration is named <version>_<name>.sql");
         }
+        for extension in &self.missing_extensions {
+            tracing::warn!(extension, "this Postgres has no such extension: passed over");
+        }
         for version in &self.unknown {
             tracing::warn!(version, "the database has a {what} migration that no file here is known for");
         }
@@ -186,7 +197,9 @@ impl Report {
 }
 
 enum Outcome {
-    Ran,
+    Ran {
+        missing_extensions: Vec<String>,
+    },
     Adopted,
     /// Another process was faster.
     AlreadyThere,
@@ -196,20 +209,21 @@ async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFil
     let parsed = File::parse(file.file, file.sql)?;
     let transaction = apply::begin(client, limits).await?;
     if let Some(record) = ledger::platform(&transaction).await?.get(file.version()) {
-        return unchanged(file.file, record, &file.checksum()).map(|()| Outcome::AlreadyThere);
+        return unchanged_platform(file, record).map(|()| Outcome::AlreadyThere);
     }
     let adopted = match file.skip_condition() {
         Some(condition) => holds(&transaction, condition).await?,
         None => false,
     };
+    let mut missing_extensions = Vec::new();
     if !adopted {
-        parsed.run(&transaction).await?;
+        missing_extensions = parsed.run(&transaction).await?;
         apply::restore_session(&transaction).await?;
     }
     let record = Record { name: file.name().to_owned(), checksum: Some(file.checksum()), adopted };
     ledger::record_platform(&transaction, file.version(), &record).await?;
     transaction.commit().await.map_err(Error::database("commit a migration"))?;
-    Ok(if adopted { Outcome::Adopted } else { Outcome::Ran })
+    Ok(if adopted { Outcome::Adopted } else { Outcome::Ran { missing_extensions } })
 }
 
 async fn apply_project(client: &mut Client, limits: &Limits, file: &MigrationFile) -> Result<Outcome, Error> {
@@ -219,12 +233,12 @@ async fn apply_project(client: &mut Client, limits: &Limits, file: &MigrationFil
     if let Some(record) = ledger::project(&transaction).await?.get(&file.version) {
         return unchanged(&file.file, record, &checksum).map(|()| Outcome::AlreadyThere);
     }
-    parsed.run(&transaction).await?;
+    let missing_extensions = parsed.run(&transaction).await?;
     apply::restore_session(&transaction).await?;
     let statements: Vec<&str> = parsed.statements.iter().map(|statement| statement.text).collect();
     ledger::record_project(&transaction, &file.version, &file.name, &statements, &checksum).await?;
     transaction.commit().await.map_err(Error::database("commit a migration"))?;
-    Ok(Outcome::Ran)
+    Ok(Outcome::Ran { missing_extensions })
 }
 
 async fn apply_seed(
@@ -239,11 +253,11 @@ async fn apply_seed(
     if ledger::seeds(&transaction).await?.get(path).is_some_and(|recorded| recorded == hash) {
         return Ok(Outcome::AlreadyThere);
     }
-    parsed.run(&transaction).await?;
+    let missing_extensions = parsed.run(&transaction).await?;
     apply::restore_session(&transaction).await?;
     ledger::record_seed(&transaction, path, hash).await?;
     transaction.commit().await.map_err(Error::database("commit a seed file"))?;
-    Ok(Outcome::Ran)
+    Ok(Outcome::Ran { missing_extensions })
 }
 
 async fn holds(transaction: &tokio_postgres::Transaction<'_>, condition: &str) -> Result<bool, Error> {
@@ -252,6 +266,16 @@ async fn holds(transaction: &tokio_postgres::Transaction<'_>, condition: &str) -
         .await
         .map_err(Error::database("see whether the database has a part of the platform already"))?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// Errors: [`Error::PlatformChanged`] if `record` says that another text was applied.
+fn unchanged_platform(file: &PlatformFile, record: &Record) -> Result<(), Error> {
+    match &record.checksum {
+        Some(recorded) if *recorded != file.checksum() => {
+            Err(Error::PlatformChanged { file: file.file.to_owned() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Errors: [`Error::Changed`] if `record` says that another text was applied.
