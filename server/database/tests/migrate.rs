@@ -416,7 +416,7 @@ async fn role_passwords_are_set_when_they_differ() {
     let role = format!("login_{}", database.name());
     client.batch_execute(&format!("create role {role} login")).await.unwrap();
     let first = set_role_passwords(&mut client, &[(&role, "0123456789abcdef")]).await.unwrap();
-    assert_eq!(first, [role.clone()]);
+    assert_eq!(first, [role.as_str()]);
     let stored = format!("select rolpassword from pg_authid where rolname = '{role}'");
     let verifier = text(&client, &stored).await;
     assert!(verifier.starts_with("SCRAM-SHA-256$"), "{verifier}");
@@ -425,7 +425,7 @@ async fn role_passwords_are_set_when_they_differ() {
     assert!(second.is_empty());
     assert_eq!(text(&client, &stored).await, verifier);
     let third = set_role_passwords(&mut client, &[(&role, "another")]).await.unwrap();
-    assert_eq!(third, [role.clone()]);
+    assert_eq!(third, [role.as_str()]);
 
     let missing = set_role_passwords(&mut client, &[("no_such_role", "x")]).await.unwrap_err();
     assert!(matches!(missing, Error::NoSuchRole(_)), "{missing}");

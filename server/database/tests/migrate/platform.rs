@@ -108,6 +108,23 @@ async fn the_api_login_becomes_the_three_roles_and_no_other() {
 }
 
 #[tokio::test]
+async fn the_storage_login_asks_policies_as_the_caller() {
+    let (_database, mut client) = platform().await;
+    client.batch_execute("insert into storage.buckets (id, name) values ('b', 'b')").await.unwrap();
+    let insert = "insert into storage.objects (bucket_id, name) values ('b', 'x')";
+    let as_login = format!("set local session authorization supabase_storage_admin; {insert}");
+    assert_eq!(refusal(&mut client, "none", &as_login).await, "");
+    for (role, refused_with) in [("anon", "42501"), ("authenticated", "42501"), ("service_role", "")] {
+        let as_caller = format!(
+            "set local session authorization supabase_storage_admin; set local role {role}; {insert}"
+        );
+        assert_eq!(refusal(&mut client, "none", &as_caller).await, refused_with, "{role}");
+    }
+    let foreign = "set local session authorization supabase_storage_admin; select from auth.users";
+    assert_eq!(refusal(&mut client, "none", foreign).await, "42501");
+}
+
+#[tokio::test]
 async fn parts_of_object_names_are_told_apart() {
     let (_database, client) = platform().await;
     let parts = "select concat_ws(' ', storage.foldername('a/b/c.tar.gz'), storage.foldername('c'), \
