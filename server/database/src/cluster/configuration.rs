@@ -1,0 +1,76 @@
+//! The server's settings: `basalt.conf` is Basalt's, `postgresql.conf` the admin's.
+
+use std::fs;
+use std::path::Path;
+
+use super::account::Account;
+use super::data_dir::write_whole;
+use super::error::Error;
+
+/// Sized for a machine with 1 GiB of memory; what a bigger one deserves is the admin's to say.
+const SETTINGS: &[(&str, &str)] = &[
+    ("max_connections", "100"),
+    ("shared_buffers", "128MB"),
+    ("work_mem", "4MB"),
+    ("maintenance_work_mem", "64MB"),
+    ("effective_cache_size", "512MB"),
+    ("min_wal_size", "64MB"),
+    ("max_wal_size", "1GB"),
+    ("wal_level", "logical"),
+    ("max_replication_slots", "20"),
+    ("max_wal_senders", "20"),
+    ("max_slot_wal_keep_size", "2GB"),
+    ("password_encryption", "scram-sha-256"),
+    ("shared_preload_libraries", "''"),
+    ("jit", "off"),
+    ("timezone", "UTC"),
+    ("log_timezone", "UTC"),
+    ("log_destination", "stderr"),
+    ("logging_collector", "off"),
+    ("log_checkpoints", "off"),
+    ("log_line_prefix", "'%m [%p] %q%u@%d %a: '"),
+    ("lc_messages", "C"),
+];
+
+const INCLUDE: &str = "include_if_exists 'basalt.conf'";
+
+/// Writes `basalt.conf` into `cluster`; `throwaway` gives up durability for speed.
+pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) -> Result<(), Error> {
+    let mut text = String::from(
+        "# Written by Basalt at each start. Put your own settings into postgresql.conf: they win over these.\n",
+    );
+    for (name, value) in SETTINGS {
+        text.push_str(&format!("{name} = {value}\n"));
+    }
+    if throwaway {
+        text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\n");
+    }
+    let file = cluster.join("basalt.conf");
+    if fs::read_to_string(&file).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    write_whole(&file, text.as_bytes(), 0o600)?;
+    give(&file, account)
+}
+
+/// Makes a new cluster's `postgresql.conf` include `basalt.conf` before all else, and takes back the lines by which
+/// `initdb` would override it there. From then on the file is the admin's.
+pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
+    let file = cluster.join("postgresql.conf");
+    let original = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+    let mut text = format!("# Basalt's settings. Whatever follows wins over them.\n{INCLUDE}\n\n");
+    for line in original.lines() {
+        let name = line.split('=').next().unwrap_or_default().trim();
+        if SETTINGS.iter().any(|(ours, _)| *ours == name) {
+            text.push('#');
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    write_whole(&file, text.as_bytes(), 0o600)?;
+    give(&file, account)
+}
+
+fn give(file: &Path, account: Option<&Account>) -> Result<(), Error> {
+    account.map_or(Ok(()), |account| account.own(file)).map_err(Error::io("change the owner of", file))
+}

@@ -1,0 +1,151 @@
+//! The data folder: its lock, the cluster in it, the superuser's password.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::account::Account;
+use super::error::Error;
+use super::package::temporary_name;
+
+/// The role that `initdb` makes.
+pub(super) const SUPERUSER: &str = "postgres";
+
+/// A data folder that this process holds the lock of.
+#[derive(Debug)]
+pub(super) struct DataDir {
+    path: PathBuf,
+    /// Locked as long as it is open; the system lets go of it however the process ends.
+    _lock: File,
+}
+
+impl DataDir {
+    /// Makes the folder where it is missing (mode 0700) and locks it.
+    ///
+    /// Errors: [`Error::InUse`], naming the process that has it.
+    pub(super) fn lock(path: &Path) -> Result<Self, Error> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(Error::io("create", path))?;
+        let path = path.canonicalize().map_err(Error::io("resolve", path))?;
+        let file = path.join("basalt.lock");
+        let open =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&file);
+        let mut lock = open.map_err(Error::io("open", &file))?;
+        if let Err(refused) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            if refused != rustix::io::Errno::WOULDBLOCK {
+                return Err(Error::io("lock", &file)(refused.into()));
+            }
+            let mut holder = String::new();
+            let _ = lock.read_to_string(&mut holder);
+            return Err(Error::InUse { data_dir: path, pid: holder.trim().parse().ok() });
+        }
+        let written = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+        written.map_err(Error::io("write", &file))?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The cluster's folder, which is there once the cluster is whole.
+    pub(super) fn cluster(&self) -> PathBuf {
+        self.path.join("postgres")
+    }
+
+    /// The file with the superuser's password, in the format of libpq's password file.
+    pub(super) fn password_file(&self) -> PathBuf {
+        self.path.join("pgpass")
+    }
+
+    /// The major version that made the cluster; `None` where there is no cluster yet.
+    pub(super) fn major(&self) -> Result<Option<u32>, Error> {
+        let cluster = self.cluster();
+        if !cluster.exists() {
+            return Ok(None);
+        }
+        let file = cluster.join("PG_VERSION");
+        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+        let major = text.trim().parse().map_err(|_| {
+            Error::io("understand", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
+        })?;
+        Ok(Some(major))
+    }
+
+    /// The superuser's password, where one is kept.
+    pub(super) fn password(&self) -> Result<Option<String>, Error> {
+        let file = self.password_file();
+        match fs::read_to_string(&file) {
+            Ok(text) => Ok(text.lines().find_map(|line| {
+                let mut fields = line.rsplitn(3, ':');
+                let password = fields.next()?;
+                (fields.next()? == SUPERUSER && !password.is_empty()).then(|| password.to_owned())
+            })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &file)(error)),
+        }
+    }
+
+    /// Makes a password of 256 random bits and keeps it.
+    pub(super) fn new_password(&self) -> Result<String, Error> {
+        let password = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
+        let line = format!("*:*:*:{SUPERUSER}:{password}\n");
+        write_whole(&self.password_file(), line.as_bytes(), 0o600)?;
+        Ok(password)
+    }
+
+    /// Removes what an interrupted `initdb` left. The lock is ours, so nobody else is at work there.
+    pub(super) fn remove_leftovers(&self) -> Result<(), Error> {
+        let entries = fs::read_dir(&self.path).map_err(Error::io("read", &self.path))?;
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("postgres.new-") {
+                fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an existing cluster's folder acceptable to Postgres, which refuses one that others own or can read: a
+    /// copy made by root or by a backup program is both.
+    pub(super) fn mend(&self, account: Option<&Account>) -> Result<(), Error> {
+        let cluster = self.cluster();
+        if let Some(account) = account {
+            let facts = fs::metadata(&cluster).map_err(Error::io("read", &cluster))?;
+            if std::os::unix::fs::MetadataExt::uid(&facts) != account.uid {
+                let real = cluster.canonicalize().map_err(Error::io("resolve", &cluster))?;
+                account.own(&real).map_err(Error::io("change the owner of", &cluster))?;
+            }
+        }
+        let mode = fs::metadata(&cluster).map_err(Error::io("read", &cluster))?.permissions().mode();
+        if mode & 0o777 != 0o700 && mode & 0o777 != 0o750 {
+            let set = fs::set_permissions(&cluster, fs::Permissions::from_mode(0o700));
+            set.map_err(Error::io("set the mode of", &cluster))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file so that at every moment either the old or the new content is there, whole and on disk.
+pub(super) fn write_whole(path: &Path, content: &[u8], mode: u32) -> Result<(), Error> {
+    let fresh = temporary_name(path);
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&fresh)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&fresh, path)?;
+        sync_folder(path.parent().unwrap_or(path))
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written.map_err(Error::io("write", path))
+}
+
+/// Puts the names in `folder` on disk.
+pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,141 @@
+//! Makes a new cluster: beside its place first, then renamed, so that it is there whole or not at all.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::account::{Account, Doorway, run_as};
+use super::binaries::Binaries;
+use super::configuration;
+use super::data_dir::{DataDir, SUPERUSER, sync_folder, write_whole};
+use super::error::Error;
+use super::package::temporary_name;
+
+/// How long `initdb` may take; a slow disk needs some ten seconds.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Makes the cluster of `data`, whose superuser gets `password`.
+pub(super) async fn create(
+    data: &DataDir,
+    binaries: &Binaries,
+    account: Option<&Account>,
+    password: &str,
+    throwaway: bool,
+) -> Result<(), Error> {
+    let staging = temporary_name(&data.cluster());
+    let made = fill(&staging, binaries, account, password, throwaway).await;
+    let placed = made.and_then(|()| {
+        let cluster = data.cluster();
+        let renamed = fs::rename(staging.join("data"), &cluster).and_then(|()| sync_folder(data.path()));
+        renamed.map_err(Error::io("create", &cluster))
+    });
+    // Best effort: what stays is removed by the next start.
+    let _ = fs::remove_dir_all(&staging);
+    placed
+}
+
+/// Runs `initdb` on `staging/data` and writes the settings there.
+async fn fill(
+    staging: &Path,
+    binaries: &Binaries,
+    account: Option<&Account>,
+    password: &str,
+    throwaway: bool,
+) -> Result<(), Error> {
+    let cluster = staging.join("data");
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&cluster);
+    made.map_err(Error::io("create", &cluster))?;
+    let secret = staging.join("password");
+    write_whole(&secret, password.as_bytes(), 0o600)?;
+    if let Some(account) = account {
+        account.own(staging).map_err(Error::io("change the owner of", staging))?;
+    }
+    let mut failure = None;
+    for locale in locales(binaries) {
+        match run(staging, binaries, account, &locale, throwaway).await {
+            Ok(()) => {
+                configuration::include(&cluster, account)?;
+                return configuration::write(&cluster, throwaway, account);
+            }
+            Err(error @ Error::Failed { .. }) if error.to_string().contains("locale") => {
+                failure = Some(error)
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(failure.unwrap_or(Error::Failed {
+        program: "initdb",
+        status: "not run".to_owned(),
+        log: String::new(),
+    }))
+}
+
+/// Locales to try, best first. All order by code point, so that an index survives a change of the C library.
+fn locales(binaries: &Binaries) -> Vec<Vec<&'static str>> {
+    let mut locales = vec![vec!["--locale-provider=libc", "--locale=C.UTF-8"]];
+    if binaries.version().major >= 17 {
+        // The system has no C.UTF-8 (macOS), but Postgres brings its own.
+        locales.push(vec!["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]);
+    }
+    locales.push(vec!["--locale-provider=libc", "--locale=C"]);
+    locales
+}
+
+async fn run(
+    staging: &Path,
+    binaries: &Binaries,
+    account: Option<&Account>,
+    locale: &[&str],
+    throwaway: bool,
+) -> Result<(), Error> {
+    let door = Doorway::open(staging, account)?;
+    let mut command = Command::new(binaries.program("initdb"));
+    command.arg("--pgdata").arg(door.path().join("data"));
+    command.arg("--pwfile").arg(door.path().join("password"));
+    command.args(["--username", SUPERUSER, "--auth=scram-sha-256", "--encoding=UTF8"]);
+    command.args(["--data-checksums", "--no-instructions"]).args(locale);
+    if throwaway {
+        command.arg("--no-sync");
+    }
+    // `/` is a working directory that every user may be in.
+    command.env("LC_ALL", "C").current_dir("/").stdin(Stdio::null()).kill_on_drop(true);
+    run_as(&mut command, account);
+    let output = match timeout(LIMIT, command.output()).await {
+        Err(_) => return Err(Error::Timeout { what: "initdb", limit: LIMIT, log: String::new() }),
+        Ok(Err(error)) => return Err(start_error("initdb", &binaries.program("initdb"), account, error)),
+        Ok(Ok(output)) => output,
+    };
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let log = last_lines(&String::from_utf8_lossy(&said), 20);
+    Err(Error::ended("initdb", staging.parent().unwrap_or(staging), &output.status.to_string(), log))
+}
+
+/// The error for a program that could not be started at all.
+pub(super) fn start_error(
+    name: &'static str,
+    path: &Path,
+    account: Option<&Account>,
+    error: std::io::Error,
+) -> Error {
+    match account {
+        // Changing the user is what fails first: in a container without CAP_SETUID, in a namespace with one user.
+        Some(account) if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            Error::Root { reason: format!("this process may not become uid {} to start {name}", account.uid) }
+        }
+        _ => Error::Io { action: "run", path: path.to_owned(), source: error },
+    }
+}
+
+/// The last `count` lines of `text`.
+pub(super) fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}

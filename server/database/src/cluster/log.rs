@@ -1,0 +1,89 @@
+//! Postgres's log: read from its standard error, so that it stays within a bound whatever happens.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::task::JoinHandle;
+
+use super::initdb::last_lines;
+
+/// Size in bytes at which the file is put aside as `postgres.log.1`, in place of the one before.
+const FILE_LIMIT: u64 = 8 << 20;
+
+/// Bytes at the end of the log that are kept in memory for error messages.
+const TAIL_LIMIT: usize = 8 << 10;
+
+/// The end of the log.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail(Arc<Mutex<Vec<u8>>>);
+
+impl Tail {
+    /// The last lines that Postgres wrote.
+    pub(super) fn lines(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last_lines(&String::from_utf8_lossy(&bytes), 20)
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        let excess = kept.len().saturating_sub(TAIL_LIMIT);
+        kept.drain(..excess);
+    }
+}
+
+/// Copies `source` to `file` until it ends. A log that cannot be written is dropped rather than let Postgres wait.
+pub(super) fn follow(
+    mut source: impl AsyncRead + Unpin + Send + 'static,
+    file: PathBuf,
+) -> (Tail, JoinHandle<()>) {
+    let tail = Tail::default();
+    let kept = tail.clone();
+    let task = tokio::spawn(async move {
+        let mut log = Log::open(file);
+        let mut buffer = vec![0; 16 << 10];
+        while let Ok(count @ 1..) = source.read(&mut buffer).await {
+            kept.push(&buffer[..count]);
+            let _ = log.write(&buffer[..count]);
+        }
+    });
+    (tail, task)
+}
+
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+    size: u64,
+}
+
+impl Log {
+    fn open(path: PathBuf) -> Self {
+        let size = fs::metadata(&path).map_or(0, |facts| facts.len());
+        let file = open(&path).ok();
+        Self { path, file, size }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.size > FILE_LIMIT {
+            fs::rename(&self.path, self.path.with_extension("log.1"))?;
+            self.file = Some(open(&self.path)?);
+            self.size = 0;
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(bytes)?;
+            self.size += bytes.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}

@@ -1,0 +1,233 @@
+//! The steps of a start, in order.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::account::{Account, Doorway, private_folder, run_as};
+use super::binaries::Binaries;
+use super::data_dir::{DataDir, SUPERUSER};
+use super::error::Error;
+use super::postmaster::{Plan, Postmaster, free_port};
+use super::{Cluster, Options, Progress, State, Timings, configuration, initdb, orphan, run_dir, supervisor};
+
+/// How long the first connection may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a new password may take to be set.
+const PASSWORD_LIMIT: Duration = Duration::from_secs(60);
+
+/// How many times another port is tried when it is taken between the look and the start.
+const PORT_RACES: u32 = 5;
+
+pub(super) fn log_file(data: &DataDir) -> PathBuf {
+    data.path().join("logs/postgres.log")
+}
+
+/// See [`Cluster::start`].
+pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
+    let began = Instant::now();
+    let report = |step: Progress| {
+        if let Some(listener) = &options.progress {
+            listener(&step);
+        }
+    };
+    let data = DataDir::lock(&options.data_dir)?;
+    data.remove_leftovers()?;
+    let account = Account::choose(&data.cluster())?;
+    let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
+    let found = Instant::now();
+    let password = cluster(&options, &data, &binaries, account.as_ref(), &report).await?;
+    let made = Instant::now();
+    let plan = Plan {
+        binaries: binaries.clone(),
+        cluster: data.cluster().canonicalize().map_err(Error::io("resolve", &data.cluster()))?,
+        run_dir: run_dir::open(data.path(), account.as_ref())?,
+        log_file: log_file(&data),
+        port: free_port(options.port.unwrap_or(0))?,
+        tcp: options.port.is_some(),
+        throwaway: options.throwaway.then(|| data.path().to_owned()),
+        account,
+    };
+    report(Progress::Starting);
+    let (plan, postmaster) = launch(plan, options.port).await?;
+    let (run_dir, port) = (plan.run_dir.clone(), plan.port);
+    let (sender, state) = watch::channel(State::Running { pid: postmaster.pid() });
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(supervisor::supervise(plan, postmaster, sender, stop.clone()));
+    let mut cluster = Cluster {
+        data,
+        binaries,
+        run_dir,
+        port,
+        wanted_port: options.port,
+        password,
+        timings: Timings::default(),
+        throwaway: options.throwaway,
+        state,
+        stop,
+        supervisor: Mutex::new(Some(task)),
+    };
+    if let Err(error) = connect(&cluster).await {
+        cluster.stop().await;
+        return Err(error);
+    }
+    let create = if made - found > Duration::from_millis(100) { made - found } else { Duration::ZERO };
+    cluster.timings = Timings { find: found - began, create, start: made.elapsed(), total: began.elapsed() };
+    Ok(cluster)
+}
+
+/// The programs, where need be copied to where `account` can run them.
+async fn binaries(
+    options: &Options,
+    data: &DataDir,
+    account: Option<&Account>,
+    report: &impl Fn(Progress),
+) -> Result<Binaries, Error> {
+    let copies = data.path().join("binaries");
+    let found = Binaries::find(&options.search, &copies).await?;
+    if let Some(major) = data.major()?
+        && major != found.version().major
+    {
+        let other = Binaries::find_major(major, &options.search, &copies).await;
+        return Err(Error::WrongMajor {
+            cluster: data.cluster(),
+            found: major,
+            binaries: found.folder().to_owned(),
+            version: found.version().to_string(),
+            other,
+        });
+    }
+    let Some(account) = account else { return Ok(found) };
+    if account.can_run(&found).await {
+        return Ok(found);
+    }
+    let mut failure = None;
+    for place in ["/var/lib/basalt", "/tmp/basalt-binaries"].map(Path::new) {
+        report(Progress::CopyingBinaries { to: place.to_owned() });
+        let (source, target) = (found.clone(), place.to_owned());
+        let copy = move || private_folder(&target, 0o755, None).and_then(|()| source.copied_to(&target));
+        match tokio::task::spawn_blocking(copy).await {
+            Ok(Ok(copy)) if account.can_run(&copy).await => return Ok(copy),
+            Ok(Err(error)) => failure = Some(error),
+            _ => {}
+        }
+    }
+    let reason =
+        || format!("uid {}, which runs it instead, cannot run {}", account.uid, found.folder().display());
+    Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
+}
+
+/// Sees to it that the cluster is there and fit to be started, and returns the superuser's password.
+async fn cluster(
+    options: &Options,
+    data: &DataDir,
+    binaries: &Binaries,
+    account: Option<&Account>,
+    report: &impl Fn(Progress),
+) -> Result<String, Error> {
+    let kept = data.password()?;
+    if data.major()?.is_none() {
+        report(Progress::CreatingCluster { version: binaries.version().clone() });
+        // Kept before the cluster is there: a cluster whose password nobody knows would be the worse half.
+        let password = kept.map_or_else(|| data.new_password(), Ok)?;
+        initdb::create(data, binaries, account, &password, options.throwaway).await?;
+        return Ok(password);
+    }
+    data.mend(account)?;
+    orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
+    configuration::write(&data.cluster(), options.throwaway, account)?;
+    match kept {
+        Some(password) => Ok(password),
+        None => {
+            let password = data.new_password()?;
+            let set = set_password(data, binaries, account, &password).await;
+            if set.is_err() {
+                // Else the next start would take it for the one that is set.
+                let _ = std::fs::remove_file(data.password_file());
+            }
+            set.map(|()| password)
+        }
+    }
+}
+
+/// Sets the superuser's password in a cluster that is not running, by Postgres's single-user mode.
+async fn set_password(
+    data: &DataDir,
+    binaries: &Binaries,
+    account: Option<&Account>,
+    password: &str,
+) -> Result<(), Error> {
+    let program = binaries.program("postgres");
+    let cluster = data.cluster();
+    let door = Doorway::open(&cluster, account)?;
+    let mut command = Command::new(&program);
+    command.args(["--single", "-D"]).arg(door.path()).args(["-c", "exit_on_error=on", super::DATABASE]);
+    command.env("LC_ALL", "C").current_dir("/").kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    run_as(&mut command, account);
+    let failed = |error| initdb::start_error("postgres", &program, account, error);
+    let mut child = command.spawn().map_err(failed)?;
+    // The password is made of hex digits alone, so that it needs no quoting.
+    let statement = format!("alter role {SUPERUSER} password '{password}'\n");
+    let run = async {
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(statement.as_bytes()).await?;
+        }
+        child.wait_with_output().await
+    };
+    match timeout(PASSWORD_LIMIT, run).await {
+        Err(_) => {
+            Err(Error::Timeout { what: "setting a password", limit: PASSWORD_LIMIT, log: String::new() })
+        }
+        Ok(Err(error)) => Err(failed(error)),
+        Ok(Ok(output)) if output.status.success() => Ok(()),
+        Ok(Ok(output)) => {
+            let log = initdb::last_lines(&String::from_utf8_lossy(&output.stderr), 20);
+            Err(Error::ended("postgres", &cluster, &output.status.to_string(), log))
+        }
+    }
+}
+
+/// Starts Postgres on `plan`'s port, or on a later one if that was taken in the meantime.
+async fn launch(mut plan: Plan, wanted: Option<u16>) -> Result<(Plan, Postmaster), Error> {
+    let mut races = 0;
+    loop {
+        match plan.launch().await {
+            Ok(postmaster) => return Ok((plan, postmaster)),
+            Err(Error::PortTaken(port)) if races < PORT_RACES => {
+                races += 1;
+                plan.port = free_port(if wanted == Some(0) { 0 } else { port.saturating_add(1) })?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Connects once as the superuser, which proves the way in and the password.
+async fn connect(cluster: &Cluster) -> Result<(), Error> {
+    let timed_out = || {
+        let log = String::new();
+        Error::Timeout { what: "the first connection to Postgres", limit: CONNECT_LIMIT, log }
+    };
+    let uri = cluster.uri();
+    let attempt = timeout(CONNECT_LIMIT, tokio_postgres::connect(&uri, tokio_postgres::NoTls));
+    match attempt.await.map_err(|_| timed_out())? {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::INVALID_PASSWORD) => {
+            let message =
+                error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
+            Err(Error::Password { file: cluster.password_file(), role: SUPERUSER, message })
+        }
+        Err(error) => {
+            let source = std::io::Error::other(error);
+            Err(Error::Io { action: "connect to Postgres in", path: cluster.run_dir.clone(), source })
+        }
+    }
+}
