@@ -43,5 +43,5 @@ export function readRuntimeConfig(page: Document, build: BuildConfig): RuntimeCo
   if (!key) {
     console.error('No API key: set VITE_SUPABASE_ANON_KEY, or serve the page with Basalt.')
   }
-  return { url, key: key ?? 'no-api-key' }
+  return { url: url.replace(/\/+$/, ''), key: key ?? 'no-api-key' }
 }

@@ -1,4 +1,4 @@
-import { supabase } from './supabase'
+import { backend } from './backend'
 
 export interface StoredFile {
   bucket: string
@@ -20,9 +20,12 @@ export function parseStoredPath(value: string, defaultBucket: string): StoredFil
     : { bucket: path.slice(0, slash), path: path.slice(slash + 1) }
 }
 
-/** The public address of a stored file. Full addresses are returned as they are. */
+/**
+ * The public address of a stored file, the same that `storage.from(bucket).getPublicUrl(path)` gives.
+ * Full addresses are returned as they are.
+ */
 export function storedFileUrl(value: string, defaultBucket: string) {
   if (/^https?:\/\//i.test(value)) return value
   const { bucket, path } = parseStoredPath(value, defaultBucket)
-  return supabase.storage.from(bucket).getPublicUrl(path).data.publicUrl
+  return encodeURI(`${backend.url}/storage/v1/object/public/${bucket}/${path}`)
 }

@@ -1,11 +1,8 @@
-import { createClient } from '@supabase/supabase-js'
-
-import type { Database } from './database.types'
-import { readRuntimeConfig } from './runtime-config'
-
-const { url, key } = readRuntimeConfig(document, import.meta.env)
-
-/** The site's one client. It speaks to any server with Supabase's interfaces. */
-export const supabase = createClient<Database>(url, key, {
-  auth: { flowType: 'pkce', persistSession: true, autoRefreshToken: true },
-})
+/**
+ * The site's one client, the same on every call. It is a file of its own that comes when it is first
+ * asked for, because the first screen can be shown without it.
+ */
+export async function getSupabase() {
+  const { supabase } = await import('./supabase-client')
+  return supabase
+}

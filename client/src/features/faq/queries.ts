@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { supabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase'
 
 async function loadFaqs() {
+  const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('faqs')
     .select('*')

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router-dom'
 
 import { RECENT_POSTS } from '@/lib/constants'
-import { supabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase'
 import { useMediaQuery } from '@/lib/use-media-query'
 
 import { copy } from './copy'
 import { truncate } from './truncate'
 
 async function loadRecentPosts() {
+  const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('blog_posts')
     .select('id, title, category, link')

@@ -12,10 +12,9 @@ export const copy = {
     'Terrace is the swipeable video app that carries your badge, keeps your data and pays you a fixed sum every year. We finance it, build it and run it. You bring the fans.',
   discover: 'Discover',
   demoCaption: 'Demo: Harbour Row FC is a fictional club. The app is real.',
-  demoImageAlt:
-    'The Row, the fan app of the fictional club Harbour Row FC: a full-screen match clip with a poll and a balance of Lanterns.',
+  videoLabel:
+    'Silent demo of The Row, the fan app of Harbour Row FC: full-screen match clips with polls and a balance of Lanterns.',
   video: {
-    label: 'Demo of the fan app, without sound',
     prompt: 'Click to play video',
     loadFailed: 'Failed to load video - click to retry',
     playFailed: 'Unable to play video',

@@ -1,11 +1,11 @@
 import { Play } from 'lucide-react'
 import { useCallback } from 'react'
+import { preload } from 'react-dom'
 import { toast } from 'sonner'
 
 import { Button } from '@/components/ui/button'
-import { ImageWithFallback } from '@/components/ui/image-with-fallback'
-import { cn } from '@/lib/cn'
 import { storedFileUrl } from '@/lib/storage-url'
+import { usePageLoaded } from '@/lib/use-page-loaded'
 
 import { copy } from './copy'
 import { useVideoPlayback, type VideoStatus } from './use-video-playback'
@@ -30,15 +30,18 @@ interface DemoVideoProps {
   onResume: () => void
 }
 
-/** The silent, endless demo of the app. Its still stands in until it plays and whenever it cannot. */
+/** The silent, endless demo of the app. Its still image stands in until it plays. */
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(
     () => toast.error(copy.video.toastTitle, { description: copy.video.toastDescription }),
     [],
   )
+  preload(demo.image, { as: 'image', fetchPriority: 'high' })
+  const isPageLoaded = usePageLoaded()
   const { videoRef, status, retry, handlers } = useVideoPlayback({
     source: demo.mp4,
-    isPaused,
+    // The film is heavier than the rest of the page together; it must not compete with it.
+    isPaused: isPaused || !isPageLoaded,
     onFailure: reportFailure,
   })
   const prompt = isPaused ? copy.video.prompt : PROMPTS[status]
@@ -46,26 +49,15 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
 
   return (
     <div className="relative size-full overflow-hidden bg-harbour-navy">
-      <ImageWithFallback
-        src={demo.image}
-        alt={copy.demoImageAlt}
-        width={720}
-        height={1560}
-        loading="eager"
-        fetchPriority="high"
-        className="absolute inset-0 size-full"
-      />
       <video
         ref={videoRef}
-        aria-label={copy.video.label}
+        aria-label={copy.videoLabel}
         muted
         loop
         playsInline
-        preload="auto"
-        className={cn(
-          'absolute inset-0 size-full object-cover transition-opacity duration-300',
-          status !== 'playing' && 'opacity-0',
-        )}
+        preload="none"
+        poster={demo.image}
+        className="size-full object-cover"
         onLoadedData={handlers.onLoadedData}
         onPlaying={handlers.onPlaying}
         onError={handlers.onError}

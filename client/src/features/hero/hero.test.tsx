@@ -9,7 +9,7 @@ import { copy, FALLBACK_HEADLINES } from './copy'
 import { Hero } from './hero'
 
 function video() {
-  return screen.getByLabelText<HTMLVideoElement>(copy.video.label)
+  return screen.getByLabelText<HTMLVideoElement>(copy.videoLabel)
 }
 
 describe('the headline', () => {

@@ -13,8 +13,8 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
   const Icon = isPaused ? Play : Pause
   return (
     <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)]">
-      <div className="aspect-[9/19.5] rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
-        <div className="size-full overflow-hidden rounded-[2.25rem]">
+      <div className="rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
+        <div className="aspect-[304/658] overflow-hidden rounded-[2.25rem]">
           <DemoVideo isPaused={isPaused} onResume={() => onPausedChange(false)} />
         </div>
       </div>

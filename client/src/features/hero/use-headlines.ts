@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { supabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase'
 
 import { FALLBACK_HEADLINES } from './copy'
 
 async function loadHeadlines() {
+  const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('hero_headlines')
     .select('headline, order_index')

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { supabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase'
 
 async function loadPosts() {
+  const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('blog_posts')
     .select('id, title, category, description, image_url, link, is_visible')

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { supabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 
 /** The experts of a page in the order that is set for it; those that name the page if no order is. */
 async function loadTestimonials(page: string) {
+  const supabase = await getSupabase()
   const ordered = await supabase
     .from('testimonial_page_orders')
     .select(`order_index, testimonials!inner(${EXPERT_COLUMNS})`)
