@@ -4,6 +4,8 @@ import { Link, useLocation } from 'react-router-dom'
 import { StepEdge } from '@/components/layout/step-edge'
 import { Button } from '@/components/ui/button'
 
+import { HashScroll } from '../hash-scroll'
+
 /** What an address without a page shows; says so in the console, where broken links are looked for. */
 export function NotFoundPage() {
   const { pathname } = useLocation()
@@ -23,6 +25,7 @@ export function NotFoundPage() {
           <Link to="/">Return to Home</Link>
         </Button>
       </div>
+      <HashScroll />
       <StepEdge steps={7} direction="up" className="h-32 text-ink" />
     </div>
   )

@@ -8,7 +8,10 @@ interface FailureProps {
 /** Says that something could not be loaded and offers to load the page again. */
 export function Failure({ message, retryLabel }: FailureProps) {
   return (
-    <div role="alert" className="flex flex-col items-start gap-5 border-l-4 border-flare py-2 pl-6">
+    <div
+      role="alert"
+      className="flex flex-col items-start gap-5 self-start border-l-4 border-flare py-2 pl-6"
+    >
       <p className="text-lead">{message}</p>
       <Button variant="outline" onClick={() => window.location.reload()}>
         {retryLabel}

@@ -30,7 +30,7 @@ export function Header() {
         isSolid ? 'bg-chalk text-ink shadow-header' : 'text-chalk',
       )}
     >
-      <div className="container-page flex h-18 items-center justify-between gap-6">
+      <div className="container-page flex h-20 items-center justify-between gap-6">
         <Link to="/" aria-label={copy.home}>
           <Brand />
         </Link>
