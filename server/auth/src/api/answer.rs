@@ -1,0 +1,141 @@
+//! Errors as answers, in the two shapes that exist.
+
+use std::time::Duration;
+
+use gateway::Caller;
+use http::{HeaderName, HeaderValue, StatusCode};
+use poem::error::ResponseError;
+use poem::{Endpoint, Request, Response};
+use poem_openapi::payload::{Json, Payload};
+use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
+use poem_openapi::types::Type;
+use poem_openapi::{ApiResponse, Object};
+use serde_json::json;
+
+use crate::Error;
+
+const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
+
+/// The version of the interface that a client asks for in header `X-Supabase-Api-Version`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ApiVersion {
+    Initial,
+    V20240101,
+}
+
+impl ApiVersion {
+    /// The newest version that is not newer than the date asked for; the initial one for anything else.
+    fn of(request: &Request) -> ApiVersion {
+        let date = request.headers().get(API_VERSION).map_or(&b""[..], HeaderValue::as_bytes);
+        let shape = b"dddd-dd-dd";
+        let is_date = date.len() == shape.len()
+            && date
+                .iter()
+                .zip(shape)
+                .all(|(byte, kind)| if *kind == b'd' { byte.is_ascii_digit() } else { byte == kind });
+        // Dates of this form sort as text.
+        if is_date && date >= &b"2024-01-01"[..] { ApiVersion::V20240101 } else { ApiVersion::Initial }
+    }
+}
+
+/// Wraps the routes: limits the time of a request and turns what went wrong into an answer.
+pub(super) struct Answers<E> {
+    timeout: Duration,
+    routes: E,
+}
+
+impl<E> Answers<E> {
+    pub(super) fn new(timeout: Duration, routes: E) -> Answers<E> {
+        Answers { timeout, routes }
+    }
+}
+
+impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let version = ApiVersion::of(&request);
+        let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
+        let outcome = tokio::time::timeout(self.timeout, self.routes.call(request)).await;
+        let error = match outcome {
+            Err(_) => Error::RequestTimeout,
+            Ok(Ok(response)) => return Ok(response),
+            // What is not ours is an unknown route or method, which upstream answers without JSON, too.
+            Ok(Err(other)) => other.downcast::<Error>()?,
+        };
+        Ok(render(&error, version, id.as_deref()))
+    }
+}
+
+fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Response {
+    let (status, code, message) = (error.status(), error.code(), error.to_string());
+    if status.is_server_error() {
+        let cause = match error {
+            Error::Database(cause) => cause.to_string(),
+            Error::Internal(cause) => cause.clone(),
+            _ => String::new(),
+        };
+        tracing::error!(request_id, code, %cause, "{message}");
+    }
+    let mut body = match (error, version) {
+        (Error::OAuth { error, description }, _) => {
+            json!({ "error": error, "error_description": description })
+        }
+        (_, ApiVersion::V20240101) => json!({ "code": code, "message": message }),
+        (_, ApiVersion::Initial) => json!({ "code": status.as_u16(), "error_code": code, "msg": message }),
+    };
+    if version == ApiVersion::Initial && status.is_server_error() {
+        body["error_id"] = json!(request_id);
+    }
+    let mut response =
+        Response::builder().status(status).content_type("application/json").body(body.to_string());
+    let headers = response.headers_mut();
+    if !code.is_empty() {
+        headers.insert(ERROR_CODE, HeaderValue::from_static(code));
+    }
+    if version == ApiVersion::V20240101 {
+        headers.insert(API_VERSION, HeaderValue::from_static("2024-01-01"));
+    }
+    response
+}
+
+impl ResponseError for Error {
+    fn status(&self) -> StatusCode {
+        Error::status(self)
+    }
+}
+
+/// An error as clients of API version 2024-01-01 get it.
+#[derive(Object)]
+struct ErrorBody {
+    /// What programs tell errors apart by.
+    #[oai(read_only)]
+    code: String,
+    /// What went wrong, for people.
+    #[oai(read_only)]
+    message: String,
+}
+
+/// Describes errors in the OpenAPI document.
+impl ApiResponse for Error {
+    fn meta() -> MetaResponses {
+        let described = |range: &str, description| MetaResponse {
+            description,
+            status: None,
+            status_range: Some(range.to_owned()),
+            content: vec![MetaMediaType {
+                content_type: <Json<ErrorBody> as Payload>::CONTENT_TYPE,
+                schema: ErrorBody::schema_ref(),
+            }],
+            headers: Vec::new(),
+        };
+        let client = "The request cannot be answered as it is";
+        let server = "The server failed; the same request may succeed later";
+        MetaResponses { responses: vec![described("4XX", client), described("5XX", server)] }
+    }
+
+    fn register(registry: &mut Registry) {
+        ErrorBody::register(registry);
+    }
+}

@@ -1,0 +1,48 @@
+use poem::{Request, RequestBody};
+use poem_openapi::payload::{Json, Payload};
+use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
+use poem_openapi::types::Type;
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::Error;
+
+/// Largest body in bytes.
+const LIMIT: usize = 1 << 20;
+
+/// A JSON body, whatever its content type says.
+///
+/// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type, `request_entity_too_large` beyond 1 MiB.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        let content_type = <Json<T> as Payload>::CONTENT_TYPE;
+        let content = vec![MetaMediaType { content_type, schema: T::schema_ref() }];
+        Some(MetaRequest { description: None, content, required: true })
+    }
+
+    async fn from_request(
+        _request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Body<T>> {
+        let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
+            poem::error::ReadBodyError::PayloadTooLarge => Error::RequestTooLarge(LIMIT),
+            other => Error::BadJson(other.to_string()),
+        })?;
+        let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
+        let parsed = fields.and_then(|fields| T::deserialize(Value::Object(fields)));
+        Ok(Body(parsed.map_err(|error| Error::BadJson(error.to_string()))?))
+    }
+}

@@ -1,0 +1,30 @@
+//! The endpoints, one file per family. Their descriptions are the service's OpenAPI document.
+
+mod answer;
+mod body;
+mod public;
+mod request;
+mod token;
+mod user;
+
+use std::sync::Arc;
+
+use poem::{Endpoint, EndpointExt, Response, Route};
+use poem_openapi::OpenApiService;
+
+use crate::Auth;
+
+/// All endpoints, answering errors in the shape that the client's API version asks for.
+pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
+    let families = (
+        public::PublicApi { auth: Arc::clone(&auth) },
+        token::TokenApi { auth: Arc::clone(&auth) },
+        user::UserApi { auth: Arc::clone(&auth) },
+    );
+    let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
+        .description("Users, sessions and tokens")
+        .server(auth.settings.external_url.as_str());
+    let specification = service.spec_endpoint();
+    let routes = Route::new().at("/openapi.json", poem::get(specification)).nest("/", service);
+    answer::Answers::new(auth.settings.request_timeout, routes.map_to_response())
+}

@@ -1,0 +1,110 @@
+//! What anybody may know.
+
+use std::sync::Arc;
+
+use http::header::CACHE_CONTROL;
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{Object, OpenApi};
+use serde_json::{Map, Value};
+
+use crate::Auth;
+
+/// Providers that `/settings` tells of, in upstream's order.
+const PROVIDERS: [&str; 26] = [
+    "anonymous_users",
+    "apple",
+    "azure",
+    "bitbucket",
+    "discord",
+    "facebook",
+    "snapchat",
+    "figma",
+    "fly",
+    "github",
+    "gitlab",
+    "google",
+    "keycloak",
+    "kakao",
+    "linkedin",
+    "linkedin_oidc",
+    "notion",
+    "spotify",
+    "slack",
+    "slack_oidc",
+    "workos",
+    "twitch",
+    "twitter",
+    "email",
+    "phone",
+    "zoom",
+];
+
+pub(super) struct PublicApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// Who answers here.
+#[derive(Object)]
+struct Health {
+    version: String,
+    /// Always `GoTrue`: the interface's name, which clients know.
+    name: String,
+    description: String,
+}
+
+/// Which ways of signing in are open.
+#[derive(Object)]
+struct PublicSettings {
+    /// Whether each provider is on, by name.
+    external: Value,
+    disable_signup: bool,
+    mailer_autoconfirm: bool,
+    phone_autoconfirm: bool,
+    sms_provider: String,
+    saml_enabled: bool,
+    saml_private_key_next_configured: bool,
+    passkeys_enabled: bool,
+}
+
+#[OpenApi]
+impl PublicApi {
+    /// Tells that the service runs.
+    #[oai(path = "/health", method = "get")]
+    async fn health(&self) -> Json<Health> {
+        Json(Health {
+            version: concat!("basalt-", env!("CARGO_PKG_VERSION")).to_owned(),
+            name: "GoTrue".to_owned(),
+            description: "GoTrue is a user registration and authentication API".to_owned(),
+        })
+    }
+
+    /// Tells which ways of signing in are open.
+    #[oai(path = "/settings", method = "get")]
+    async fn settings(&self) -> Json<PublicSettings> {
+        let settings = &self.auth.settings;
+        let is_on = |provider: &str| match provider {
+            "anonymous_users" => settings.anonymous_users_enabled,
+            "email" => settings.email_enabled,
+            "phone" => settings.phone_enabled,
+            other => settings.external_providers.contains(other),
+        };
+        let external: Map<String, Value> =
+            PROVIDERS.iter().map(|provider| ((*provider).to_owned(), is_on(provider).into())).collect();
+        Json(PublicSettings {
+            external: external.into(),
+            disable_signup: settings.disable_signup,
+            mailer_autoconfirm: settings.mailer_autoconfirm,
+            phone_autoconfirm: settings.sms_autoconfirm,
+            sms_provider: settings.sms_provider.clone(),
+            saml_enabled: settings.saml_enabled,
+            saml_private_key_next_configured: false,
+            passkeys_enabled: settings.passkey_enabled,
+        })
+    }
+
+    /// The public keys that verify access tokens (RFC 7517).
+    #[oai(path = "/.well-known/jwks.json", method = "get")]
+    async fn jwks(&self) -> Response<Json<Value>> {
+        Response::new(Json(self.auth.keys.jwks().clone())).header(CACHE_CONTROL, "public, max-age=600")
+    }
+}

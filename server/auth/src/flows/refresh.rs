@@ -1,0 +1,55 @@
+//! Refresh tokens: one use each, then rotated. A token that is used again, outside the reuse interval and not by a
+//! client that merely missed the answer, was copied by somebody; its whole family is revoked (RFC 9700,
+//! section 4.14.2).
+
+use crate::error::{Door, Expiry};
+use crate::flows::RefreshToken;
+use crate::flows::access_token::{self, Session};
+use crate::store::sessions::{self, Client, Verdict};
+use crate::{Auth, Error};
+
+/// A session that goes on.
+pub(crate) struct Refreshed {
+    pub(crate) session: Session,
+    /// Whether the refresh token had been used before and its replacement was handed out again.
+    pub(crate) reused: bool,
+}
+
+/// Exchanges a refresh token for the session's next access and refresh token. Parallel exchanges of one token all
+/// get the same new one.
+///
+/// Errors (all 400 unless stated): `validation_failed`, `refresh_token_not_found`, `refresh_token_already_used`,
+/// `session_not_found`, `session_expired`, `user_banned`; OAuth-style for an empty token and for sessions of OAuth
+/// clients; `conflict` (409) when the session stays locked for five seconds.
+pub(crate) async fn refresh(auth: &Auth, token: &str, client: &Client<'_>) -> Result<Refreshed, Error> {
+    if token.is_empty() {
+        return Err(Error::OAuth { error: "invalid_request", description: "refresh_token required" });
+    }
+    let (token, successor) = (RefreshToken::parse(token)?, RefreshToken::generate());
+    let refreshed = sessions::refresh(&auth.database, &auth.settings, &token, &successor, client).await?;
+    let refreshed = refreshed.ok_or(Error::RefreshTokenNotFound)?;
+    let reused = match refreshed.verdict {
+        Verdict::Rotated => false,
+        Verdict::Returned => true,
+        refusal => return Err(refuse(refusal)),
+    };
+    let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
+    Ok(Refreshed { session: access_token::issue(auth, granted, None)?, reused })
+}
+
+fn refuse(verdict: Verdict) -> Error {
+    match verdict {
+        Verdict::AlreadyUsed => Error::RefreshTokenAlreadyUsed,
+        Verdict::UserBanned => Error::UserBanned(Door::Refresh),
+        Verdict::SessionGone => Error::SessionNotFound(Door::Refresh),
+        Verdict::OauthSession => Error::OAuth {
+            error: "invalid_client",
+            description: "Client authentication required for OAuth session",
+        },
+        Verdict::Ended => Error::SessionExpired(Expiry::Lifetime),
+        Verdict::Inactive => Error::SessionExpired(Expiry::Inactivity),
+        Verdict::LowAal => Error::SessionExpired(Expiry::LowAal),
+        Verdict::Superseded => Error::SessionExpired(Expiry::NewerLogin),
+        Verdict::UserGone | Verdict::Rotated | Verdict::Returned => Error::RefreshTokenNotFound,
+    }
+}

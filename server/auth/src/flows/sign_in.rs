@@ -1,0 +1,74 @@
+//! Sign-in with a password.
+
+use crate::error::Door;
+use crate::flows::RefreshToken;
+use crate::flows::access_token::{self, Session};
+use crate::store::sessions::Client;
+use crate::store::{sessions, users};
+use crate::{Auth, Error};
+
+/// What a user signs in with.
+pub(crate) enum Address {
+    /// Lowercase.
+    Email(String),
+    /// Digits only, without the leading plus sign.
+    Phone(String),
+}
+
+impl Address {
+    /// The one address of a request in which absent fields are empty.
+    ///
+    /// Errors: `validation_failed` for none or both.
+    pub(crate) fn from_fields(email: &str, phone: &str) -> Result<Address, Error> {
+        match (email, phone) {
+            ("", "") => Err(Error::validation("missing email or phone")),
+            (email, "") => Ok(Address::Email(email.to_lowercase())),
+            ("", phone) => Ok(Address::Phone(phone.replace(['+', ' '], ""))),
+            _ => Err(Error::validation("Only an email address or phone number should be provided on login.")),
+        }
+    }
+
+    const fn provider(&self) -> &'static str {
+        match self {
+            Address::Email(_) => "email",
+            Address::Phone(_) => "phone",
+        }
+    }
+}
+
+/// Begins a session of the user who has `address` and `password` in `audience`.
+///
+/// Errors: `invalid_credentials` for an unknown user, one without a password and a wrong password, after the same
+/// amount of work each; `user_banned`; `email_not_confirmed` or `phone_not_confirmed`, only to those who know the
+/// password; `over_request_rate_limit` when too many sign-ins wait for their hash.
+pub(crate) async fn with_password(
+    auth: &Auth,
+    address: Address,
+    password: String,
+    audience: &str,
+    client: &Client<'_>,
+) -> Result<Session, Error> {
+    let settings = &auth.settings;
+    match address {
+        Address::Email(_) if !settings.email_enabled => return Err(Error::EmailProviderDisabled),
+        Address::Phone(_) if !settings.phone_enabled => return Err(Error::PhoneProviderDisabled),
+        _ => {}
+    }
+    let candidate = users::find_by_address(&auth.database, &address, audience).await?;
+    let hash = candidate.as_ref().and_then(|candidate| candidate.encrypted_password.as_deref());
+    if hash.is_some() && candidate.as_ref().is_some_and(|candidate| candidate.banned) {
+        return Err(Error::UserBanned(Door::SignIn));
+    }
+    let weakness = settings.passwords.weakness(&password);
+    let matches = auth.hasher.verify(password, hash).await?;
+    let user = candidate.filter(|_| matches).ok_or(Error::InvalidCredentials)?.user;
+    match address {
+        Address::Email(_) if user.email_confirmed_at.is_none() => return Err(Error::EmailNotConfirmed),
+        Address::Phone(_) if user.phone_confirmed_at.is_none() => return Err(Error::PhoneNotConfirmed),
+        _ => {}
+    }
+    let token = RefreshToken::generate();
+    let method = ("password", address.provider());
+    let granted = sessions::begin(&auth.database, settings, user.id, method, &token, client).await?;
+    access_token::issue(auth, granted.ok_or(Error::InvalidCredentials)?, weakness)
+}

@@ -1,0 +1,46 @@
+//! GoTrue's interface: users, sessions and tokens over HTTP.
+//!
+//! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
+//! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
+
+mod api;
+mod error;
+mod flows;
+mod passwords;
+mod settings;
+mod store;
+mod user;
+
+use std::sync::Arc;
+
+use database::Database;
+use poem::{Endpoint, Response};
+use tokens::{Keys, Verifier};
+
+pub use error::{Door, Error, Expiry};
+pub use settings::{PasswordSettings, SessionSettings, Settings};
+
+use passwords::Hasher;
+
+/// What every endpoint works with.
+pub(crate) struct Auth {
+    settings: Settings,
+    database: Database,
+    keys: Keys,
+    verifier: Verifier,
+    hasher: Hasher,
+}
+
+/// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
+/// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
+pub fn service(settings: Settings, database: Database, keys: Keys) -> impl Endpoint<Output = Response> {
+    let (hasher, verifier) = (Hasher::new(&settings.passwords), keys.verifier());
+    api::endpoint(Arc::new(Auth { settings, database, keys, verifier, hasher }))
+}
+
+/// Whether `path` (relative to the mount point) is opened by links, redirects or other servers, which cannot send
+/// an API key; for [`gateway::Gateway::guarded_except`].
+pub fn is_open(path: &str) -> bool {
+    matches!(path, "/verify" | "/callback" | "/authorize" | "/sso/saml/acs" | "/sso/saml/metadata")
+        || path.starts_with("/.well-known/")
+}

@@ -1,0 +1,156 @@
+//! Passwords: how they are verified and what they should be like.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use poem_openapi::Object;
+use tokio::sync::Semaphore;
+
+use crate::{Error, PasswordSettings};
+
+/// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
+/// they take as long as known ones.
+const NOBODY: &str = "$2a$10$q3Vd0mYxW7c9uJfK2sLhNeR8tBzA5oGiPw1yXk6TnUvQjH4rESCda";
+
+/// Verifies hashes on threads of their own, few at a time.
+pub(crate) struct Hasher {
+    threads: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    queue_length: usize,
+}
+
+impl Hasher {
+    pub(crate) fn new(settings: &PasswordSettings) -> Hasher {
+        Hasher {
+            threads: Arc::new(Semaphore::new(settings.parallel_hashes.max(1))),
+            waiting: AtomicUsize::new(0),
+            queue_length: settings.queue_length.max(1),
+        }
+    }
+
+    /// Whether `password` has the bcrypt hash `hash`. Takes the same time without a hash, and is then false.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
+        let known = hash.is_some_and(|hash| hash.starts_with("$2"));
+        let hash = hash.filter(|_| known).unwrap_or(NOBODY).to_owned();
+        let _place = Place::take(self)?;
+        let permit = Arc::clone(&self.threads).acquire_owned().await;
+        let permit = permit.map_err(|error| Error::Internal(error.to_string()))?;
+        let verified = tokio::task::spawn_blocking(move || {
+            // Held until the hash is done even if the request is gone, so that the bound is one of real work.
+            let _permit = permit;
+            bcrypt::verify(password, &hash)
+        });
+        let verified = verified.await.map_err(|error| Error::Internal(error.to_string()))?;
+        match verified {
+            Ok(matches) => Ok(matches && known),
+            Err(error) => {
+                tracing::warn!(%error, "a stored password hash cannot be read");
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Place<'a>(&'a Hasher);
+
+impl Place<'_> {
+    fn take(hasher: &Hasher) -> Result<Place<'_>, Error> {
+        let place = Place(hasher);
+        if hasher.waiting.fetch_add(1, Ordering::Relaxed) >= hasher.queue_length {
+            return Err(Error::OverRequestRateLimit);
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Why a password should be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Object)]
+pub(crate) struct WeakPassword {
+    /// For people.
+    message: String,
+    /// `length`, `characters`.
+    reasons: Vec<String>,
+}
+
+impl PasswordSettings {
+    /// What `password` lacks, if anything.
+    pub(crate) fn weakness(&self, password: &str) -> Option<WeakPassword> {
+        let (mut messages, mut reasons) = (Vec::new(), Vec::new());
+        if password.chars().count() < self.min_length.max(6) {
+            messages.push(format!("Password should be at least {} characters.", self.min_length.max(6)));
+            reasons.push("length".to_owned());
+        }
+        let lacks = |set: &String| !set.is_empty() && !password.contains(|character| set.contains(character));
+        if self.required_characters.iter().any(lacks) {
+            let sets = self.required_characters.join(", ");
+            messages.push(format!("Password should contain at least one character of each: {sets}."));
+            reasons.push("characters".to_owned());
+        }
+        (!reasons.is_empty()).then(|| WeakPassword { message: messages.join(" "), reasons })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hasher(parallel_hashes: usize, queue_length: usize) -> Hasher {
+        Hasher::new(&PasswordSettings { parallel_hashes, queue_length, ..PasswordSettings::default() })
+    }
+
+    #[tokio::test]
+    async fn only_the_right_password_of_a_known_user_matches() {
+        let hasher = hasher(1, 10);
+        let hash = bcrypt::hash("correct horse", 4).unwrap();
+        assert!(hasher.verify("correct horse".into(), Some(&hash)).await.unwrap());
+        assert!(!hasher.verify("battery staple".into(), Some(&hash)).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), None).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), Some("")).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), Some("$2a$10$broken")).await.unwrap());
+    }
+
+    #[test]
+    fn unknown_users_cost_as_much_as_known_ones() {
+        let parts: bcrypt::HashParts = NOBODY.parse().unwrap();
+        assert_eq!(parts.get_cost(), 10);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_at_once_and_recovers() {
+        let hasher = Arc::new(hasher(1, 2));
+        let hash = bcrypt::hash("secret", 8).unwrap();
+        let attempts: Vec<_> = (0..5)
+            .map(|_| {
+                let (hasher, hash) = (Arc::clone(&hasher), hash.clone());
+                tokio::spawn(async move { hasher.verify("secret".into(), Some(&hash)).await })
+            })
+            .collect();
+        let mut refused = 0;
+        for attempt in attempts {
+            refused += usize::from(matches!(attempt.await.unwrap(), Err(Error::OverRequestRateLimit)));
+        }
+        assert_eq!(refused, 3);
+        assert!(hasher.verify("secret".into(), Some(&hash)).await.unwrap());
+    }
+
+    #[test]
+    fn weak_passwords_are_told_what_they_lack() {
+        let settings = PasswordSettings {
+            min_length: 8,
+            required_characters: vec!["abc".into(), "0123456789".into()],
+            ..PasswordSettings::default()
+        };
+        assert_eq!(settings.weakness("abcdefg1"), None);
+        assert_eq!(settings.weakness("a1").unwrap().reasons, ["length"]);
+        assert_eq!(settings.weakness("zzz").unwrap().reasons, ["length", "characters"]);
+    }
+}

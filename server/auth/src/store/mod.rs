@@ -1,0 +1,55 @@
+//! All SQL of the service. Every function is one round trip: a transaction whose last statement answers one row
+//! with one JSON document, or none.
+
+mod audit;
+pub(crate) mod sessions;
+pub(crate) mod users;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use database::{Database, Isolation, Transaction};
+use serde::de::DeserializeOwned;
+
+use crate::Error;
+
+/// How long a statement may wait for another request that changes the same session.
+const LOCK_TIMEOUT: &str = "5s";
+
+/// The nil UUID that fills columns `instance_id`.
+const NO_INSTANCE: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
+
+/// A parameter in Postgres' text format.
+type Parameter<'a> = Option<Cow<'a, [u8]>>;
+
+fn text(value: &str) -> Parameter<'_> {
+    Some(Cow::Borrowed(value.as_bytes()))
+}
+
+fn owned(value: impl ToString) -> Parameter<'static> {
+    Some(Cow::Owned(value.to_string().into_bytes()))
+}
+
+/// An interval, null for none.
+fn interval(duration: Option<Duration>) -> Parameter<'static> {
+    let duration = duration.filter(|duration| !duration.is_zero())?;
+    owned(format!("{} microseconds", duration.as_micros()))
+}
+
+/// A transaction of which each statement sees what others have committed before it began, so that a statement
+/// after one that waited for a lock sees what the lock was held for.
+fn transaction<'a>() -> Transaction<'a> {
+    Transaction::anonymous().isolation(Isolation::ReadCommitted).setting("lock_timeout", LOCK_TIMEOUT)
+}
+
+/// Runs `transaction` and reads the JSON document in the only row of its last statement, if there is a row.
+async fn fetch<T: DeserializeOwned>(
+    database: &Database,
+    transaction: Transaction<'_>,
+) -> Result<Option<T>, Error> {
+    let answer = database.run(&transaction).await?;
+    let Some(row) = answer.last().and_then(|rows| rows.first()) else { return Ok(None) };
+    let document = row.get(0).ok_or_else(|| Error::Internal("a statement answered null".to_owned()))?;
+    let parsed = serde_json::from_slice(document);
+    parsed.map(Some).map_err(|error| Error::Internal(format!("a row has an unexpected shape: {error}")))
+}

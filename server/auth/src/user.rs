@@ -1,0 +1,142 @@
+//! Users as clients see them. Nothing in here is secret.
+
+use poem_openapi::Object;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+/// A user account.
+#[derive(Debug, Clone, Deserialize, Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(crate) struct User {
+    pub(crate) id: Uuid,
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(crate) aud: String,
+    /// The Postgres role of the user's requests.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(crate) role: String,
+    /// Empty if the user has none.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(crate) email: String,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) email_confirmed_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) invited_at: Option<String>,
+    /// Without a leading plus sign; empty if the user has none.
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(crate) phone: String,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) phone_confirmed_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) confirmation_sent_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) confirmed_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) recovery_sent_at: Option<String>,
+    #[serde(default, rename = "email_change", deserialize_with = "unless_empty")]
+    pub(crate) new_email: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) email_change_sent_at: Option<String>,
+    #[serde(default, rename = "phone_change", deserialize_with = "unless_empty")]
+    pub(crate) new_phone: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) phone_change_sent_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) reauthentication_sent_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) last_sign_in_at: Option<String>,
+    /// Written by the server alone.
+    #[serde(default, rename = "raw_app_meta_data", deserialize_with = "object")]
+    pub(crate) app_metadata: Value,
+    /// Written by the user.
+    #[serde(default, rename = "raw_user_meta_data", deserialize_with = "object")]
+    pub(crate) user_metadata: Value,
+    /// Second factors; absent if there are none.
+    #[oai(skip_serializing_if_is_empty)]
+    pub(crate) factors: Vec<Factor>,
+    pub(crate) identities: Vec<Identity>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) created_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) updated_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) banned_until: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) deleted_at: Option<String>,
+    pub(crate) is_anonymous: bool,
+}
+
+impl User {
+    /// Whether the user has a second factor that works.
+    pub(crate) fn has_verified_factor(&self) -> bool {
+        self.factors.iter().any(|factor| factor.status == "verified")
+    }
+}
+
+/// A way to sign in.
+#[derive(Debug, Clone, Deserialize, Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(crate) struct Identity {
+    #[serde(rename = "id")]
+    pub(crate) identity_id: Uuid,
+    /// The provider's own id of the user.
+    #[serde(rename = "provider_id")]
+    pub(crate) id: String,
+    pub(crate) user_id: Uuid,
+    #[serde(default, deserialize_with = "object")]
+    pub(crate) identity_data: Value,
+    pub(crate) provider: String,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) last_sign_in_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) created_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) updated_at: Option<String>,
+    #[serde(default, deserialize_with = "unless_empty")]
+    pub(crate) email: Option<String>,
+}
+
+/// A second factor.
+#[derive(Debug, Clone, Deserialize, Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(crate) struct Factor {
+    pub(crate) id: Uuid,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) created_at: Option<String>,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) updated_at: Option<String>,
+    /// `unverified` or `verified`.
+    pub(crate) status: String,
+    #[serde(default, deserialize_with = "unless_empty")]
+    pub(crate) friendly_name: Option<String>,
+    /// `totp`, `phone` or `webauthn`.
+    pub(crate) factor_type: String,
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(crate) phone: String,
+    #[serde(default, deserialize_with = "timestamp")]
+    pub(crate) last_challenged_at: Option<String>,
+    #[serde(default)]
+    pub(crate) web_authn_aaguid: Option<Uuid>,
+}
+
+fn or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+fn unless_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()))
+}
+
+fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(if value.is_null() { Value::Object(serde_json::Map::new()) } else { value })
+}
+
+/// Postgres writes timestamps with the offset of its session; clients get UTC.
+fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let moment = OffsetDateTime::parse(&text, &Rfc3339).map_err(serde::de::Error::custom)?;
+    moment.to_offset(time::UtcOffset::UTC).format(&Rfc3339).map(Some).map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,179 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use auth::{SessionSettings, Settings};
+use http::StatusCode;
+use serde_json::json;
+
+use crate::harness::Server;
+
+/// Makes everything that has been refreshed or revoked so far older than any reuse interval.
+const AGE: &str = "update auth.refresh_tokens set updated_at = updated_at - interval '1 hour'";
+
+async fn signed_in(settings: Settings) -> (Server, String) {
+    let server = Server::with(settings).await;
+    server.user("ada@example.com").await;
+    let token = server.sign_in("ada@example.com").await.text("refresh_token").to_owned();
+    (server, token)
+}
+
+fn with_sessions(sessions: SessionSettings) -> Settings {
+    Settings { sessions, ..Settings::default() }
+}
+
+#[tokio::test]
+async fn a_refresh_rotates_the_token_and_keeps_the_session() {
+    let (server, first) = signed_in(Settings::default()).await;
+    server.sql("update auth.users set raw_user_meta_data = '{\"full_name\":\"Countess\"}'").await;
+    let answer = server.refresh(&first).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_ne!(answer.text("refresh_token"), first);
+    assert_eq!(answer.headers["sb-auth-refresh-token-reuse"], "false");
+    let token = server.keys.verifier().verify(answer.text("access_token")).unwrap();
+    assert_eq!(token.claims["user_metadata"]["full_name"], json!("Countess"), "claims are those of now");
+    assert_eq!(token.claims["amr"][0]["method"], json!("password"), "the way of signing in is kept");
+    let second = server.refresh(answer.text("refresh_token")).await;
+    assert_eq!(second.headers["sb-auth-session-id"], answer.headers["sb-auth-session-id"]);
+    assert_eq!(server.value("select count(*) from auth.sessions where refreshed_at is not null").await, 1);
+    assert_eq!(server.value("select count(*) from auth.refresh_tokens where not revoked").await, 1);
+    let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' in ('token_refreshed', 'token_revoked')";
+    assert_eq!(server.value(logged).await, 4);
+}
+
+#[tokio::test]
+async fn a_client_that_missed_the_answer_gets_it_again_at_any_time() {
+    let (server, first) = signed_in(Settings::default()).await;
+    let second = server.refresh(&first).await;
+    server.sql(AGE).await;
+    let again = server.refresh(&first).await;
+    assert_eq!(again.text("refresh_token"), second.text("refresh_token"));
+    assert_eq!(again.headers["sb-auth-refresh-token-reuse"], "true");
+}
+
+#[tokio::test]
+async fn an_old_token_may_be_used_within_the_reuse_interval() {
+    let interval = Duration::from_secs(600);
+    let (server, first) =
+        signed_in(Settings { refresh_token_reuse_interval: interval, ..Settings::default() }).await;
+    let second = server.refresh(&first).await;
+    server.refresh(second.text("refresh_token")).await;
+    let again = server.refresh(&first).await;
+    assert_eq!((again.status, again.text("refresh_token").len()), (StatusCode::OK, 12));
+}
+
+#[tokio::test]
+async fn a_stolen_token_ends_its_whole_family() {
+    let (server, first) = signed_in(Settings::default()).await;
+    let second = server.refresh(&first).await;
+    let third = server.refresh(second.text("refresh_token")).await;
+    server.sql(AGE).await;
+    let reuse = server.refresh(&first).await;
+    assert_eq!(reuse.refusal(), (400, "refresh_token_already_used"));
+    assert_eq!(reuse.text("msg"), "Invalid Refresh Token: Already Used");
+    assert_eq!(server.value("select count(*) from auth.refresh_tokens where not revoked").await, 0);
+    server.sql(AGE).await;
+    assert_eq!(
+        server.refresh(third.text("refresh_token")).await.refusal(),
+        (400, "refresh_token_already_used")
+    );
+}
+
+#[tokio::test]
+async fn without_rotation_reuse_is_refused_but_ends_nothing() {
+    let (server, first) = signed_in(Settings { refresh_token_rotation: false, ..Settings::default() }).await;
+    let second = server.refresh(&first).await;
+    let third = server.refresh(second.text("refresh_token")).await;
+    server.sql(AGE).await;
+    assert_eq!(server.refresh(&first).await.refusal(), (400, "refresh_token_already_used"));
+    assert_eq!(server.refresh(third.text("refresh_token")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn parallel_refreshes_of_one_token_all_get_the_same_new_one() {
+    let (server, first) = signed_in(Settings::default()).await;
+    let refreshes: Vec<_> = (0..12)
+        .map(|_| {
+            let (server, first) = (server.clone(), first.clone());
+            tokio::spawn(async move { server.refresh(&first).await })
+        })
+        .collect();
+    let mut successors = HashSet::new();
+    for refresh in refreshes {
+        let answer = refresh.await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        successors.insert(answer.text("refresh_token").to_owned());
+    }
+    assert_eq!(successors.len(), 1);
+    assert_eq!(server.value("select count(*) from auth.refresh_tokens").await, 2);
+}
+
+#[tokio::test]
+async fn tokens_that_are_none_are_refused() {
+    let (server, _) = signed_in(Settings::default()).await;
+    assert_eq!(server.refresh("abcdefghijkl").await.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(server.refresh("'; drop table auth.users").await.refusal(), (400, "validation_failed"));
+    let empty = server.refresh("").await;
+    assert_eq!((empty.status, empty.text("error")), (StatusCode::BAD_REQUEST, "invalid_request"));
+}
+
+#[tokio::test]
+async fn bans_and_lost_sessions_stop_a_refresh() {
+    let (server, token) = signed_in(Settings::default()).await;
+    server.sql("update auth.users set banned_until = now() + interval '1 hour'").await;
+    assert_eq!(server.refresh(&token).await.refusal(), (400, "user_banned"));
+    server
+        .sql("update auth.users set banned_until = null; update auth.refresh_tokens set session_id = null")
+        .await;
+    assert_eq!(server.refresh(&token).await.refusal(), (400, "session_not_found"));
+    let (server, token) = signed_in(Settings::default()).await;
+    server
+        .sql(
+            "alter table auth.sessions drop constraint sessions_oauth_client_id_fkey;
+             update auth.sessions set oauth_client_id = gen_random_uuid()",
+        )
+        .await;
+    assert_eq!(server.refresh(&token).await.text("error"), "invalid_client");
+}
+
+#[tokio::test]
+async fn sessions_end_by_each_of_their_rules() {
+    let hour = Some(Duration::from_secs(3600));
+    let rules = [
+        (SessionSettings::default(), "not_after = now() - interval '1 s'", ""),
+        (SessionSettings { timebox: hour, ..Default::default() }, "created_at = now() - interval '2 h'", ""),
+        (
+            SessionSettings { inactivity_timeout: hour, ..Default::default() },
+            "refreshed_at = now() at time zone 'utc' - interval '2 h'",
+            " (Inactivity)",
+        ),
+        (
+            SessionSettings { allow_low_aal: hour, ..Default::default() },
+            "created_at = now() - interval '2 h'",
+            " (Low AAL: User Needs MFA Verification)",
+        ),
+    ];
+    for (sessions, change, suffix) in rules {
+        let (server, token) = signed_in(with_sessions(sessions)).await;
+        server
+            .sql(
+                "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+                 select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users",
+            )
+            .await;
+        server.sql(&format!("update auth.sessions set {change}")).await;
+        let answer = server.refresh(&token).await;
+        assert_eq!(answer.refusal(), (400, "session_expired"), "{change}");
+        assert_eq!(answer.text("msg"), format!("Invalid Refresh Token: Session Expired{suffix}"));
+    }
+}
+
+#[tokio::test]
+async fn with_a_single_session_per_user_the_newer_login_wins() {
+    let sessions = SessionSettings { single_per_user: true, ..Default::default() };
+    let (server, older) = signed_in(with_sessions(sessions)).await;
+    server.sql("update auth.sessions set created_at = created_at - interval '1 min'; update auth.refresh_tokens set updated_at = updated_at - interval '1 min'").await;
+    let newer = server.sign_in("ada@example.com").await;
+    let answer = server.refresh(&older).await;
+    assert_eq!(answer.text("msg"), "Invalid Refresh Token: Session Expired (Revoked by Newer Login)");
+    assert_eq!(server.refresh(newer.text("refresh_token")).await.status, StatusCode::OK);
+}

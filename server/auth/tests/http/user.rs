@@ -1,0 +1,103 @@
+use http::{Method, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::harness::Server;
+
+async fn signed_in() -> (Server, String, String) {
+    let server = Server::start().await;
+    server.user("ada@example.com").await;
+    let answer = server.sign_in("ada@example.com").await;
+    let (access, refresh) = (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned());
+    (server, access, refresh)
+}
+
+#[tokio::test]
+async fn a_token_shows_its_user() {
+    let (server, token, _) = signed_in().await;
+    let answer = server.get_as("/user", &token).await;
+    assert_eq!((answer.status, answer.text("email")), (StatusCode::OK, "ada@example.com"));
+    assert_eq!(answer.body["identities"][0]["provider"], json!("email"));
+}
+
+#[tokio::test]
+async fn tokens_are_checked_in_upstreams_order() {
+    let (server, _, _) = signed_in().await;
+    let refusal = async |token: &str| {
+        let answer = server.get_as("/user", token).await;
+        (answer.status.as_u16(), answer.headers["x-sb-error-code"].to_str().unwrap().to_owned())
+    };
+    let sign = |claims: serde_json::Value| server.keys.sign(&claims).unwrap();
+    let id = server.user("eve@example.com").await;
+    let stranger = Uuid::new_v4();
+    assert_eq!(refusal("").await, (401, "no_authorization".into()));
+    assert_eq!(refusal("a.b.c").await, (403, "bad_jwt".into()));
+    assert_eq!(refusal(&sign(json!({ "sub": id, "exp": 1 }))).await, (403, "bad_jwt".into()));
+    assert_eq!(refusal(server.keys.api_keys().anon()).await, (403, "bad_jwt".into()));
+    assert_eq!(refusal(&sign(json!({ "sub": "me" }))).await, (400, "bad_jwt".into()));
+    assert_eq!(refusal(&sign(json!({ "sub": stranger }))).await, (403, "user_not_found".into()));
+    assert_eq!(refusal(&sign(json!({ "sub": id, "session_id": "x" }))).await, (403, "bad_jwt".into()));
+    assert_eq!(
+        refusal(&sign(json!({ "sub": id, "session_id": stranger }))).await,
+        (403, "session_not_found".into())
+    );
+    server.sql("update auth.users set banned_until = now() + interval '1 hour'").await;
+    assert_eq!(
+        refusal(&sign(json!({ "sub": id, "aud": "authenticated" }))).await,
+        (403, "user_banned".into())
+    );
+}
+
+#[tokio::test]
+async fn without_a_token_the_api_key_speaks_and_is_no_user() {
+    let (server, _, _) = signed_in().await;
+    let answer = server.send(Method::GET, "/user", &[], ()).await;
+    assert_eq!(answer.refusal(), (403, "bad_jwt"));
+    assert_eq!(answer.text("msg"), "invalid claim: missing sub claim");
+}
+
+#[tokio::test]
+async fn another_audience_is_refused_and_a_token_without_session_is_not() {
+    let (server, token, _) = signed_in().await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str()), ("x-jwt-aud", "other")];
+    let answer = server.send(Method::GET, "/user", &headers, ()).await;
+    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let id = server.user("eve@example.com").await;
+    let unbound = server.keys.sign(&json!({ "sub": id, "aud": ["authenticated"] })).unwrap();
+    assert_eq!(server.get_as("/user", &unbound).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_sessions_that_were_meant() {
+    for (scope, own_ends, other_ends) in [
+        ("", true, true),
+        ("?scope=global", true, true),
+        ("?scope=local", true, false),
+        ("?scope=others", false, true),
+    ] {
+        let (server, token, refresh) = signed_in().await;
+        let other = server.sign_in("ada@example.com").await;
+        let bystander = server.user("eve@example.com").await;
+        let eve = server.sign_in("eve@example.com").await;
+        let answer = server.post_as(&format!("/logout{scope}"), &token).await;
+        assert_eq!((answer.status, answer.body), (StatusCode::NO_CONTENT, json!("")), "{scope}");
+        let ended =
+            async |refresh: &str| server.refresh(refresh).await.refusal() == (400, "refresh_token_not_found");
+        assert_eq!(ended(&refresh).await, own_ends, "{scope}");
+        assert_eq!(ended(other.text("refresh_token")).await, other_ends, "{scope}");
+        assert!(!ended(eve.text("refresh_token")).await, "{bystander} was not asked");
+        let own = server.get_as("/user", &token).await;
+        assert_eq!(own.refusal() == (403, "session_not_found"), own_ends, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_scope_is_refused() {
+    let (server, token, _) = signed_in().await;
+    assert_eq!(
+        server.post_as("/logout?scope=everything", &token).await.refusal(),
+        (400, "validation_failed")
+    );
+    assert_eq!(server.get_as("/user", &token).await.status, StatusCode::OK);
+}
