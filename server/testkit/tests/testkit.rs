@@ -1,5 +1,7 @@
 //! What tests of other crates rely on.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use testkit::Database;
 
 async fn count(database: &Database, sql: &str) -> i64 {

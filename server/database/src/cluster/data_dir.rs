@@ -19,7 +19,7 @@ pub(super) const SUPERUSER: &str = "postgres";
 pub(super) struct DataDir {
     path: PathBuf,
     /// Locked as long as it is open; the system lets go of it however the process ends.
-    _lock: File,
+    lock: File,
 }
 
 impl DataDir {
@@ -44,7 +44,13 @@ impl DataDir {
         }
         let written = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
         written.map_err(Error::io("write", &file))?;
-        Ok(Self { path, _lock: lock })
+        Ok(Self { path, lock })
+    }
+
+    /// Lets another process have the folder.
+    pub(super) fn release(&self) {
+        // It fails only for a descriptor that is none.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -90,14 +90,13 @@ pub struct Options {
     pub search: Search,
     /// Hears of the steps that can take long.
     pub progress: Option<ProgressListener>,
-    throwaway: bool,
 }
 
 impl Options {
     /// The cluster of `data_dir`, with all else as by default.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let search = Search::new(None);
-        Self { data_dir: data_dir.into(), port: Some(54322), search, progress: None, throwaway: false }
+        Self { data_dir: data_dir.into(), port: Some(54322), search, progress: None }
     }
 }
 
@@ -136,7 +135,7 @@ impl Cluster {
     ///
     /// Errors: see [`Error`]; each says what to do.
     pub async fn start(options: Options) -> Result<Self, Error> {
-        setup::start(options).await
+        setup::start(options, false).await
     }
 
     /// Starts a new cluster that nothing is kept of: for tests. Its folder is removed by [`Cluster::stop`] or once
@@ -147,7 +146,7 @@ impl Cluster {
         // Open for passing through, so that the socket can be inside and goes when the folder does.
         let made = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
         made.map_err(Error::io("create", &data_dir))?;
-        setup::start(Options { data_dir, port, search, progress: None, throwaway: true }).await
+        setup::start(Options { data_dir, port, search, progress: None }, true).await
     }
 
     /// The URI of the superuser, over the private unix socket. Holds the password: not for logs.
@@ -227,6 +226,7 @@ impl Cluster {
             if self.throwaway {
                 let _ = std::fs::remove_dir_all(self.data.path());
             }
+            self.data.release();
         }
         matches!(*self.state.borrow(), State::Stopped { clean: true })
     }

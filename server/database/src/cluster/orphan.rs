@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -70,7 +70,7 @@ fn remove(cluster: &Path) -> Result<(), Error> {
 
 /// Whether `pid` is a live Postgres whose working directory is `cluster`, as that of every Postgres is its data.
 fn serves(pid: Pid, cluster: &Path) -> bool {
-    // EPERM means that it lives but is another user's: then it is not ours, unless root asks, who never gets it.
+    // Not permitted means another user's process, which cannot be the one that owns this data.
     if test_kill_process(pid).is_err() {
         return false;
     }
@@ -83,6 +83,6 @@ fn serves(pid: Pid, cluster: &Path) -> bool {
     asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains(&*cluster.to_string_lossy()))
 }
 
-fn real(cluster: &Path) -> Option<std::path::PathBuf> {
+fn real(cluster: &Path) -> Option<PathBuf> {
     cluster.canonicalize().ok()
 }

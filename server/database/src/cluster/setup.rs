@@ -30,8 +30,8 @@ pub(super) fn log_file(data: &DataDir) -> PathBuf {
     data.path().join("logs/postgres.log")
 }
 
-/// See [`Cluster::start`].
-pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
+/// See [`Cluster::start`], and [`Cluster::ephemeral`] for `throwaway`.
+pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, Error> {
     let began = Instant::now();
     let report = |step: Progress| {
         if let Some(listener) = &options.progress {
@@ -42,8 +42,9 @@ pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
     data.remove_leftovers()?;
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
+    let is_new = data.major()?.is_none();
     let found = Instant::now();
-    let password = cluster(&options, &data, &binaries, account.as_ref(), &report).await?;
+    let password = cluster(throwaway, &data, &binaries, account.as_ref(), &report).await?;
     let made = Instant::now();
     let plan = Plan {
         binaries: binaries.clone(),
@@ -52,7 +53,7 @@ pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
         log_file: log_file(&data),
         port: free_port(options.port.unwrap_or(0))?,
         tcp: options.port.is_some(),
-        throwaway: options.throwaway.then(|| data.path().to_owned()),
+        throwaway: throwaway.then(|| data.path().to_owned()),
         account,
     };
     report(Progress::Starting);
@@ -69,7 +70,7 @@ pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
         wanted_port: options.port,
         password,
         timings: Timings::default(),
-        throwaway: options.throwaway,
+        throwaway,
         state,
         stop,
         supervisor: Mutex::new(Some(task)),
@@ -78,7 +79,7 @@ pub(super) async fn start(options: Options) -> Result<Cluster, Error> {
         cluster.stop().await;
         return Err(error);
     }
-    let create = if made - found > Duration::from_millis(100) { made - found } else { Duration::ZERO };
+    let create = if is_new { made - found } else { Duration::ZERO };
     cluster.timings = Timings { find: found - began, create, start: made.elapsed(), total: began.elapsed() };
     Ok(cluster)
 }
@@ -126,7 +127,7 @@ async fn binaries(
 
 /// Sees to it that the cluster is there and fit to be started, and returns the superuser's password.
 async fn cluster(
-    options: &Options,
+    throwaway: bool,
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
@@ -137,12 +138,12 @@ async fn cluster(
         report(Progress::CreatingCluster { version: binaries.version().clone() });
         // Kept before the cluster is there: a cluster whose password nobody knows would be the worse half.
         let password = kept.map_or_else(|| data.new_password(), Ok)?;
-        initdb::create(data, binaries, account, &password, options.throwaway).await?;
+        initdb::create(data, binaries, account, &password, throwaway).await?;
         return Ok(password);
     }
     data.mend(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
-    configuration::write(&data.cluster(), options.throwaway, account)?;
+    configuration::write(&data.cluster(), throwaway, account)?;
     match kept {
         Some(password) => Ok(password),
         None => {

@@ -1,0 +1,112 @@
+//! Made, started, stopped, started again.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+
+use database::cluster::{Cluster, Options, Progress, State};
+
+use crate::support::{ask, lives, options, postmaster, start, until};
+
+#[tokio::test]
+async fn what_was_written_is_there_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    ask(&cluster.uri(), "create table kept as select 'yes' as answer").await.unwrap();
+    assert!(cluster.stop().await, "everything was written");
+
+    let cluster = start(folder.path()).await.unwrap();
+    assert_eq!(ask(&cluster.uri(), "select answer from kept").await.unwrap().as_deref(), Some("yes"));
+    assert!(cluster.timings().create.is_zero(), "no second cluster was made");
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_cluster_is_fit_for_basalt() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    let sql = "select concat_ws(' ', current_setting('wal_level'), current_setting('server_encoding'), datcollate,
+                      current_setting('password_encryption'), upper('é')) from pg_database where datname = 'postgres'";
+    let expected = "logical UTF8 C.UTF-8 scram-sha-256 É";
+    assert_eq!(ask(&cluster.uri(), sql).await.unwrap().as_deref(), Some(expected));
+    let extensions = "select count(*) from pg_available_extensions where name in ('pgcrypto', 'citext', 'pg_trgm', 'uuid-ossp')";
+    assert_eq!(ask(&cluster.uri(), extensions).await.unwrap().as_deref(), Some("4"));
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn the_superuser_needs_the_kept_password_over_tcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    let right = cluster.tcp_uri("postgres", cluster.password()).unwrap();
+    assert_eq!(ask(&right, "select current_user").await.unwrap().as_deref(), Some("postgres"));
+    let wrong = cluster.tcp_uri("postgres", "guess").unwrap();
+    assert!(ask(&wrong, "select 1").await.is_err());
+
+    let mode = fs::metadata(cluster.password_file()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = fs::read_to_string(cluster.password_file()).unwrap();
+    assert_eq!(kept, format!("*:*:*:postgres:{}\n", cluster.password()), "in libpq's format");
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn the_admins_settings_win_over_basalts() {
+    let folder = tempfile::tempdir().unwrap();
+    start(folder.path()).await.unwrap().stop().await;
+    let settings = folder.path().join("postgres/postgresql.conf");
+    let mut file = fs::OpenOptions::new().append(true).open(&settings).unwrap();
+    writeln!(file, "work_mem = '7MB'").unwrap();
+
+    let cluster = start(folder.path()).await.unwrap();
+    assert_eq!(ask(&cluster.uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_runs_after_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    let pid = postmaster(folder.path());
+    let socket_dir = cluster.socket_dir().to_owned();
+    assert!(lives(pid));
+    cluster.stop().await;
+    assert!(!lives(pid));
+    assert!(!socket_dir.exists());
+    assert_eq!(*cluster.state().borrow(), State::Stopped { clean: true });
+}
+
+#[tokio::test]
+async fn nothing_runs_after_a_cluster_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    let pid = postmaster(folder.path());
+    drop(cluster);
+    until("Postgres ends", async || !lives(pid)).await;
+}
+
+#[tokio::test]
+async fn an_ephemeral_cluster_leaves_nothing() {
+    let cluster = Cluster::ephemeral(testkit::search(), None).await.unwrap();
+    assert_eq!(cluster.tcp_port(), None);
+    let data_dir = cluster.password_file().parent().unwrap().to_owned();
+    let socket_dir = cluster.socket_dir().to_owned();
+    assert!(data_dir.exists());
+    cluster.stop().await;
+    assert!(!data_dir.exists());
+    assert!(!socket_dir.exists());
+}
+
+#[tokio::test]
+async fn long_steps_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
+    let progress = move |step: &Progress| listener.lock().unwrap().push(step.to_string());
+    let cluster = Cluster::start(Options { progress: Some(Arc::new(progress)), ..options(folder.path()) });
+    cluster.await.unwrap().stop().await;
+    let told = told.lock().unwrap();
+    assert!(told.iter().any(|step| step.starts_with("creating the Postgres ")), "{told:?}");
+    assert!(told.iter().any(|step| step == "starting Postgres"), "{told:?}");
+}

