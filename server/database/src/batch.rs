@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
-use crate::statement_cache::{Prepared, StatementCache};
+use crate::statement_cache::{self, Prepared, StatementCache};
 use crate::transaction::Statement;
 use crate::{Answer, Column, Error, Row, Rows, Transaction};
 
@@ -33,7 +33,6 @@ pub(crate) struct Connection {
     statements: Option<StatementCache>,
     /// Names of statements that made room in the cache and are closed with the next batch.
     closing: Vec<Arc<str>>,
-    next_name: u64,
     in_flight: bool,
     pub(crate) opened: Instant,
     pub(crate) idle_since: Instant,
@@ -59,7 +58,6 @@ impl Connection {
             outbound: BytesMut::with_capacity(4 * 1024),
             statements: cache_size.map(StatementCache::new),
             closing: Vec::new(),
-            next_name: 0,
             in_flight: false,
             opened: now,
             idle_since: now,
@@ -129,11 +127,9 @@ impl Connection {
             expected.columns = Some(columns);
             name
         } else {
-            let name: Arc<str> = if self.statements.is_some() {
-                self.next_name += 1;
-                format!("b{}", self.next_name).into()
-            } else {
-                "".into()
+            let name: Arc<str> = match self.statements {
+                Some(_) => statement_cache::name(role, &statement.sql),
+                None => "".into(),
             };
             frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
             frontend::describe(b'S', &name, &mut self.outbound)?;

@@ -1,6 +1,6 @@
 //! The pool of the hot path's connections.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,9 @@ pub(crate) struct Pool {
     /// The most recently used connection is last and goes out first, so that those too many grow old and are closed.
     idle: Mutex<Vec<Connection>>,
     size: u32,
-    cache_size: Option<usize>,
+    /// Whether statements keep their names; turned off for good when a pooler shows that it does not know them.
+    keeps_names: AtomicBool,
+    cache_size: usize,
     acquisition_timeout: Duration,
     max_idle_time: Duration,
     max_lifetime: Duration,
@@ -39,7 +41,8 @@ impl Pool {
             waiting: AtomicUsize::new(0),
             idle: Mutex::new(Vec::with_capacity(size)),
             size: u32::try_from(size).unwrap_or(u32::MAX),
-            cache_size: settings.prepared_statements.then_some(settings.statement_cache_size.max(16)),
+            keeps_names: AtomicBool::new(settings.prepared_statements),
+            cache_size: settings.statement_cache_size.max(16),
             acquisition_timeout: settings.acquisition_timeout,
             max_idle_time: settings.max_idle_time,
             max_lifetime: settings.max_lifetime,
@@ -57,7 +60,11 @@ impl Pool {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let outdated = is_outdated_plan(&error);
+            let misled = is_misled_by_pooler(&error);
+            if misled {
+                self.forget_names();
+            }
+            let outdated = misled || is_outdated_plan(&error);
             if outdated || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
                 lease.discard();
             }
@@ -81,7 +88,8 @@ impl Pool {
             }
         }
         let session = self.target.open().await?;
-        Ok(self.lease(Connection::new(session, self.cache_size), permit, false))
+        let cache_size = self.keeps_names.load(Ordering::Relaxed).then_some(self.cache_size);
+        Ok(self.lease(Connection::new(session, cache_size), permit, false))
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -98,6 +106,17 @@ impl Pool {
 
     fn lease(self: &Arc<Self>, connection: Connection, permit: OwnedSemaphorePermit, reused: bool) -> Lease {
         Lease { pool: Arc::clone(self), connection: Some(connection), permit: Some(permit), reused }
+    }
+
+    /// Goes on without prepared statements.
+    fn forget_names(&self) {
+        if self.keeps_names.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                "a connection pooler in transaction mode that does not know prepared statements: requests go on \
+                 without them and cost more. PgBouncer 1.21 or newer with max_prepared_statements knows them"
+            );
+        }
+        self.lock_idle().clear();
     }
 
     fn pop_idle(&self) -> Option<Connection> {
@@ -134,13 +153,21 @@ impl Pool {
 }
 
 /// Whether the catalog has changed so that a prepared statement no longer fits (0A000 by its message, there being
-/// no code of its own), or that a pooler in between has forgotten it (26000). The transaction has not begun its
-/// work then, so it may be run again.
+/// no code of its own). The statement has not begun its work then, so it may be run again.
 fn is_outdated_plan(error: &Error) -> bool {
-    error.server().is_some_and(|error| match &*error.code {
-        "0A000" => error.message.starts_with("cached plan must not change result type"),
-        "26000" => true,
-        _ => false,
+    error.server().is_some_and(|error| {
+        error.code == "0A000" && error.message.starts_with("cached plan must not change result type")
+    })
+}
+
+/// Whether one of our prepared statements is missing (26000) or there already (42P05), which happens only where a
+/// pooler hands one server connection to several clients. Nothing has been run then. The same codes raised by a
+/// function of the user's come with a context.
+fn is_misled_by_pooler(error: &Error) -> bool {
+    error.server().is_some_and(|error| {
+        matches!(&*error.code, "26000" | "42P05")
+            && error.context.is_none()
+            && error.message.starts_with("prepared statement \"b")
     })
 }
 

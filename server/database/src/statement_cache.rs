@@ -4,7 +4,23 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::Column;
+
+/// The name that a statement has on the server: a digest of the role and the text.
+///
+/// A connection pooler may put many clients on one server connection. Counted names would then mean one thing to one
+/// client and another to the next; a digest means the same to everybody.
+pub(crate) fn name(role: &str, sql: &str) -> Arc<str> {
+    let digest = Sha256::new().chain_update(role).chain_update([0]).chain_update(sql).finalize();
+    let mut name = String::with_capacity(33);
+    name.push('b');
+    for byte in &digest[..16] {
+        name.push_str(&format!("{byte:02x}"));
+    }
+    name.into()
+}
 
 /// A prepared statement of a connection.
 #[derive(Debug, Clone)]
@@ -83,6 +99,17 @@ mod tests {
         assert_eq!(cache.insert("anon", "select 1", prepared("s0")), None);
         assert!(cache.get("authenticated", "select 1").is_none());
         assert_eq!(&*cache.get("anon", "select 1").unwrap().name, "s0");
+    }
+
+    #[test]
+    fn names_differ_by_role_and_text_and_fit_an_identifier() {
+        let names =
+            [name("anon", "select 1"), name("anonselect", " 1"), name("anon", "select 2"), name("", "")];
+        for (index, one) in names.iter().enumerate() {
+            assert!(one.len() < 64);
+            assert!(names[index + 1..].iter().all(|other| other != one));
+        }
+        assert_eq!(name("anon", "select 1"), name("anon", "select 1"));
     }
 
     #[test]

@@ -219,6 +219,18 @@ async fn without_prepared_statements_none_is_kept() {
 }
 
 #[tokio::test]
+async fn a_pooler_that_forgets_prepared_statements_is_lived_with() {
+    let harness = Harness::with(|settings| settings.pool_size = 1).await;
+    let statement = || Transaction::new("anon").statement("select 1 + $1::int", vec![text("1")]);
+    harness.database.run(&statement()).await.unwrap();
+    harness.database.run(&Transaction::anonymous().statement("deallocate all", Vec::new())).await.unwrap();
+    for _ in 0..2 {
+        let answer = harness.database.run(&statement()).await.unwrap();
+        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("2"));
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_sent_is_refused_and_harms_nobody() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let nul = Transaction::anonymous().statement("select '\0'", Vec::new());
