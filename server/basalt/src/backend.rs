@@ -1,0 +1,169 @@
+//! The database and the keys, as every command needs them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::cluster::{Cluster, Options, Search};
+use database::migrate::{self, Migrator, Report};
+use database::{Client, Database};
+use tokens::{KeyOverrides, Keys};
+
+use crate::console;
+use crate::error::Error;
+use crate::settings::{Settings, display_path};
+use crate::uri;
+
+/// Login roles of the services, whose passwords follow from the keys: the same on every node.
+pub(crate) const AUTHENTICATOR: &str = "authenticator";
+/// The role that the auth service logs in as.
+pub(crate) const AUTH_ADMIN: &str = "supabase_auth_admin";
+/// The role that the storage service logs in as.
+pub(crate) const STORAGE_ADMIN: &str = "supabase_storage_admin";
+
+/// How long another process's Postgres may take to answer before it counts as gone.
+const ATTACH_LIMIT: Duration = Duration::from_secs(3);
+
+/// Where the database of this start is.
+pub(crate) struct Backend {
+    /// The Postgres that this process started.
+    pub(crate) cluster: Option<Cluster>,
+    /// The administrator's URI. Holds a password: not for logs.
+    admin: String,
+}
+
+impl Backend {
+    /// Starts the embedded Postgres, or takes the one of `DATABASE_URL`.
+    pub(crate) async fn start(settings: &Settings) -> Result<Self, Error> {
+        if let Some(url) = &settings.database.url {
+            return Ok(Self { cluster: None, admin: url.clone() });
+        }
+        let mut search = Search::new(Some(&settings.project.root));
+        if let Some(folder) = &settings.database.binaries {
+            search.folder = Some(folder.clone());
+        }
+        let options = Options {
+            port: Some(settings.database.port),
+            search,
+            progress: Some(Arc::new(|progress| console::step(progress))),
+            ..Options::new(&settings.data_dir)
+        };
+        let cluster = Cluster::start(options).await?;
+        Ok(Self { admin: cluster.uri(), cluster: Some(cluster) })
+    }
+
+    /// As [`Self::start`], but uses the Postgres of a Basalt that is running on the same data folder already.
+    pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
+        match Running::find(&settings.data_dir) {
+            Some(running) if settings.database.url.is_none() && running.answers().await => {
+                Ok(Self { cluster: None, admin: running.uri() })
+            }
+            _ => Self::start(settings).await,
+        }
+    }
+
+    /// The URI for a role. Holds a password: not for logs.
+    pub(crate) fn uri_as(&self, role: &str, password: &str) -> String {
+        match &self.cluster {
+            Some(cluster) => cluster.uri_as(role, password),
+            None => uri::for_role(&self.admin, role, password),
+        }
+    }
+
+    /// A pool of administrator's connections, of which one at a time is needed.
+    pub(crate) async fn admin(&self) -> Result<Database, Error> {
+        let settings = database::Settings {
+            client_pool_size: 1,
+            pool_size: 1,
+            application_name: "basalt-admin".to_owned(),
+            ..database::Settings::new(&self.admin)
+        };
+        Ok(Database::connect(settings).await?)
+    }
+
+    /// Stops the Postgres that was started, if one was.
+    pub(crate) async fn stop(&self) {
+        if let Some(cluster) = &self.cluster
+            && !cluster.stop().await
+        {
+            tracing::warn!("Postgres did not shut down cleanly; it will recover at the next start");
+        }
+    }
+}
+
+/// Loads the keys, making them on first start.
+pub(crate) fn keys(settings: &Settings) -> Result<Keys, Error> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.data_dir);
+    made.map_err(Error::io(format!("create the data folder {}", display_path(&settings.data_dir))))?;
+    let overrides: KeyOverrides = settings.keys.clone();
+    Ok(Keys::load_or_create(&settings.key_file(), overrides)?)
+}
+
+/// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed.
+pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<(), Error> {
+    let mut client: Client = admin.client().await?;
+    let mut migrator = Migrator::new(&mut client);
+    say("platform schema", &migrator.platform().await?);
+    if settings.migrations.enabled {
+        say("migrations", &migrator.project(&settings.migrations.path).await?);
+    }
+    if settings.seed.enabled {
+        say("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
+    }
+    let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(|role| (role, password(keys, role)));
+    let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
+    migrate::set_role_passwords(&mut client, &passwords).await?;
+    Ok(())
+}
+
+/// The password of a login role.
+pub(crate) fn password(keys: &Keys, role: &str) -> String {
+    keys.derive(&format!("database password of {role}"))
+}
+
+fn say(what: &str, report: &Report) {
+    match report.applied.as_slice() {
+        [] => {}
+        [file] => console::step(format_args!("{what}: {file}")),
+        [first, .., last] => {
+            console::step(format_args!("{what}: {} files, {first} to {last}", report.applied.len()));
+        }
+    }
+}
+
+/// The Postgres of a Basalt that runs on a data folder, as its files tell it.
+pub(crate) struct Running {
+    /// Its port on 127.0.0.1.
+    pub(crate) port: u16,
+    password: String,
+}
+
+impl Running {
+    /// What the files of `data_dir` say; `None` when no Postgres runs there.
+    ///
+    /// Source: PostgreSQL documentation, section 66.1: line 4 of `postmaster.pid` is the port.
+    pub(crate) fn find(data_dir: &Path) -> Option<Self> {
+        let lock = std::fs::read_to_string(data_dir.join("postgres/postmaster.pid")).ok()?;
+        let port = lock.lines().nth(3)?.trim().parse().ok()?;
+        let passwords = std::fs::read_to_string(data_dir.join("pgpass")).ok()?;
+        let password = passwords.lines().next()?.rsplit(':').next()?.to_owned();
+        Some(Self { port, password })
+    }
+
+    fn uri(&self) -> String {
+        uri::for_role(&format!("postgresql://127.0.0.1:{}/postgres", self.port), "postgres", &self.password)
+    }
+
+    /// Whether it takes connections: the files may be those of a process that was killed.
+    pub(crate) async fn answers(&self) -> bool {
+        let settings = database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.uri()) };
+        let attempt = async {
+            let database = Database::connect(settings).await.ok()?;
+            let answer = database.ping().await.ok();
+            database.close().await;
+            answer
+        };
+        matches!(tokio::time::timeout(ATTACH_LIMIT, attempt).await, Ok(Some(())))
+    }
+}

@@ -1,0 +1,59 @@
+//! `basalt migrate`.
+
+use clap::Args;
+use database::migrate::{Entry, Migrator};
+
+use crate::backend::{self, Backend};
+use crate::console;
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// What `migrate` takes.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Show each migration and whether it is applied, and change nothing
+    #[arg(long)]
+    status: bool,
+}
+
+/// Applies what is pending, or shows what is.
+pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
+    let backend = Backend::attach_or_start(&settings).await?;
+    let result = work(&settings, &backend, &arguments).await;
+    backend.stop().await;
+    result
+}
+
+async fn work(settings: &Settings, backend: &Backend, arguments: &Arguments) -> Result<(), Error> {
+    let admin = backend.admin().await?;
+    let result = if arguments.status {
+        status(settings, &admin).await
+    } else {
+        let migrated = backend::migrate(settings, &backend::keys(settings)?, &admin).await;
+        migrated.map(|()| console::print("The database is up to date."))
+    };
+    admin.close().await;
+    result
+}
+
+async fn status(settings: &Settings, admin: &database::Database) -> Result<(), Error> {
+    let mut client = admin.client().await?;
+    let status = Migrator::new(&mut client).status(&settings.migrations.path).await?;
+    table("Platform", &status.platform);
+    table("Project", &status.project);
+    console::print(match status.is_current() {
+        true => "\nNothing is pending.",
+        false => "\nRun `basalt migrate` (or `basalt serve`) to apply what is pending.",
+    });
+    Ok(())
+}
+
+fn table(title: &str, entries: &[Entry]) {
+    console::print(format_args!("{title}"));
+    if entries.is_empty() {
+        console::print("  (none)");
+    }
+    for entry in entries {
+        console::print(format_args!("  {:<28} {} {}", entry.state, entry.version, entry.name));
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line: one module per command.
+
+mod doctor;
+mod gen_types;
+mod keys;
+mod migrate;
+mod psql;
+mod serve;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::error::Error;
+use crate::logging;
+use crate::settings::{Flags, Service, Settings};
+
+/// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
+///
+/// Start with `basalt serve` in a project's folder. A project is what the Supabase CLI makes (a folder `supabase`
+/// with `config.toml`, `migrations` and `seed.sql`) or a folder with a `config.toml` of its own; without either, a
+/// bare backend is served. Everything that Basalt keeps is in `.basalt` in that folder.
+///
+/// Settings come from flags, then the environment (and `.env`), then `config.toml`, then defaults. Variables have
+/// the names that they have upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// The project's folder [default: the current one] [env: BASALT_PROJECT]
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// The folder of everything that must outlive a restart: database, objects, keys
+    /// [default: .basalt in the project's folder] [env: BASALT_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// How log lines are written [default: text on a terminal, else json]
+    #[arg(long, global = true, value_name = "FORMAT", env = "BASALT_LOG_FORMAT")]
+    log_format: Option<logging::Format>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything and serve it on one port, until Ctrl-C
+    ///
+    /// Starts the embedded Postgres (unless DATABASE_URL names another), applies migrations and seed, fills the
+    /// buckets, and serves /rest/v1, /auth/v1, /storage/v1, /realtime/v1, /functions/v1 and the site at /. Metrics
+    /// and health are on a second port that only this machine reaches.
+    Serve(ServeArguments),
+    /// Apply the project's migrations and seed, or show where they stand
+    ///
+    /// `serve` does this, too. Use it to migrate a database before new servers start, or with --status to see what
+    /// would be done.
+    Migrate(migrate::Arguments),
+    /// Show the project's API keys, making them if there are none yet
+    ///
+    /// The publishable key and the legacy anon key may be published. The secret key and the legacy service_role key
+    /// pass by row-level security: they are only shown with --show.
+    Keys(keys::Arguments),
+    /// Open psql on the project's database, as its administrator
+    ///
+    /// Everything after the command goes to psql: `basalt psql -c 'select count(*) from faqs'`.
+    Psql(psql::Arguments),
+    /// Look for what is wrong with the set-up and say how to mend it
+    Doctor,
+    /// Generate code from the database
+    #[command(subcommand)]
+    Gen(Gen),
+}
+
+#[derive(Debug, Subcommand)]
+enum Gen {
+    /// Generate types for typed clients, in the format of the Supabase CLI
+    ///
+    /// Example: `basalt gen types typescript > src/database.types.ts`
+    Types(gen_types::Arguments),
+}
+
+/// What `serve` takes.
+#[derive(Debug, Clone, Args)]
+struct ServeArguments {
+    /// Serve only these parts, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    only: Option<Vec<Service>>,
+    /// The port to listen on; the next free one if it is taken, any free one for 0
+    /// [default: 54321] [env: BASALT_PORT]
+    #[arg(long)]
+    port: Option<u16>,
+    /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
+    #[arg(long, value_name = "ADDRESS")]
+    host: Option<IpAddr>,
+    /// Take the site's pages from Vite's dev server, for hot reload
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
+    dev: Option<String>,
+}
+
+impl Arguments {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Error> {
+        logging::start(self.common.log_format);
+        let mut flags = self.common.flags();
+        if let Command::Serve(arguments) = &self.command {
+            flags.only.clone_from(&arguments.only);
+            flags.port = arguments.port;
+            flags.host = arguments.host;
+            flags.dev.clone_from(&arguments.dev);
+        }
+        if let Command::Doctor = self.command {
+            return block_on(doctor::run(flags));
+        }
+        let settings = Settings::load(&flags)?;
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        match self.command {
+            Command::Serve(_) => block_on(serve::run(settings)),
+            Command::Migrate(arguments) => block_on(migrate::run(settings, arguments)),
+            Command::Keys(arguments) => keys::run(&settings, &arguments),
+            Command::Psql(arguments) => psql::run(&settings, arguments),
+            Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(settings, arguments)),
+            Command::Doctor => Ok(()),
+        }
+    }
+}
+
+impl Common {
+    fn flags(&self) -> Flags {
+        Flags { project: self.project.clone(), data_dir: self.data_dir.clone(), ..Flags::default() }
+    }
+}
+
+fn block_on(command: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::io("start the threads that do the work"))?;
+    let result = runtime.block_on(command);
+    // Whatever still blocks a thread (a look-up of a name, say) must not keep the process.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn serve_takes_parts_and_a_dev_server() {
+        let arguments =
+            Arguments::try_parse_from(["basalt", "serve", "--only", "rest,storage", "--dev", "--port", "0"]).unwrap();
+        let Command::Serve(serve) = arguments.command else { panic!("{arguments:?}") };
+        assert_eq!(serve.only, Some(vec![Service::Rest, Service::Storage]));
+        assert_eq!(serve.dev.as_deref(), Some("http://127.0.0.1:5173"));
+        assert_eq!(serve.port, Some(0));
+    }
+}

@@ -1,0 +1,58 @@
+//! `basalt psql`.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use clap::Args;
+use database::cluster;
+
+use crate::backend::Running;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::uri;
+
+/// What `psql` takes.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// What psql is given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    arguments: Vec<OsString>,
+}
+
+/// Becomes psql, with the database's address in its environment: a process list shows arguments to everybody.
+pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error> {
+    let program = cluster::find_psql(None).ok_or_else(|| {
+        Error::Advice(
+            "psql was not found on PATH or in the system's usual folders. It is in the packages postgresql-client \
+             (Debian, Ubuntu), postgresql (Fedora), libpq (Homebrew: `brew install libpq`, then add its bin folder \
+             to PATH)"
+                .to_owned(),
+        )
+    })?;
+    let mut command = Command::new(&program);
+    match &settings.database.url {
+        Some(url) => {
+            let (uri, password) = uri::without_password(url);
+            command.arg(uri);
+            if let Some(password) = password {
+                command.env("PGPASSWORD", password);
+            }
+        }
+        None => {
+            let running = Running::find(&settings.data_dir).ok_or_else(not_running)?;
+            command.env("PGHOST", "127.0.0.1").env("PGPORT", running.port.to_string());
+            command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
+            command.env("PGPASSFILE", settings.data_dir.join("pgpass"));
+        }
+    }
+    let error = command.args(arguments.arguments).exec();
+    Err(Error::io(format!("run {}", program.display()))(error))
+}
+
+fn not_running() -> Error {
+    Error::Advice(
+        "the embedded Postgres is not running: start it with `basalt serve` in another terminal, or set DATABASE_URL"
+            .to_owned(),
+    )
+}

@@ -1,0 +1,119 @@
+//! `basalt serve`: starts everything in order, serves it, and stops it in the opposite order.
+
+mod banner;
+mod routes;
+mod services;
+mod signals;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use database::Database;
+use poem::{Endpoint, Server};
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::{self, Backend};
+use crate::console;
+use crate::error::Error;
+use crate::ports::{self, NoDelay};
+use crate::settings::Settings;
+use services::Running;
+use signals::Signals;
+
+/// How long requests that are being answered may take once the server was told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+/// A connection on which nothing was said for this long is closed; longer than load balancers keep theirs (60 s), so
+/// that it is they who close it.
+const IDLE: Duration = Duration::from_secs(75);
+
+/// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
+pub(super) async fn run(settings: Settings) -> Result<(), Error> {
+    let signals = Signals::listen()?;
+    let started = Instant::now();
+    console::note(format_args!("Starting Basalt in {}", crate::settings::display_path(&settings.project.root)));
+    let backend = tokio::select! {
+        backend = Backend::start(&settings) => backend?,
+        () = signals.stop() => return Ok(()),
+    };
+    let result = with_backend(&settings, &backend, &signals, started).await;
+    backend.stop().await;
+    result
+}
+
+async fn with_backend(
+    settings: &Settings,
+    backend: &Backend,
+    signals: &Signals,
+    started: Instant,
+) -> Result<(), Error> {
+    let keys = backend::keys(settings)?;
+    let prepared = async {
+        migrate(settings, backend, &keys).await?;
+        Running::start(settings, backend, keys.clone()).await
+    };
+    let running = tokio::select! {
+        running = prepared => running?,
+        () = signals.stop() => return Ok(()),
+    };
+    let result = listen(settings, backend, &keys, &running, signals, started).await;
+    running.stop().await;
+    result
+}
+
+async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<(), Error> {
+    let admin = backend.admin().await?;
+    let migrated = backend::migrate(settings, keys, &admin).await;
+    admin.close().await;
+    migrated
+}
+
+async fn listen(
+    settings: &Settings,
+    backend: &Backend,
+    keys: &tokens::Keys,
+    running: &Running,
+    signals: &Signals,
+    started: Instant,
+) -> Result<(), Error> {
+    let public = NoDelay::new(ports::listen(settings.host, settings.port).await?)?;
+    let admin = NoDelay::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
+    let (address, admin_address) = (public.address(), admin.address());
+    let stop = CancellationToken::new();
+    let routes = routes::public(settings, keys, running)?;
+    let public = server(public, routes, stop.clone());
+    let admin = server(admin, routes::admin(running), stop.clone());
+    let banner = banner::Banner { settings, backend, keys, address, admin_address };
+    banner.print(started.elapsed());
+    let stopping = async {
+        signals.stop().await;
+        console::note("\nStopping …");
+        stop.cancel();
+    };
+    let (public, admin, ()) = tokio::join!(public, admin, stopping);
+    public.and(admin)
+}
+
+async fn server(
+    acceptor: NoDelay,
+    routes: impl Endpoint + 'static,
+    stop: CancellationToken,
+) -> Result<(), Error> {
+    Server::new_with_acceptor(acceptor)
+        .idle_timeout(IDLE)
+        .run_with_graceful_shutdown(routes, stop.cancelled_owned(), Some(DRAIN))
+        .await
+        .map_err(Error::io("accept connections"))
+}
+
+/// Opens a pool for one of the services' login roles.
+async fn database(
+    backend: &Backend,
+    keys: &tokens::Keys,
+    role: &str,
+    adjust: impl FnOnce(database::Settings) -> database::Settings,
+) -> Result<Database, Error> {
+    let uri = backend.uri_as(role, &backend::password(keys, role));
+    let settings =
+        database::Settings { application_name: format!("basalt-{role}"), ..database::Settings::new(uri) };
+    Ok(Database::connect(adjust(settings)).await?)
+}

@@ -1,0 +1,80 @@
+//! What a person needs to know once everything runs.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::console;
+use crate::settings::{Settings, display_path};
+use crate::uri;
+
+/// The addresses of what runs.
+pub(super) struct Banner<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) backend: &'a Backend,
+    pub(super) keys: &'a tokens::Keys,
+    pub(super) address: SocketAddr,
+    pub(super) admin_address: SocketAddr,
+}
+
+impl Banner<'_> {
+    /// Prints it. Secrets are named by where they are, never shown.
+    pub(super) fn print(&self, took: Duration) {
+        let origin = self.origin();
+        self.notices();
+        console::print(format_args!("\nBasalt is ready after {:.1} s.\n", took.as_secs_f64()));
+        if self.settings.site.enabled {
+            line("Site", &origin);
+        }
+        line("API", self.settings.external_url.as_deref().unwrap_or(&origin));
+        line("Publishable key", self.keys.api_keys().publishable());
+        line("Anon key", self.keys.api_keys().anon());
+        let file = display_path(&self.settings.key_file());
+        line("Secret keys", &format!("in {file}; `basalt keys --show` prints them"));
+        line("Database", &self.psql());
+        line("Data", &display_path(&self.settings.data_dir));
+        line("Metrics, health", &format!("http://{}/metrics, /health", self.admin_address));
+        console::print("\nCtrl-C stops everything.");
+    }
+
+    fn notices(&self) {
+        let wanted = self.settings.port;
+        if wanted != 0 && wanted != self.address.port() {
+            console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));
+        }
+        let wanted = self.settings.database.port;
+        if let Some(port) = self.backend.cluster.as_ref().and_then(|cluster| cluster.tcp_port())
+            && wanted != 0
+            && wanted != port
+        {
+            console::note(format_args!("Port {wanted} is taken; Postgres uses {port} instead."));
+        }
+    }
+
+    /// A URL that works in a browser on this machine.
+    fn origin(&self) -> String {
+        let ip = self.address.ip();
+        let host = if ip.is_unspecified() || ip.is_loopback() { "127.0.0.1".to_owned() } else { ip.to_string() };
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        format!("http://{host}:{}", self.address.port())
+    }
+
+    /// A command line for the database's administrator.
+    fn psql(&self) -> String {
+        match &self.backend.cluster {
+            Some(cluster) => {
+                let file = display_path(&cluster.password_file());
+                let port = cluster.tcp_port().unwrap_or_default();
+                format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
+            }
+            None => {
+                let (uri, _) = uri::without_password(self.settings.database.url.as_deref().unwrap_or_default());
+                format!("psql {uri}")
+            }
+        }
+    }
+}
+
+fn line(name: &str, value: &str) {
+    console::print(format_args!("  {name:<16} {value}"));
+}

@@ -1,0 +1,69 @@
+//! Which path leads where.
+
+use gateway::Gateway;
+use poem::http::StatusCode;
+use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
+
+use super::services::Running;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::site::Site;
+
+/// Room for a multipart upload's frame around the object itself.
+const MULTIPART_FRAME: u64 = 1024 * 1024;
+
+/// The public port: services under their Supabase paths, the site at `/`.
+pub(super) fn public(
+    settings: &Settings,
+    keys: &tokens::Keys,
+    running: &Running,
+) -> Result<impl Endpoint + use<>, Error> {
+    let gateway = &running.gateway;
+    let mut routes = Route::new().nest("/health", health(gateway, running));
+    if let Some(rest) = &running.rest {
+        routes = routes.nest("/rest/v1", gateway.guarded("rest", rest.clone()));
+    }
+    if let Some(auth) = &running.auth {
+        routes = routes.nest("/auth/v1", gateway.guarded_except("auth", auth::is_open, auth.clone()));
+    }
+    if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
+        let face = gateway.open("storage", storage::service(storage.clone()));
+        routes = routes.nest("/storage/v1", face.body_limit(limits.file_size_limit.saturating_add(MULTIPART_FRAME)));
+    }
+    if let Some(realtime) = &settings.services.realtime {
+        routes = routes.nest("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
+    }
+    if let Some(functions) = &settings.services.functions {
+        routes = routes.nest("/functions/v1", gateway.open("functions", functions::service(functions.clone())));
+    }
+    if settings.site.enabled {
+        let key = keys.api_keys().publishable().to_owned();
+        let site = Site::open(settings.site.clone(), settings.external_url.clone(), key)?;
+        return Ok(routes.nest("/", gateway.open("site", site)).boxed());
+    }
+    Ok(routes.nest("/", gateway.open("none", endpoint::make(nothing))).boxed())
+}
+
+/// The port that only this machine reaches.
+pub(super) fn admin(running: &Running) -> impl Endpoint + use<> {
+    Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health(&running.gateway, running))
+}
+
+fn health(gateway: &Gateway, running: &Running) -> impl Endpoint<Output = Response> + use<> {
+    let (database, rest) = (running.probe.clone(), running.rest.clone());
+    gateway.health(move || {
+        let (database, rest) = (database.clone(), rest.clone());
+        async move {
+            if rest.is_some_and(|rest| !rest.is_ready()) {
+                return Err("the schema cache is not loaded".to_owned());
+            }
+            database.ping().await.map_err(|error| error.to_string())
+        }
+    })
+}
+
+/// What Supabase's gateway says about a path that no service has.
+async fn nothing(_request: Request) -> poem::Result<Response> {
+    let answer = Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
+    Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
+}

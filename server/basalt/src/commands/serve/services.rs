@@ -1,0 +1,133 @@
+//! The services with all that they hold: started in order, stopped in the opposite order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::Database;
+use gateway::Gateway;
+use poem::endpoint::BoxEndpoint;
+use poem::{EndpointExt, Response};
+use storage::Storage;
+use tokens::Keys;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::database;
+use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
+use crate::console;
+use crate::error::Error;
+use crate::settings::{Bucket, Settings};
+
+/// How often it is looked whether the schema cache is loaded, and for how long.
+const READY_PAUSE: Duration = Duration::from_millis(2);
+const READY_LIMIT: Duration = Duration::from_secs(5);
+/// How long background tasks may take to end.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// A service's endpoint, shared by the routes.
+pub(super) type Shared = Arc<BoxEndpoint<'static, Response>>;
+
+/// Everything that runs.
+pub(super) struct Running {
+    pub(super) gateway: Gateway,
+    pub(super) rest: Option<rest::Rest>,
+    pub(super) auth: Option<Shared>,
+    pub(super) storage: Option<Storage>,
+    /// The database that readiness is judged by.
+    pub(super) probe: Database,
+    databases: Vec<Database>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Running {
+    /// Opens the pools and starts the services that `settings` name.
+    pub(super) async fn start(settings: &Settings, backend: &Backend, keys: Keys) -> Result<Self, Error> {
+        let services = &settings.services;
+        let pool = services.pool;
+        let authenticator = database(backend, &keys, AUTHENTICATOR, |base| database::Settings {
+            pool_size: pool.size,
+            acquisition_timeout: pool.acquisition_timeout,
+            prepared_statements: pool.prepared_statements,
+            channel: Some("pgrst".to_owned()),
+            ..base
+        })
+        .await?;
+        let mut running = Self {
+            gateway: Gateway::new(settings.gateway.clone(), keys.clone()),
+            rest: None,
+            auth: None,
+            storage: None,
+            probe: authenticator.clone(),
+            databases: vec![authenticator.clone()],
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        if let Some(rest) = &services.rest {
+            running.start_rest(rest::service(rest.clone(), authenticator, keys.verifier())).await;
+        }
+        if let Some(auth) = &services.auth {
+            let database = running.open(backend, &keys, AUTH_ADMIN).await?;
+            running.auth = Some(shared(auth::service(auth.clone(), database, keys.clone())));
+        }
+        if let Some(storage) = &services.storage {
+            let database = running.open(backend, &keys, STORAGE_ADMIN).await?;
+            let opened = Storage::open(storage.clone(), database, keys.verifier()).await;
+            let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
+            seed(&opened, &settings.buckets).await?;
+            running.storage = Some(opened);
+        }
+        Ok(running)
+    }
+
+    /// Starts the task that keeps the schema cache fresh and gives it a moment to load it, so that the first request
+    /// finds it there.
+    async fn start_rest(&mut self, rest: rest::Rest) {
+        let (service, stop) = (rest.clone(), self.stop.clone());
+        self.tasks.spawn(async move { service.keep_fresh(stop).await });
+        let loaded = async {
+            while !rest.is_ready() {
+                tokio::time::sleep(READY_PAUSE).await;
+            }
+        };
+        if tokio::time::timeout(READY_LIMIT, loaded).await.is_err() {
+            tracing::warn!("the schema cache is not loaded yet; REST answers 503 until it is");
+        }
+        self.rest = Some(rest);
+    }
+
+    async fn open(&mut self, backend: &Backend, keys: &Keys, role: &str) -> Result<Database, Error> {
+        let opened = database(backend, keys, role, |base| base).await?;
+        self.databases.push(opened.clone());
+        Ok(opened)
+    }
+
+    /// Ends the background tasks and closes the pools.
+    pub(super) async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(STOP_LIMIT, self.tasks.wait()).await.is_err() {
+            tracing::warn!("background tasks did not end in time");
+        }
+        for database in self.databases.iter().rev() {
+            database.close().await;
+        }
+    }
+}
+
+fn shared(service: impl poem::Endpoint + 'static) -> Shared {
+    Arc::new(service.map_to_response().boxed())
+}
+
+async fn seed(storage: &Storage, buckets: &[Bucket]) -> Result<(), Error> {
+    for Bucket { definition, objects_path } in buckets {
+        let report = storage
+            .seed_bucket(definition, objects_path.as_deref())
+            .await
+            .map_err(|source| Error::Bucket { bucket: definition.name.clone(), source })?;
+        if report.uploaded > 0 {
+            console::step(format_args!("bucket {}: {} files uploaded", definition.name, report.uploaded));
+        }
+    }
+    Ok(())
+}

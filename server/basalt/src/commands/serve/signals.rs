@@ -1,0 +1,42 @@
+//! Being told to stop.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Error;
+
+/// Listens for SIGINT (Ctrl-C) and SIGTERM. The second one ends the process.
+pub(super) struct Signals {
+    stop: CancellationToken,
+}
+
+impl Signals {
+    /// Begins to listen. Must be called inside a Tokio runtime.
+    pub(super) fn listen() -> Result<Self, Error> {
+        let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
+        let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
+        let stop = CancellationToken::new();
+        // Lives as long as the process: there is nobody to join it, and it holds nothing.
+        tokio::spawn(watch(interrupt, terminate, stop.clone()));
+        Ok(Self { stop })
+    }
+
+    /// Waits until the process is told to stop.
+    pub(super) async fn stop(&self) {
+        self.stop.cancelled().await;
+    }
+}
+
+async fn watch(mut interrupt: Signal, mut terminate: Signal, stop: CancellationToken) {
+    loop {
+        let code = tokio::select! {
+            _ = interrupt.recv() => 130,
+            _ = terminate.recv() => 143,
+        };
+        if stop.is_cancelled() {
+            // The watchdog of the embedded Postgres sees this process end and shuts it down.
+            std::process::exit(code);
+        }
+        stop.cancel();
+    }
+}

@@ -1,0 +1,39 @@
+//! Where log lines go and what they look like.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::time::SystemTime;
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For machines: one JSON object per line.
+    Json,
+}
+
+/// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
+///
+/// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`. Without it, a
+/// person at a terminal sees what needs attention; a machine gets everything from `info` up, with one line per
+/// request.
+pub(crate) fn start(format: Option<Format>) {
+    let format = format.unwrap_or(match std::io::stderr().is_terminal() {
+        true => Format::Text,
+        false => Format::Json,
+    });
+    let default = match format {
+        Format::Text => "warn",
+        Format::Json => "info,poem=warn",
+    };
+    let wanted = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok());
+    let filter = EnvFilter::builder().parse_lossy(wanted.as_deref().unwrap_or(default));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);
+    // A second subscriber can only be a test's.
+    let _ = match format {
+        Format::Text => lines.with_target(false).try_init(),
+        Format::Json => lines.json().flatten_event(true).with_current_span(false).try_init(),
+    };
+}

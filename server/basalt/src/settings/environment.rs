@@ -1,0 +1,103 @@
+//! The process's environment together with the project's `.env` files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::Invalid;
+
+/// Files read from a project's folder, the stronger first.
+const FILES: [&str; 2] = [".env.local", ".env"];
+
+/// Variables by name. Those of the process win over those of files.
+///
+/// Kept as a value of its own instead of being written into the process's environment: that is not safe to change
+/// while other threads run, and child processes have no business with the project's secrets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    values: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The process's variables, then those of `.env.local` and `.env` in each of `folders`.
+    ///
+    /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
+    pub(crate) fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
+        let mut environment = Self::from_pairs(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }));
+        for folder in folders {
+            for file in FILES {
+                environment.add_file(&folder.join(file))?;
+            }
+        }
+        Ok(environment)
+    }
+
+    /// An environment of exactly these variables. An empty value counts as not set, as in compose files that hand
+    /// on what the host may not have.
+    pub(crate) fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { values: pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect() }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<(), Invalid> {
+        let unusable = |reason: &dyn std::fmt::Display| {
+            Invalid::new(&path.display().to_string(), "lines of the form NAME=value", reason)
+        };
+        let pairs = match dotenvy::from_path_iter(path) {
+            Ok(pairs) => pairs,
+            Err(dotenvy::Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(unusable(&error)),
+        };
+        for pair in pairs {
+            // The parser's own message quotes the line, which may hold a secret.
+            let (name, value) = pair.map_err(|error| match error {
+                dotenvy::Error::LineParse(_, position) => {
+                    unusable(&format!("a line that breaks off at its character {position}"))
+                }
+                error => unusable(&error),
+            })?;
+            if !value.is_empty() {
+                self.values.entry(name).or_insert(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of `name`, if it is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// All names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_fill_what_is_not_set() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".env"), "A=file\nB=\"b c\"\nEMPTY=\n").unwrap();
+        std::fs::write(folder.path().join(".env.local"), "B=local\n").unwrap();
+        let mut environment = Environment::from_pairs([("A".to_owned(), "process".to_owned())]);
+        for file in FILES {
+            environment.add_file(&folder.path().join(file)).unwrap();
+        }
+        assert_eq!(environment.get("A"), Some("process"));
+        assert_eq!(environment.get("B"), Some("local"));
+        assert_eq!(environment.get("EMPTY"), None);
+    }
+
+    #[test]
+    fn a_broken_file_is_named_without_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".env");
+        std::fs::write(&path, "SECRET='hunter2\n").unwrap();
+        let error = Environment::default().add_file(&path).unwrap_err().to_string();
+        assert!(error.contains(".env") && !error.contains("hunter2"), "{error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! A project: the folder that holds settings, migrations, seed, functions and bucket files.
+
+use std::path::{Path, PathBuf};
+
+use super::Invalid;
+
+/// Where a project's files are.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Project {
+    /// The folder that was named, or the current one.
+    pub(crate) root: PathBuf,
+    /// The folder that relative paths of `config.toml` start from: `config.toml`'s own, as in the Supabase CLI.
+    pub(crate) base: PathBuf,
+    /// The parsed `config.toml`; empty without one.
+    pub(crate) config: toml::Table,
+    /// Where that file is.
+    pub(crate) config_path: Option<PathBuf>,
+}
+
+impl Project {
+    /// Finds the project in `root`: `supabase/config.toml` as the Supabase CLI lays it out, else a `config.toml` of
+    /// the folder itself. When no folder was asked for (`explicit` is false), a `config.toml` counts only if it is
+    /// one of ours (it has `project_id`), since many tools have a file of that name.
+    ///
+    /// Errors: [`Invalid`] when the folder does not exist or its file cannot be read or parsed.
+    pub(crate) fn locate(root: &Path, explicit: bool) -> Result<Self, Invalid> {
+        let root = std::fs::canonicalize(root)
+            .map_err(|error| Invalid::new("--project", "a folder that exists", &describe(root, &error)))?;
+        let nested = root.join("supabase");
+        if let Some(config) = read(&nested.join("config.toml"))? {
+            return Ok(Self { config_path: Some(nested.join("config.toml")), root, base: nested, config });
+        }
+        let own = root.join("config.toml");
+        match read(&own)? {
+            Some(config) if explicit || config.contains_key("project_id") => {
+                Ok(Self { config_path: Some(own), base: root.clone(), root, config })
+            }
+            _ => {
+                let base = if nested.is_dir() { nested } else { root.clone() };
+                Ok(Self { root, base, config: toml::Table::new(), config_path: None })
+            }
+        }
+    }
+
+    /// `path` seen from the folder of `config.toml`.
+    pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        let joined = self.base.join(path);
+        // `./storage/app` should read well in messages.
+        joined.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
+    }
+
+    /// The files that `patterns` name, in the order of the patterns and by name within each. A pattern may have
+    /// `*` and `?` in its last part. A pattern without a match is not an error: the CLI only warns, too.
+    pub(crate) fn glob(&self, patterns: &[String]) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for pattern in patterns {
+            let path = self.resolve(pattern);
+            let mut matching = matching(&path);
+            matching.sort();
+            matching.retain(|file| !files.contains(file));
+            files.extend(matching);
+        }
+        files
+    }
+}
+
+fn matching(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    if !name.contains(['*', '?']) {
+        return if path.is_file() { vec![path.to_owned()] } else { Vec::new() };
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(|file| wildcard(name.as_bytes(), file.as_bytes())))
+        .map(|entry| entry.path())
+        .filter(|file| file.is_file())
+        .collect()
+}
+
+/// Matches `*` (any characters) and `?` (one).
+fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => {
+            wildcard(rest, text) || matches!(text, [_, tail @ ..] if wildcard(pattern, tail))
+        }
+        ([b'?', rest @ ..], [_, tail @ ..]) => wildcard(rest, tail),
+        ([first, rest @ ..], [byte, tail @ ..]) => first == byte && wildcard(rest, tail),
+        _ => false,
+    }
+}
+
+fn read(path: &Path) -> Result<Option<toml::Table>, Invalid> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(Invalid::new(&path.display().to_string(), "a file that can be read", &error));
+        }
+    };
+    let parsed = text.parse::<toml::Table>();
+    parsed.map(Some).map_err(|error| Invalid::new(&path.display().to_string(), "a TOML document", &error))
+}
+
+fn describe(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn the_clis_layout_wins() {
+        let folder = folder(&[("supabase/config.toml", "project_id = \"a\""), ("config.toml", "x = 1")]);
+        let project = Project::locate(folder.path(), true).unwrap();
+        assert!(project.base.ends_with("supabase"));
+        assert_eq!(project.config["project_id"].as_str(), Some("a"));
+    }
+
+    #[test]
+    fn somebody_elses_config_is_left_alone_unless_asked_for() {
+        let folder = folder(&[("config.toml", "title = \"my blog\"")]);
+        assert_eq!(Project::locate(folder.path(), false).unwrap().config_path, None);
+        assert!(Project::locate(folder.path(), true).unwrap().config_path.is_some());
+    }
+
+    #[test]
+    fn broken_files_and_missing_folders_are_named() {
+        let folder = folder(&[("config.toml", "project_id = ")]);
+        let error = Project::locate(folder.path(), true).unwrap_err().to_string();
+        assert!(error.contains("config.toml") && error.contains("TOML"), "{error}");
+        let error = Project::locate(Path::new("/nonexistent/folder"), true).unwrap_err().to_string();
+        assert!(error.contains("--project") && error.contains("/nonexistent/folder"), "{error}");
+    }
+
+    #[test]
+    fn globs_keep_the_order_of_patterns() {
+        let folder = folder(&[("seeds/b.sql", ""), ("seeds/a.sql", ""), ("seeds/a.txt", ""), ("seed.sql", "")]);
+        let project = Project::locate(folder.path(), true).unwrap();
+        let patterns = ["./seed.sql", "seeds/*.sql", "missing.sql", "seeds/a.sql"].map(str::to_owned);
+        let names: Vec<_> = project.glob(&patterns).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
+        assert_eq!(names, ["seed.sql", "a.sql", "b.sql"]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Reads settings: the environment first, then `config.toml`, and remembers which keys anybody asked for.
+
+use std::collections::BTreeSet;
+
+use super::value::Value;
+use super::{Environment, Invalid, known};
+
+/// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
+const SIMILAR: f64 = 0.8;
+
+/// Environment variables with these prefixes are ours to understand; all others belong to somebody else.
+const OUR_PREFIXES: [&str; 2] = ["BASALT_", "PGRST_"];
+
+/// Reads the settings of one project.
+pub(crate) struct Reader<'a> {
+    environment: &'a Environment,
+    config: &'a toml::Table,
+    asked: BTreeSet<String>,
+    asked_names: BTreeSet<String>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(environment: &'a Environment, config: &'a toml::Table) -> Self {
+        Self {
+            environment,
+            config,
+            asked: BTreeSet::new(),
+            asked_names: BTreeSet::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The value of the first of the environment variables `names` that is set, else that of `key` (dotted) in
+    /// `config.toml`; `None` where neither is.
+    ///
+    /// Errors: [`Invalid`] for a value that is not a `T`.
+    pub(crate) fn get<T: Value>(&mut self, key: &str, names: &[&str]) -> Result<Option<T>, Invalid> {
+        let path: Vec<&str> = key.split('.').filter(|part| !part.is_empty()).collect();
+        self.get_at(&path, names)
+    }
+
+    /// As [`Self::get`] with a path whose parts may hold dots, as names of buckets and functions may.
+    pub(crate) fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
+        self.asked_names.extend(names.iter().map(|name| (*name).to_owned()));
+        let key = path.join(".");
+        self.asked.insert(key.clone());
+        for name in names {
+            if let Some(text) = self.environment.get(name) {
+                let value = T::from_text(text).ok_or_else(|| Invalid::new(name, T::EXPECTED, &quoted(text)))?;
+                return Ok(Some(value));
+            }
+        }
+        let Some(value) = find(self.config, path) else { return Ok(None) };
+        let Some(value) = self.substituted(&key, value) else { return Ok(None) };
+        T::from_toml(&value).map(Some).ok_or_else(|| Invalid::new(&key, T::EXPECTED, &shown(&value)))
+    }
+
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file.
+    fn substituted(&mut self, key: &str, value: &toml::Value) -> Option<toml::Value> {
+        let Some(name) = value.as_str().and_then(|text| text.strip_prefix("env(")?.strip_suffix(')')) else {
+            return Some(value.clone());
+        };
+        match self.environment.get(name) {
+            Some(text) => Some(toml::Value::String(text.to_owned())),
+            None => {
+                let warning =
+                    format!("{key} refers to the environment variable {name}, which is not set: {key} is ignored");
+                self.warnings.push(warning);
+                None
+            }
+        }
+    }
+
+    /// The names of the tables under `path`, for example the buckets under `storage.buckets`.
+    pub(crate) fn tables(&self, path: &[&str]) -> Vec<String> {
+        match find(self.config, path) {
+            Some(toml::Value::Table(table)) => {
+                table.iter().filter(|(_, value)| value.is_table()).map(|(name, _)| name.clone()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// All warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let mut keys = Vec::new();
+        leaves(self.config, &mut Vec::new(), &mut keys);
+        for path in keys {
+            let key = path.join(".");
+            if self.asked.contains(&key) || known::is_known(&path) {
+                continue;
+            }
+            let candidates = self.asked.iter().map(String::as_str).chain(known::exact());
+            warnings.push(unknown("key", &key, nearest(&key, candidates)));
+        }
+        let ours = |name: &&str| OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        for name in self.environment.names().filter(ours) {
+            if !self.asked_names.contains(name) {
+                let candidates = self.asked_names.iter().map(String::as_str);
+                warnings.push(unknown("environment variable", name, nearest(name, candidates)));
+            }
+        }
+        warnings
+    }
+}
+
+fn find<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {
+    let (first, rest) = path.split_first()?;
+    let value = table.get(*first)?;
+    if rest.is_empty() { Some(value) } else { find(value.as_table()?, rest) }
+}
+
+/// Collects the paths of all values that are not tables.
+fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Vec<&'t str>>) {
+    for (name, value) in table {
+        path.push(name);
+        match value {
+            toml::Value::Table(inner) => leaves(inner, path, into),
+            _ => into.push(path.clone()),
+        }
+        path.pop();
+    }
+}
+
+fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+fn unknown(what: &str, name: &str, nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
+        None => format!("unknown {what} {name} is ignored"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => quoted(text),
+        toml::Value::Table(_) => "a table".to_owned(),
+        other => other.to_string(),
+    }
+}

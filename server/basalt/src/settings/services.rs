@@ -1,0 +1,217 @@
+//! Settings of each service, under the names that they have upstream.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::value::{Bytes, Value};
+use super::{Invalid, Project, Reader};
+
+/// A part of Basalt that can be run or left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Service {
+    /// `/rest/v1`: tables, views and functions.
+    Rest,
+    /// `/auth/v1`: users, sessions, tokens.
+    Auth,
+    /// `/storage/v1`: buckets and objects.
+    Storage,
+    /// `/realtime/v1`: channels.
+    Realtime,
+    /// `/functions/v1`: edge functions.
+    Functions,
+    /// `/`: the site.
+    Site,
+}
+
+/// Settings of the services; `None` for one that is switched off.
+#[derive(Debug, Clone)]
+pub(crate) struct Services {
+    /// `[api]`, `PGRST_*`.
+    pub(crate) rest: Option<rest::Settings>,
+    /// `[auth]`, `GOTRUE_*`.
+    pub(crate) auth: Option<auth::Settings>,
+    /// `[storage]`.
+    pub(crate) storage: Option<storage::Settings>,
+    /// `[realtime]`.
+    pub(crate) realtime: Option<realtime::Settings>,
+    /// `[edge_runtime]`, `[functions.*]`.
+    pub(crate) functions: Option<functions::Settings>,
+    /// Connections of `rest`.
+    pub(crate) pool: Pool,
+}
+
+/// How many connections `rest` uses and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pool {
+    /// At most. `PGRST_DB_POOL`. Default: 10.
+    pub(crate) size: usize,
+    /// How long a request waits for one. `PGRST_DB_POOL_ACQUISITION_TIMEOUT`, seconds. Default: 10.
+    pub(crate) acquisition_timeout: Duration,
+    /// Whether statements are prepared. `PGRST_DB_PREPARED_STATEMENTS`. Default: true.
+    pub(crate) prepared_statements: bool,
+}
+
+impl Services {
+    /// Reads all of them. `api_url` is where clients reach the API; relative paths lie in `project`, state in
+    /// `data_dir`.
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        project: &Project,
+        data_dir: &Path,
+        api_url: &str,
+    ) -> Result<Self, Invalid> {
+        let mut enabled = |key: &str| Ok(reader.get(key, &[])?.unwrap_or(true));
+        let (rest_on, auth_on, storage_on) =
+            (enabled("api.enabled")?, enabled("auth.enabled")?, enabled("storage.enabled")?);
+        let (realtime_on, functions_on) = (enabled("realtime.enabled")?, enabled("edge_runtime.enabled")?);
+        // Every section is read even where it is switched off, so that its keys count as known and are checked.
+        let (rest, auth) = (rest(reader)?, super::auth::read(reader, api_url)?);
+        let (storage, realtime) = (storage(reader, project, data_dir)?, realtime(reader)?);
+        let functions = functions(reader, project)?;
+        Ok(Self {
+            rest: rest_on.then_some(rest),
+            auth: auth_on.then_some(auth),
+            storage: storage_on.then_some(storage),
+            realtime: realtime_on.then_some(realtime),
+            functions: functions_on.then_some(functions),
+            pool: pool(reader)?,
+        })
+    }
+
+    /// Switches off what is not in `only`.
+    pub(super) fn restrict(&mut self, only: &[Service]) {
+        self.rest.take_if(|_| !only.contains(&Service::Rest));
+        self.auth.take_if(|_| !only.contains(&Service::Auth));
+        self.storage.take_if(|_| !only.contains(&Service::Storage));
+        self.realtime.take_if(|_| !only.contains(&Service::Realtime));
+        self.functions.take_if(|_| !only.contains(&Service::Functions));
+    }
+}
+
+/// Keys that settings name in place of generated ones.
+pub(super) fn keys(reader: &mut Reader<'_>) -> Result<tokens::KeyOverrides, Invalid> {
+    Ok(tokens::KeyOverrides {
+        jwt_secret: reader.get("auth.jwt_secret", &["JWT_SECRET", "GOTRUE_JWT_SECRET"])?,
+        secret_is_base64: reader.get("", &["PGRST_JWT_SECRET_IS_BASE64"])?.unwrap_or(false),
+        key_id: reader.get("", &["GOTRUE_JWT_KEY_ID"])?,
+        jwt_keys: reader.get("", &["GOTRUE_JWT_KEYS"])?,
+        verification_keys: reader.get("", &["PGRST_JWT_SECRET"])?,
+        anon_key: reader.get("auth.anon_key", &["ANON_KEY", "SUPABASE_ANON_KEY"])?,
+        service_role_key: reader
+            .get("auth.service_role_key", &["SERVICE_ROLE_KEY", "SUPABASE_SERVICE_ROLE_KEY"])?,
+        publishable_key: reader.get("auth.publishable_key", &["SUPABASE_PUBLISHABLE_KEY"])?,
+        secret_key: reader.get("auth.secret_key", &["SUPABASE_SECRET_KEY"])?,
+        project: reader.get("project_id", &[])?,
+    })
+}
+
+/// What all services share.
+pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
+    let default = gateway::Settings::default();
+    let limit: Option<Bytes> = reader.get("basalt.body_limit", &["BASALT_BODY_LIMIT"])?;
+    Ok(gateway::Settings {
+        trusted_proxies: reader
+            .get("basalt.trusted_proxies", &["BASALT_TRUSTED_PROXIES"])?
+            .unwrap_or(default.trusted_proxies),
+        body_limit: limit.map_or(default.body_limit, |Bytes(bytes)| bytes),
+    })
+}
+
+fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
+    Ok(Pool {
+        size: reader.get("", &["PGRST_DB_POOL"])?.unwrap_or(10),
+        acquisition_timeout: reader
+            .get("", &["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])?
+            .unwrap_or(Duration::from_secs(10)),
+        prepared_statements: reader.get("", &["PGRST_DB_PREPARED_STATEMENTS"])?.unwrap_or(true),
+    })
+}
+
+/// Defaults are those of the Supabase CLI's template where it has the key.
+fn rest(reader: &mut Reader<'_>) -> Result<rest::Settings, Invalid> {
+    let default = rest::Settings::default();
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let max_rows: u32 = reader.get("api.max_rows", &["PGRST_DB_MAX_ROWS"])?.unwrap_or(1000);
+    let tx_end: Option<Parsed<rest::TxEnd>> = reader.get("", &["PGRST_DB_TX_END"])?;
+    Ok(rest::Settings {
+        db_schemas: reader.get("api.schemas", &["PGRST_DB_SCHEMAS"])?.unwrap_or(default.db_schemas),
+        db_extra_search_path: reader
+            .get("api.extra_search_path", &["PGRST_DB_EXTRA_SEARCH_PATH"])?
+            .unwrap_or_else(|| list(&["public", "extensions"])),
+        db_anon_role: Some(reader.get("", &["PGRST_DB_ANON_ROLE"])?.unwrap_or_else(|| "anon".to_owned())),
+        db_max_rows: (max_rows > 0).then(|| i64::from(max_rows)),
+        db_pre_request: reader.get("", &["PGRST_DB_PRE_REQUEST"])?,
+        db_hoisted_tx_settings: reader
+            .get("", &["PGRST_DB_HOISTED_TX_SETTINGS"])?
+            .unwrap_or(default.db_hoisted_tx_settings),
+        db_tx_end: tx_end.map_or(default.db_tx_end, |Parsed(value)| value),
+        ..default
+    })
+}
+
+/// A type that its service knows how to read.
+struct Parsed<T>(T);
+
+impl Value for Parsed<rest::TxEnd> {
+    const EXPECTED: &'static str = "commit, commit-allow-override, rollback or rollback-allow-override";
+
+    fn from_text(text: &str) -> Option<Self> {
+        rest::TxEnd::from_str(text).ok().map(Self)
+    }
+}
+
+fn storage(
+    reader: &mut Reader<'_>,
+    project: &Project,
+    data_dir: &Path,
+) -> Result<storage::Settings, Invalid> {
+    let default = storage::Settings::default();
+    let path: Option<PathBuf> =
+        reader.get("", &["STORAGE_FILE_BACKEND_PATH", "FILE_STORAGE_BACKEND_PATH"])?;
+    let limit: Option<Bytes> =
+        reader.get("storage.file_size_limit", &["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"])?;
+    Ok(storage::Settings {
+        path: path.map_or_else(|| data_dir.join("objects"), |path| project.resolve(path)),
+        file_size_limit: limit.map_or(default.file_size_limit, |Bytes(bytes)| bytes),
+    })
+}
+
+fn realtime(reader: &mut Reader<'_>) -> Result<realtime::Settings, Invalid> {
+    let default = realtime::Settings::default();
+    Ok(realtime::Settings {
+        max_header_length: reader
+            .get("realtime.max_header_length", &["MAX_HEADER_LENGTH"])?
+            .unwrap_or(default.max_header_length),
+    })
+}
+
+/// The functions are the folders of the functions folder that have an entry point, and those that `config.toml`
+/// declares.
+fn functions(reader: &mut Reader<'_>, project: &Project) -> Result<functions::Settings, Invalid> {
+    let path: Option<PathBuf> = reader.get("basalt.functions_path", &[])?;
+    let folder = project.resolve(path.unwrap_or_else(|| PathBuf::from("functions")));
+    let mut names = function_folders(&folder);
+    names.extend(reader.tables(&["functions"]));
+    let mut functions = BTreeMap::new();
+    for name in names {
+        let default = functions::Function::default();
+        let enabled = reader.get_at(&["functions", &name, "enabled"], &[])?.unwrap_or(default.enabled);
+        let verify_jwt = reader.get_at(&["functions", &name, "verify_jwt"], &[])?.unwrap_or(default.verify_jwt);
+        functions.insert(name, functions::Function { enabled, verify_jwt });
+    }
+    Ok(functions::Settings { functions })
+}
+
+/// Folders that begin with `_` or `.` hold code that functions share.
+fn function_folders(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| {
+            ["index.ts", "index.tsx", "index.js", "index.mjs"].iter().any(|file| entry.path().join(file).is_file())
+        })
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with(['_', '.']))
+        .collect()
+}

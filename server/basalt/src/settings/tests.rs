@@ -1,0 +1,104 @@
+//! What an operator writes and what they are told.
+
+use super::*;
+
+fn settings(config: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Settings, Invalid> {
+    let root = std::env::temp_dir();
+    let project =
+        Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
+    let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Settings::read(flags, project, &Environment::from_pairs(pairs))
+}
+
+fn read(config: &str, variables: &[(&str, &str)]) -> Settings {
+    settings(config, variables, &Flags::default()).unwrap()
+}
+
+fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
+    settings(config, variables, &Flags::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn flags_win_over_the_environment_over_the_file_over_defaults() {
+    assert_eq!(read("", &[]).port, 54321);
+    assert_eq!(read("[api]\nport = 1111", &[]).port, 1111);
+    assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).port, 2222);
+    let flags = Flags { port: Some(3333), ..Flags::default() };
+    assert_eq!(settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &flags).unwrap().port, 3333);
+}
+
+#[test]
+fn upstreams_variables_are_understood() {
+    let settings = read("", &[
+        ("PGRST_DB_SCHEMAS", "api, public"),
+        ("PGRST_DB_MAX_ROWS", "7"),
+        ("UPLOAD_FILE_SIZE_LIMIT", "1000"),
+        ("JWT_SECRET", "0123456789012345678901234567890123456789"),
+        ("DATABASE_URL", "postgres://x"),
+    ]);
+    let rest = settings.services.rest.unwrap();
+    assert_eq!(rest.db_schemas, ["api", "public"]);
+    assert_eq!(rest.db_max_rows, Some(7));
+    assert_eq!(settings.services.storage.unwrap().file_size_limit, 1000);
+    assert!(settings.keys.jwt_secret.is_some());
+    assert!(settings.database.url.is_some());
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+}
+
+#[test]
+fn unknown_names_are_warned_about_with_the_nearest_known_one() {
+    let settings = read("[api]\nmax_row = 5\n[sausage]\nx = 1", &[("PGRST_DB_MAXROWS", "5"), ("HOME", "/x")]);
+    assert_eq!(settings.warnings, [
+        "unknown key api.max_row is ignored; did you mean api.max_rows?",
+        "unknown key sausage.x is ignored",
+        "unknown environment variable PGRST_DB_MAXROWS is ignored; did you mean PGRST_DB_MAX_ROWS?",
+    ]);
+}
+
+#[test]
+fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
+    let config = "project_id = 'x'\n[studio]\nport = 1\n[db]\nshadow_port = 2\n[auth.external.apple]\nenabled = false";
+    assert!(read(config, &[]).warnings.is_empty());
+}
+
+#[test]
+fn bad_values_are_refused_by_name() {
+    let error = refusal("[api]\nport = 'eighty'", &[]);
+    assert_eq!(error, "api.port: expected a whole number from 0 to 65535, found \"eighty\"");
+    let error = refusal("", &[("PGRST_DB_POOL", "many")]);
+    assert_eq!(error, "PGRST_DB_POOL: expected a whole number from 0 on, found \"many\"");
+    let error = refusal("[storage.buckets.app]\npublic = 'perhaps'", &[]);
+    assert_eq!(error, "storage.buckets.app.public: expected true or false, found \"perhaps\"");
+    assert!(refusal("[api]\nexternal_url = 'example.org'", &[]).starts_with("api.external_url: expected an origin"));
+}
+
+#[test]
+fn env_stands_for_a_variable() {
+    let config = "[api]\nexternal_url = 'env(MY_URL)'";
+    let settings = read(config, &[("MY_URL", "https://api.example.org/")]);
+    assert_eq!(settings.external_url.as_deref(), Some("https://api.example.org"));
+    let settings = read(config, &[]);
+    assert_eq!(settings.external_url, None);
+    assert!(settings.warnings[0].contains("MY_URL"), "{:?}", settings.warnings);
+}
+
+#[test]
+fn buckets_are_read_with_their_files() {
+    let config = "[storage.buckets.\"blog.images\"]\npublic = true\nfile_size_limit = '5MiB'\n\
+                  allowed_mime_types = ['image/png']\nobjects_path = './storage/blog'";
+    let settings = read(config, &[]);
+    let [bucket] = settings.buckets.as_slice() else { panic!("{:?}", settings.buckets) };
+    assert_eq!(bucket.definition.name, "blog.images");
+    assert_eq!(bucket.definition.public, Some(true));
+    assert_eq!(bucket.definition.file_size_limit, Some(5 << 20));
+    assert_eq!(bucket.objects_path, Some(std::env::temp_dir().join("storage/blog")));
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+}
+
+#[test]
+fn only_leaves_the_rest_out() {
+    let flags = Flags { only: Some(vec![Service::Rest, Service::Storage]), ..Flags::default() };
+    let settings = settings("[basalt.site]\nenabled = true", &[], &flags).unwrap();
+    assert!(settings.services.rest.is_some() && settings.services.storage.is_some());
+    assert!(settings.services.auth.is_none() && !settings.site.enabled);
+}

@@ -1,0 +1,192 @@
+//! How a setting's value is written, in `config.toml` and in the environment.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A type that settings have.
+pub(crate) trait Value: Sized {
+    /// What an operator should have written, for the message that refuses something else.
+    const EXPECTED: &'static str;
+
+    /// Reads an environment variable or a string of `config.toml`.
+    fn from_text(text: &str) -> Option<Self>;
+
+    /// Reads a value of `config.toml`.
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::String(text) => Self::from_text(text),
+            toml::Value::Integer(number) => Self::from_text(&number.to_string()),
+            _ => None,
+        }
+    }
+}
+
+impl Value for String {
+    const EXPECTED: &'static str = "a text";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Value for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "t" | "1" | "yes" | "on" => Some(true),
+            "false" | "f" | "0" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::Boolean(value) => Some(*value),
+            toml::Value::String(text) => Self::from_text(text),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty: $expected:literal),* $(,)?) => {$(
+        impl Value for $type {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_text(text: &str) -> Option<Self> {
+                text.trim().parse().ok()
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u16: "a whole number from 0 to 65535",
+    u32: "a whole number from 0 on",
+    u64: "a whole number from 0 on",
+    usize: "a whole number from 0 on",
+    IpAddr: "an IP address such as 127.0.0.1, or 0.0.0.0 for all interfaces",
+}
+
+impl Value for PathBuf {
+    const EXPECTED: &'static str = "a path";
+
+    fn from_text(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self::from(text))
+    }
+}
+
+/// A list; in the environment its items are separated by commas.
+impl Value for Vec<String> {
+    const EXPECTED: &'static str = "a list of texts (separated by commas in the environment)";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Some(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+            toml::Value::String(text) => Self::from_text(text),
+            _ => None,
+        }
+    }
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl Value for Bytes {
+    const EXPECTED: &'static str = "a number of bytes such as 52428800, \"500KB\" or \"50MiB\"";
+
+    /// Multiples are of 1024 whether or not an `i` is written, as in the Supabase CLI.
+    fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let shift = match unit.trim().to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+            "" => 0,
+            "k" => 10,
+            "m" => 20,
+            "g" => 30,
+            "t" => 40,
+            _ => return None,
+        };
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(1 << shift).map(Self);
+        }
+        let bytes = number.parse::<f64>().ok()? * f64::from(shift).exp2();
+        // Below 2^53 the conversion is exact, and nobody writes fractions of petabytes.
+        (bytes.is_finite() && bytes < 2_f64.powi(53)).then_some(Self(bytes as u64))
+    }
+}
+
+/// A span of time.
+impl Value for Duration {
+    const EXPECTED: &'static str = "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\"";
+
+    fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Ok(seconds) = text.parse::<u64>() {
+            return Some(Self::from_secs(seconds));
+        }
+        let mut rest = text;
+        let mut total = Self::ZERO;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+            let (number, tail) = rest.split_at(digits);
+            let number: u64 = number.parse().ok()?;
+            let unit_end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+            let (unit, tail) = tail.split_at(unit_end);
+            let part = match unit {
+                "ms" => Self::from_millis(number),
+                "s" => Self::from_secs(number),
+                "m" => Self::from_secs(number.checked_mul(60)?),
+                "h" => Self::from_secs(number.checked_mul(3600)?),
+                _ => return None,
+            };
+            total = total.checked_add(part)?;
+            rest = tail;
+        }
+        (!text.is_empty()).then_some(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_the_supabase_cli_reads_them() {
+        for (text, bytes) in
+            [("50MiB", 50 << 20), ("5MB", 5 << 20), ("500KB", 500 << 10), ("1.5k", 1536), ("7", 7), ("0", 0)]
+        {
+            assert_eq!(Bytes::from_text(text), Some(Bytes(bytes)), "{text}");
+        }
+        for text in ["", "MiB", "-1", "5 parsecs", "1e3MB"] {
+            assert_eq!(Bytes::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_seconds_or_have_units() {
+        assert_eq!(Duration::from_text("90"), Some(Duration::from_secs(90)));
+        assert_eq!(Duration::from_text("1h30m"), Some(Duration::from_secs(5400)));
+        assert_eq!(Duration::from_text("250ms"), Some(Duration::from_millis(250)));
+        for text in ["", "s", "1x", "1h30"] {
+            assert_eq!(Duration::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_are_split_at_commas() {
+        assert_eq!(<Vec<String>>::from_text("public, api,"), Some(vec!["public".to_owned(), "api".to_owned()]));
+    }
+}

@@ -1,0 +1,141 @@
+//! The client's files: in the binary, or in a folder.
+
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+use rust_embed::RustEmbed;
+
+use super::Encoding;
+
+/// What the build script put into the binary; nothing in debug builds.
+#[derive(RustEmbed)]
+#[folder = "$OUT_DIR/site"]
+struct Embedded;
+
+/// Where a debug build finds the client that was built beside it.
+const WORKSPACE_BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../client/dist");
+
+/// The page that all of the client's routes share.
+const PAGE: &str = "index.html";
+
+/// A file, ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    /// As it goes over the wire.
+    pub(super) body: Bytes,
+    /// How `body` is compressed.
+    pub(super) encoding: Encoding,
+    /// Quoted.
+    pub(super) etag: String,
+    pub(super) content_type: String,
+}
+
+/// The client's files.
+pub(super) enum Assets {
+    /// In the binary.
+    Embedded,
+    /// In a folder; read anew for each request, so that a new build shows at once.
+    Folder(PathBuf),
+}
+
+impl Assets {
+    /// The files of `folder`; without one those in the binary, or beside it in a debug build.
+    pub(super) fn choose(folder: Option<&Path>) -> Self {
+        match folder {
+            Some(folder) => Self::Folder(folder.to_owned()),
+            None if cfg!(debug_assertions) => Self::Folder(PathBuf::from(WORKSPACE_BUILD)),
+            None => Self::Embedded,
+        }
+    }
+
+    /// Whether there is a built client.
+    pub(super) fn has_page(&self) -> bool {
+        match self {
+            Self::Embedded => Embedded::get(PAGE).is_some(),
+            Self::Folder(folder) => folder.join(PAGE).is_file(),
+        }
+    }
+
+    /// Where the files are, for messages.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Embedded => "in this binary".to_owned(),
+            Self::Folder(folder) => format!("in {}", folder.display()),
+        }
+    }
+
+    /// The page's template and its tag.
+    pub(super) async fn page(&self) -> Option<File> {
+        self.plain(PAGE).await
+    }
+
+    /// The file called `name` in the best of the encodings that the client accepts. The page is not a file.
+    pub(super) async fn file(&self, name: &str, accepted: Encoding) -> Option<File> {
+        if name == PAGE || !is_plain(name) {
+            return None;
+        }
+        let content_type = content_type(name);
+        for encoding in accepted.down_to_identity() {
+            let path = match encoding.suffix() {
+                Some(suffix) => format!("{name}.{suffix}"),
+                None => name.to_owned(),
+            };
+            if let Some(file) = self.plain(&path).await {
+                return Some(File { encoding, content_type, ..file });
+            }
+        }
+        None
+    }
+
+    async fn plain(&self, name: &str) -> Option<File> {
+        let (body, etag) = match self {
+            Self::Embedded => {
+                let file = Embedded::get(name)?;
+                let body = match file.data {
+                    std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                    std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
+                };
+                let hash = file.metadata.sha256_hash();
+                (body, format!("\"{:032x}\"", u128::from_be_bytes(*hash.first_chunk()?)))
+            }
+            Self::Folder(folder) => read(&folder.join(name)).await?,
+        };
+        Some(File { body, encoding: Encoding::Identity, etag, content_type: content_type(name) })
+    }
+}
+
+async fn read(path: &Path) -> Option<(Bytes, String)> {
+    let metadata = tokio::fs::metadata(path).await.ok().filter(std::fs::Metadata::is_file)?;
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let body = tokio::fs::read(path).await.ok()?;
+    Some((Bytes::from(body), format!("\"{:x}-{:x}\"", modified.as_nanos(), metadata.len())))
+}
+
+/// Whether `name` is the spelling of a file inside the folder: no step upwards, nothing hidden, nothing encoded.
+/// The bundler makes no names that would need more.
+fn is_plain(name: &str) -> bool {
+    name.split('/').all(|part| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~@+".contains(&byte))
+    })
+}
+
+fn content_type(name: &str) -> String {
+    let guess = mime_guess::from_path(name).first_or_octet_stream();
+    if guess.type_() == "text" { format!("{guess}; charset=utf-8") } else { guess.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_the_folder() {
+        assert!(is_plain("assets/index-Bd3_x~1.js") && is_plain("favicon.ico"));
+        for name in ["", "../x", "a/../x", "a//b", "/etc/passwd", ".env", "a/.git", "%2e%2e/x", "a\\b", "a b"] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Which compression a client takes. Source: RFC 9110, section 12.5.3.
+
+use poem::http::HeaderMap;
+use poem::http::header::ACCEPT_ENCODING;
+
+/// A content encoding, the better ones greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Encoding {
+    /// Not compressed.
+    Identity,
+    /// RFC 1952.
+    Gzip,
+    /// RFC 7932.
+    Brotli,
+}
+
+impl Encoding {
+    /// The best one that `headers` accept. Ours is the choice among those; a quality of 0 rules one out.
+    pub(super) fn accepted(headers: &HeaderMap) -> Self {
+        let header = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let accepted = header.split(',').filter_map(|item| {
+            let mut parts = item.split(';').map(str::trim);
+            let encoding = match parts.next()? {
+                "br" => Self::Brotli,
+                "gzip" | "x-gzip" => Self::Gzip,
+                _ => return None,
+            };
+            let quality = parts.find_map(|part| part.strip_prefix("q=")).unwrap_or("1");
+            (quality.parse::<f32>().unwrap_or(0.0) > 0.0).then_some(encoding)
+        });
+        accepted.max().unwrap_or(Self::Identity)
+    }
+
+    /// This encoding, then each simpler one that a client which accepts this one is sure to accept, too.
+    ///
+    /// Every client that takes brotli takes gzip, but it says so itself; here brotli falls back to none at all,
+    /// since the build makes either both or neither.
+    pub(super) fn down_to_identity(self) -> impl Iterator<Item = Self> {
+        let compressed = (self != Self::Identity).then_some(self);
+        compressed.into_iter().chain([Self::Identity])
+    }
+
+    /// Its name in `Content-Encoding`.
+    pub(super) const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gzip"),
+            Self::Brotli => Some("br"),
+        }
+    }
+
+    /// What the build script appends to the names of files that are compressed like this.
+    pub(super) const fn suffix(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gz"),
+            Self::Brotli => Some("br"),
+        }
+    }
+
+    /// Compresses `bytes` fast: for the page, which is small and made at run time.
+    pub(super) fn compress(self, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+        use std::io::Write as _;
+        match self {
+            Self::Identity => Ok(bytes.to_vec()),
+            Self::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+                encoder.write_all(bytes)?;
+                encoder.finish()
+            }
+            Self::Brotli => {
+                let mut compressed = Vec::new();
+                let parameters = brotli::enc::BrotliEncoderParams { quality: 5, ..Default::default() };
+                brotli::BrotliCompress(&mut &*bytes, &mut compressed, &parameters)?;
+                Ok(compressed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_accepted_encoding_is_taken() {
+        let accepted = |header: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, header.parse().unwrap());
+            Encoding::accepted(&headers)
+        };
+        assert_eq!(accepted("gzip, deflate, br, zstd"), Encoding::Brotli);
+        assert_eq!(accepted("gzip;q=0.5, br;q=0"), Encoding::Gzip);
+        assert_eq!(accepted("identity"), Encoding::Identity);
+        assert_eq!(accepted("gzip; q=0"), Encoding::Identity);
+        assert_eq!(Encoding::accepted(&HeaderMap::new()), Encoding::Identity);
+    }
+}

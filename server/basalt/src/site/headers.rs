@@ -1,0 +1,116 @@
+//! Security headers and the origin that they speak of.
+
+use std::fmt;
+
+use poem::Request;
+use poem::http::header::{
+    CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use poem::http::uri::Scheme;
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Where a browser reached the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    host: String,
+    secure: bool,
+}
+
+impl Origin {
+    /// The origin that `request` was sent to: its `Host`, and `https` if it came over TLS or a proxy says so.
+    /// A missing or malformed host counts as `localhost`.
+    pub(crate) fn of(request: &Request) -> Self {
+        let host = request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+        let host = host.filter(|host| is_host(host)).unwrap_or("localhost").to_owned();
+        let forwarded = request.header("x-forwarded-proto").and_then(|header| header.split(',').next());
+        let secure = match forwarded.map(str::trim) {
+            Some(scheme) => scheme.eq_ignore_ascii_case("https"),
+            None => *request.scheme() == Scheme::HTTPS,
+        };
+        Self { host, secure }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.host)
+    }
+}
+
+/// Whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or a
+/// page.
+pub(crate) fn is_host(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 255
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+}
+
+/// What the page may do: run and show its own files, call the API and `connect_src`, and nothing else. Source:
+/// Content Security Policy Level 3.
+pub(super) fn content_security_policy(origin: &Origin, api_url: Option<&str>, connect_src: &[String]) -> String {
+    let page = origin.to_string();
+    let api = api_url.unwrap_or(&page);
+    // Older Safari does not count ws: under 'self'.
+    let socket = api.replacen("http", "ws", 1);
+    let foreign = if api == page { String::new() } else { format!(" {api}") };
+    let others: String = connect_src.iter().map(|origin| format!(" {origin}")).collect();
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; manifest-src 'self'; \
+         img-src 'self' data: blob:{foreign}; media-src 'self' blob:{foreign}; \
+         connect-src 'self' {socket}{foreign}{others}; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
+    )
+}
+
+/// Adds the headers that every answer of the site carries; `policy` is its Content-Security-Policy.
+pub(super) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
+    let fixed = |value| HeaderValue::from_static(value);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, fixed("DENY"));
+    headers.insert(REFERRER_POLICY, fixed("strict-origin-when-cross-origin"));
+    headers.insert(HeaderName::from_static("cross-origin-opener-policy"), fixed("same-origin"));
+    headers.insert(
+        HeaderName::from_static("permissions-policy"),
+        fixed("camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    );
+    if let Some(policy) = policy.and_then(|policy| HeaderValue::from_str(policy).ok()) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    if origin.secure {
+        // Only there: over plain HTTP browsers ignore it, and it must not be promised before it is true.
+        headers.insert(STRICT_TRANSPORT_SECURITY, fixed("max-age=31536000"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(host: &str, proto: Option<&str>) -> Origin {
+        let mut request = Request::builder().header(HOST, host);
+        if let Some(proto) = proto {
+            request = request.header("x-forwarded-proto", proto);
+        }
+        Origin::of(&request.finish())
+    }
+
+    #[test]
+    fn origins_come_from_the_request() {
+        assert_eq!(origin("a.example:8080", None).to_string(), "http://a.example:8080");
+        assert_eq!(origin("a.example", Some("https, http")).to_string(), "https://a.example");
+        assert_eq!(origin("evil\"; script-src *", None).to_string(), "http://localhost");
+    }
+
+    #[test]
+    fn the_policy_admits_the_api_and_nothing_else() {
+        let page = origin("site.example", Some("https"));
+        let policy = content_security_policy(&page, None, &["https://ip.example".to_owned()]);
+        assert!(policy.contains("connect-src 'self' wss://site.example https://ip.example;"), "{policy}");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+        assert!(!policy.contains("unsafe"));
+        let policy = content_security_policy(&page, Some("https://api.example"), &[]);
+        assert!(policy.contains("connect-src 'self' wss://api.example https://api.example;"), "{policy}");
+        assert!(policy.contains("img-src 'self' data: blob: https://api.example;"), "{policy}");
+    }
+}

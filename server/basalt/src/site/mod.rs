@@ -1,0 +1,164 @@
+//! Serves the built client: one page for all of its routes, and its files.
+//!
+//! The page is the same for every deployment but for one block of JSON, into which the API's URL and public key are
+//! written when it is served.
+
+mod assets;
+mod dev;
+mod encoding;
+mod headers;
+mod page;
+
+use std::sync::Arc;
+
+use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use poem::{Body, Endpoint, Request, Response};
+
+use crate::settings::SiteSettings;
+use assets::{Assets, File};
+use encoding::Encoding;
+pub(crate) use headers::{Origin, is_host};
+use page::Page;
+
+/// The site as an endpoint.
+pub(crate) struct Site {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: SiteSettings,
+    /// Where clients reach the API, if it is not where they reach the site.
+    api_url: Option<String>,
+    public_key: String,
+    assets: Assets,
+    page: Page,
+    dev: Option<dev::Proxy>,
+}
+
+/// Why the site cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// There is no built client.
+    #[error("there is no built client {0}: build it with `npm run build`, or switch the site off (basalt.site.enabled)")]
+    NotBuilt(String),
+    /// The dev server's URL cannot be used.
+    #[error("--dev: {0}")]
+    Dev(String),
+}
+
+impl Site {
+    /// The site of `settings`, whose scripts will call the API at `api_url` (`None`: where the page came from)
+    /// with `public_key`.
+    ///
+    /// Errors: [`Error::NotBuilt`] when there is nothing to serve.
+    pub(crate) fn open(
+        settings: SiteSettings,
+        api_url: Option<String>,
+        public_key: String,
+    ) -> Result<Self, Error> {
+        let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
+        let assets = Assets::choose(settings.path.as_deref());
+        if dev.is_none() && !assets.has_page() {
+            return Err(Error::NotBuilt(assets.place()));
+        }
+        let inner = Inner { settings, api_url, public_key, assets, page: Page::default(), dev };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+}
+
+impl Endpoint for Site {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let inner = &self.inner;
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let refusal = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+            return Ok(refusal.finish());
+        }
+        let origin = Origin::of(&request);
+        let mut response = match &inner.dev {
+            Some(proxy) => proxy.forward(&request, |html| Page::inject(html, &inner.config(&origin))).await,
+            None => inner.answer(&request, &origin).await,
+        };
+        let policy = (inner.dev.is_none()).then(|| inner.policy(&origin));
+        headers::secure(response.headers_mut(), &origin, policy.as_deref());
+        if request.method() == Method::HEAD {
+            response.set_body(());
+        }
+        Ok(response)
+    }
+}
+
+impl Inner {
+    async fn answer(&self, request: &Request, origin: &Origin) -> Response {
+        let path = request.uri().path();
+        let name = path.trim_start_matches('/');
+        if let Some(file) = self.assets.file(name, Encoding::accepted(request.headers())).await {
+            return respond(request.headers(), file, cache_control(name), StatusCode::OK);
+        }
+        if name.starts_with("assets/") {
+            // A page in place of a missing script would only make the browser complain about its type.
+            let missing = Response::builder().status(StatusCode::NOT_FOUND).content_type("text/plain");
+            return missing.body("There is no such file.");
+        }
+        let status = if self.is_page(path) { StatusCode::OK } else { StatusCode::NOT_FOUND };
+        let Some(template) = self.assets.page().await else {
+            let unavailable = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE);
+            return unavailable.body(format!("There is no built client {}.", self.assets.place()));
+        };
+        let encoding = Encoding::accepted(request.headers());
+        let file = self.page.render(&template, &self.config(origin), encoding);
+        respond(request.headers(), file, "no-cache", status)
+    }
+
+    /// Whether the client has a page for `path`.
+    fn is_page(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let routes = &self.settings.routes;
+        routes.is_empty() || routes.iter().any(|route| route.trim_end_matches('/') == path)
+    }
+
+    /// What the client needs to know to reach the API.
+    fn config(&self, origin: &Origin) -> String {
+        let url = self.api_url.clone().unwrap_or_else(|| origin.to_string());
+        serde_json::json!({ "url": url, "key": self.public_key }).to_string()
+    }
+
+    fn policy(&self, origin: &Origin) -> String {
+        headers::content_security_policy(origin, self.api_url.as_deref(), &self.settings.connect_src)
+    }
+}
+
+/// Files whose name holds a hash of their content never change.
+fn cache_control(name: &str) -> &'static str {
+    if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" }
+}
+
+fn respond(request: &HeaderMap, file: File, cache_control: &'static str, status: StatusCode) -> Response {
+    let mut response = Response::default();
+    let headers = response.headers_mut();
+    let mut insert = |name: HeaderName, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
+    insert(CACHE_CONTROL, cache_control);
+    insert(ETAG, &file.etag);
+    insert(VARY, "accept-encoding");
+    let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if status == StatusCode::OK && known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.etag) {
+        response.set_status(StatusCode::NOT_MODIFIED);
+        return response;
+    }
+    insert(CONTENT_TYPE, &file.content_type);
+    if let Some(name) = file.encoding.name() {
+        insert(CONTENT_ENCODING, name);
+    }
+    response.set_status(status);
+    response.set_body(Body::from_bytes(file.body));
+    response
+}
+
+#[cfg(test)]
+mod tests;

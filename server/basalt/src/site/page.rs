@@ -1,0 +1,91 @@
+//! The client's one page, with the deployment's settings written into it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{Encoding, File};
+
+/// Rendered pages that are kept. There is one per origin and encoding; more can only come from invented `Host`s.
+const KEPT: usize = 64;
+
+/// The element that receives the settings.
+const MARKER: &str = "id=\"basalt-config\"";
+
+/// Renders the page and keeps the results.
+#[derive(Default)]
+pub(super) struct Page {
+    rendered: Mutex<HashMap<u64, File>>,
+}
+
+impl Page {
+    /// `template` with `config` (JSON) in its settings block, compressed as `encoding`.
+    pub(super) fn render(&self, template: &File, config: &str, encoding: Encoding) -> File {
+        let mut hasher = DefaultHasher::new();
+        (&template.etag, config, encoding).hash(&mut hasher);
+        let id = hasher.finish();
+        let lock = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lock().get(&id) {
+            return file.clone();
+        }
+        let html = Self::inject(&String::from_utf8_lossy(&template.body), config);
+        let (body, encoding) = match encoding.compress(html.as_bytes()) {
+            Ok(compressed) => (Bytes::from(compressed), encoding),
+            Err(_) => (Bytes::from(html), Encoding::Identity),
+        };
+        let file = File { body, encoding, etag: format!("\"{id:016x}\""), content_type: template.content_type.clone() };
+        let mut rendered = lock();
+        if rendered.len() >= KEPT {
+            rendered.clear();
+        }
+        rendered.insert(id, file.clone());
+        file
+    }
+
+    /// Writes `config` into the settings block of `html`. A page without such a block stays as it is.
+    pub(super) fn inject(html: &str, config: &str) -> String {
+        let block = html.find(MARKER).and_then(|marker| {
+            let start = marker + html[marker..].find('>')? + 1;
+            let end = start + html[start..].find("</script>")?;
+            Some((start, end))
+        });
+        match block {
+            Some((start, end)) => format!("{}{}{}", &html[..start], escape(config), &html[end..]),
+            None => html.to_owned(),
+        }
+    }
+}
+
+/// Makes JSON safe inside a script element: nothing in it can end the element or begin a comment. Source: HTML
+/// standard, "Restrictions for contents of script elements".
+fn escape(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HTML: &str =
+        "<head><script id=\"basalt-config\" type=\"application/json\">\n{ \"url\": \"%X%\" }\n</script></head>";
+
+    #[test]
+    fn settings_replace_the_blocks_content() {
+        let page = Page::inject(HTML, "{\"url\":\"http://a\"}");
+        assert_eq!(
+            page,
+            "<head><script id=\"basalt-config\" type=\"application/json\">{\"url\":\"http://a\"}</script></head>"
+        );
+        assert_eq!(Page::inject("<p>no block</p>", "{}"), "<p>no block</p>");
+    }
+
+    #[test]
+    fn settings_cannot_break_out_of_the_block() {
+        let page = Page::inject(HTML, "{\"key\":\"</script><script>alert(1)</script>&\"}");
+        assert_eq!(page.matches("<script").count(), 1);
+        assert!(page.contains("\\u003c/script\\u003e"), "{page}");
+    }
+}

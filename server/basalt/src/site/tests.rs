@@ -1,0 +1,126 @@
+//! What a browser gets.
+
+use poem::http::{StatusCode, Uri};
+use poem::{Endpoint, Request, Response};
+
+use super::Site;
+use crate::settings::SiteSettings;
+
+const PAGE: &str = "<html><script id=\"basalt-config\" type=\"application/json\">{}</script></html>";
+
+struct Built {
+    site: Site,
+    _folder: tempfile::TempDir,
+}
+
+fn built() -> Built {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("assets")).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("index.html", PAGE.as_bytes());
+    write("assets/app-1a2b.js", b"identity");
+    write("assets/app-1a2b.js.br", b"brotli");
+    write("assets/app-1a2b.js.gz", b"gzip");
+    write("favicon.ico", b"icon");
+    let settings = SiteSettings {
+        enabled: true,
+        path: Some(folder.path().to_owned()),
+        routes: vec!["/".to_owned(), "/about".to_owned()],
+        ..SiteSettings::default()
+    };
+    let site = Site::open(settings, None, "public-key".to_owned()).unwrap();
+    Built { site, _folder: folder }
+}
+
+async fn get(built: &Built, path: &'static str, headers: &[(&'static str, &str)]) -> Response {
+    let mut request = Request::builder().uri(Uri::from_static(path)).header("host", "site.example:8080");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    built.site.get_response(request.finish()).await
+}
+
+async fn text(response: Response) -> String {
+    response.into_body().into_string().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_page_knows_where_its_api_is() {
+    let response = get(&built(), "/", &[]).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.header("cache-control"), Some("no-cache"));
+    assert!(response.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    assert_eq!(response.header("strict-transport-security"), None);
+    let page = text(response).await;
+    assert!(page.contains("{\"url\":\"http://site.example:8080\",\"key\":\"public-key\"}"), "{page}");
+}
+
+#[tokio::test]
+async fn unknown_paths_get_the_page_with_status_404() {
+    let built = built();
+    for (path, status) in
+        [("/about", StatusCode::OK), ("/about/", StatusCode::OK), ("/nowhere", StatusCode::NOT_FOUND)]
+    {
+        let response = get(&built, path, &[]).await;
+        assert_eq!(response.status(), status, "{path}");
+        assert!(text(response).await.contains("basalt-config"));
+    }
+    let missing = get(&built, "/assets/gone.js", &[]).await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    assert!(!text(missing).await.contains("<html"));
+}
+
+#[tokio::test]
+async fn hashed_files_are_kept_for_ever_and_compressed_as_accepted() {
+    let built = built();
+    for (accepted, encoding, body) in
+        [("gzip, br", Some("br"), "brotli"), ("gzip", Some("gzip"), "gzip"), ("zstd", None, "identity")]
+    {
+        let response = get(&built, "/assets/app-1a2b.js", &[("accept-encoding", accepted)]).await;
+        assert_eq!(response.header("content-encoding"), encoding);
+        assert_eq!(response.header("cache-control"), Some("public, max-age=31536000, immutable"));
+        assert_eq!(response.header("content-type"), Some("text/javascript; charset=utf-8"));
+        assert_eq!(response.header("vary"), Some("accept-encoding"));
+        assert_eq!(text(response).await, body);
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_is_still_good_is_not_sent_again() {
+    let built = built();
+    for path in ["/", "/favicon.ico"] {
+        let etag = get(&built, path, &[]).await.header("etag").unwrap().to_owned();
+        let again = get(&built, path, &[("if-none-match", &etag)]).await;
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{path}");
+        assert_eq!(text(again).await, "");
+    }
+}
+
+#[tokio::test]
+async fn files_outside_are_out_of_reach() {
+    let built = built();
+    for path in ["/../Cargo.toml", "/..%2fCargo.toml", "/assets/../index.html"] {
+        let body = text(get(&built, path, &[]).await).await;
+        assert!(!body.contains("[package]"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_compressed_page_is_the_same_page() {
+    let built = built();
+    let plain = text(get(&built, "/", &[]).await).await;
+    let response = get(&built, "/", &[("accept-encoding", "gzip")]).await;
+    assert_eq!(response.header("content-encoding"), Some("gzip"));
+    let bytes = response.into_body().into_bytes().await.unwrap();
+    let mut unpacked = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*bytes), &mut unpacked).unwrap();
+    assert_eq!(unpacked, plain);
+}
+
+#[test]
+fn a_missing_build_is_said_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = SiteSettings { path: Some(folder.path().to_owned()), ..SiteSettings::default() };
+    let error = Site::open(settings, None, String::new()).err().unwrap().to_string();
+    assert!(error.contains("npm run build"), "{error}");
+}

@@ -1,0 +1,98 @@
+-- Everything that the generated types speak of, as one JSON document. $1: names of the schemas.
+with relations as (
+  select c.oid, n.nspname, c.relname, c.relkind, c.reltype
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = any ($1) and c.relkind in ('r', 'p', 'f', 'v', 'm')
+),
+columns as (
+  select a.attrelid, json_agg(json_build_object(
+    'name', a.attname,
+    'format', coalesce(base.typname, t.typname),
+    'is_nullable', not (a.attnotnull or (t.typtype = 'd' and t.typnotnull)),
+    'has_default', a.atthasdef,
+    'identity', a.attidentity,
+    'is_updatable', r.relkind in ('r', 'p') or pg_catalog.pg_column_is_updatable(r.oid, a.attnum, false)
+  )) as list
+  from relations r
+  join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  left join pg_catalog.pg_type base on t.typtype = 'd' and base.oid = t.typbasetype
+  group by a.attrelid
+),
+uniques as (
+  select c.conrelid, (
+    select array_agg(a.attname order by a.attnum) from pg_catalog.pg_attribute a
+    where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
+  ) as names
+  from pg_catalog.pg_constraint c where c.contype in ('p', 'u')
+),
+relationships as (
+  select c.conname, c.conrelid, target.relname as referenced, target.nspname as referenced_schema, k.names, k.targets
+  from pg_catalog.pg_constraint c
+  join relations source on source.oid = c.conrelid
+  join relations target on target.oid = c.confrelid
+  cross join lateral (
+    select array_agg(a.attname order by p.ord) as names, array_agg(f.attname order by p.ord) as targets
+    from unnest(c.conkey, c.confkey) with ordinality as p (col, ref, ord)
+    join pg_catalog.pg_attribute a on a.attrelid = c.conrelid and a.attnum = p.col
+    join pg_catalog.pg_attribute f on f.attrelid = c.confrelid and f.attnum = p.ref
+  ) k
+  where c.contype = 'f' and c.conparentid = 0
+),
+functions as (
+  select p.oid, n.nspname, p.proname, p.prorettype, p.proretset, p.prorows, rt.typrelid,
+    pg_catalog.pg_get_function_identity_arguments(p.oid) as identity_arguments,
+    pg_catalog.pg_get_function_result(p.oid) as result,
+    (
+      select coalesce(json_agg(json_build_object(
+        'name', coalesce(p.proargnames[arg.ord], ''),
+        'mode', coalesce(p.proargmodes[arg.ord], 'i'),
+        'type_id', arg.type::int8,
+        -- Defaults belong to the last ones of the arguments that go in.
+        'has_default', arg.inputs > p.pronargs - p.pronargdefaults and arg.is_input
+      ) order by arg.ord), '[]')
+      from (
+        select a.type, a.ord, coalesce(p.proargmodes[a.ord], 'i') in ('i', 'b', 'v') as is_input,
+          count(*) filter (where coalesce(p.proargmodes[a.ord], 'i') in ('i', 'b', 'v')) over (order by a.ord) as inputs
+        from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality as a (type, ord)
+      ) arg
+    ) as arguments
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join pg_catalog.pg_type rt on rt.oid = p.prorettype
+  where n.nspname = any ($1) and p.prokind = 'f'
+    and p.prorettype not in ('pg_catalog.trigger'::regtype, 'pg_catalog.event_trigger'::regtype)
+),
+types as (
+  select t.oid, n.nspname, t.typname, t.typrelid, pg_catalog.format_type(t.oid, null) as format,
+    (select coalesce(json_agg(e.enumlabel order by e.enumsortorder), '[]') from pg_catalog.pg_enum e
+      where e.enumtypid = t.oid) as labels,
+    (select coalesce(json_agg(json_build_object('name', a.attname, 'type_id', a.atttypid::int8) order by a.attnum), '[]')
+      from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+      where c.oid = t.typrelid and c.relkind = 'c' and a.attnum > 0 and not a.attisdropped) as attributes
+  from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+  where t.typrelid = 0
+    or exists (select from pg_catalog.pg_class c where c.oid = t.typrelid and c.relkind in ('c', 'r', 'v', 'm', 'p'))
+)
+select json_build_object(
+  'relations', (select coalesce(json_agg(json_build_object(
+      'id', r.oid::int8, 'schema', r.nspname, 'name', r.relname, 'kind', r.relkind,
+      'is_updatable', r.relkind = 'v' and (pg_catalog.pg_relation_is_updatable(r.oid, false) & 20) = 20,
+      'columns', coalesce(c.list, '[]')
+    )), '[]') from relations r left join columns c on c.attrelid = r.oid),
+  'relationships', (select coalesce(json_agg(json_build_object(
+      'name', k.conname, 'relation_id', k.conrelid::int8, 'columns', k.names,
+      'referenced_schema', k.referenced_schema, 'referenced_relation', k.referenced, 'referenced_columns', k.targets,
+      'is_one_to_one', exists (select from uniques u where u.conrelid = k.conrelid and u.names = k.names)
+    )), '[]') from relationships k),
+  'functions', (select coalesce(json_agg(json_build_object(
+      'schema', f.nspname, 'name', f.proname, 'arguments', f.arguments,
+      'identity_arguments', f.identity_arguments, 'result', f.result, 'return_type_id', f.prorettype::int8,
+      'return_relation_id', nullif(f.typrelid::int8, 0), 'is_set', f.proretset,
+      'rows', case when f.proretset then f.prorows end
+    )), '[]') from functions f),
+  'types', (select coalesce(json_agg(json_build_object(
+      'id', t.oid::int8, 'schema', t.nspname, 'name', t.typname, 'format', t.format,
+      'labels', t.labels, 'attributes', t.attributes, 'is_row', t.typrelid <> 0
+    )), '[]') from types t)
+)::text

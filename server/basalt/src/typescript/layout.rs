@@ -1,0 +1,193 @@
+//! Lays types out as Prettier does (no semicolons, 80 columns), which is how the Supabase CLI's output looks.
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+
+/// A type as text that may have to be broken into lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ts {
+    /// Never broken.
+    Atom(String),
+    /// Broken into one line per member.
+    Union(Vec<Self>),
+    /// An object type and what follows its closing brace. Broken into one line per property where it does not fit,
+    /// or always.
+    Object { properties: Vec<(String, Self)>, suffix: String, expanded: bool },
+}
+
+impl Ts {
+    pub(super) fn atom(text: impl Into<String>) -> Self {
+        Self::Atom(text.into())
+    }
+
+    /// `self | null`; what admits everything stays as it is.
+    pub(super) fn or_null(self) -> Self {
+        match self {
+            Self::Atom(text) if text == "unknown" => Self::Atom(text),
+            Self::Union(mut members) => {
+                members.push(Self::atom("null"));
+                Self::Union(members)
+            }
+            other => Self::Union(vec![other, Self::atom("null")]),
+        }
+    }
+
+    /// An array of `self`.
+    pub(super) fn array(self) -> Self {
+        match self {
+            Self::Object { properties, suffix, expanded } => {
+                Self::Object { properties, suffix: format!("{suffix}[]"), expanded }
+            }
+            Self::Atom(text) => Self::Atom(format!("{text}[]")),
+            union @ Self::Union(_) => Self::Atom(format!("({})[]", union.flat().unwrap_or_default())),
+        }
+    }
+
+    /// The type on one line; `None` where it must be broken.
+    fn flat(&self) -> Option<String> {
+        match self {
+            Self::Atom(text) => Some(text.clone()),
+            Self::Union(members) => {
+                Some(members.iter().map(Self::flat).collect::<Option<Vec<_>>>()?.join(" | "))
+            }
+            Self::Object { expanded: true, .. } => None,
+            Self::Object { properties, suffix, .. } => {
+                let flat = |(name, ts): &(String, Self)| Some(format!("{name}: {}", ts.flat()?));
+                let inner = properties.iter().map(flat).collect::<Option<Vec<_>>>()?.join("; ");
+                Some(format!("{{ {inner} }}{suffix}"))
+            }
+        }
+    }
+}
+
+/// Text under construction.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    text: String,
+    depth: usize,
+}
+
+impl Layout {
+    /// A line at the current depth.
+    pub(super) fn line(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.text.extend(std::iter::repeat_n(' ', self.depth * 2));
+            self.text.push_str(text);
+        }
+        self.text.push('\n');
+    }
+
+    /// `open`, what `inner` writes one step deeper, `close`.
+    pub(super) fn block(&mut self, open: &str, close: &str, inner: impl FnOnce(&mut Self)) {
+        self.line(open);
+        self.depth += 1;
+        inner(self);
+        self.depth -= 1;
+        self.line(close);
+    }
+
+    /// `name: ts`, broken as needed.
+    pub(super) fn property(&mut self, name: &str, ts: &Ts) {
+        self.labelled(&format!("{name}: "), ts);
+    }
+
+    fn labelled(&mut self, label: &str, ts: &Ts) {
+        let room = WIDTH.saturating_sub(self.depth * 2 + label.chars().count());
+        match (ts.flat(), ts) {
+            (Some(flat), _) if flat.chars().count() <= room => self.line(&format!("{label}{flat}")),
+            (flat, Ts::Atom(_)) => self.line(&format!("{label}{}", flat.unwrap_or_default())),
+            (_, Ts::Union(members)) => {
+                self.line(label.trim_end());
+                self.depth += 1;
+                for member in members {
+                    self.member(member);
+                }
+                self.depth -= 1;
+            }
+            (_, Ts::Object { properties, suffix, .. }) => {
+                self.block(&format!("{label}{{"), &format!("}}{suffix}"), |layout| {
+                    for (name, ts) in properties {
+                        layout.property(name, ts);
+                    }
+                });
+            }
+        }
+    }
+
+    /// A member of a broken union. An object's properties stand two steps deeper, beside the bar.
+    fn member(&mut self, ts: &Ts) {
+        let fits = ts.flat().filter(|flat| self.depth * 2 + 2 + flat.chars().count() <= WIDTH);
+        match (fits, ts) {
+            (None, Ts::Object { properties, suffix, .. }) => {
+                self.line("| {");
+                self.depth += 2;
+                for (name, ts) in properties {
+                    self.property(name, ts);
+                }
+                self.depth -= 1;
+                self.line(&format!("}}{suffix}"));
+                self.depth -= 1;
+            }
+            (fits, ts) => {
+                let flat = fits.or_else(|| ts.flat()).unwrap_or_default();
+                self.line(&format!("| {flat}"));
+            }
+        }
+    }
+
+    /// `label[…]end` of JSON strings, one per line where they do not fit.
+    pub(super) fn strings(&mut self, label: &str, strings: &[String], end: &str) {
+        let flat = format!("{label}[{}]{end}", strings.join(", "));
+        if self.depth * 2 + flat.chars().count() <= WIDTH {
+            return self.line(&flat);
+        }
+        self.block(&format!("{label}["), &format!("]{end}"), |layout| {
+            for string in strings {
+                layout.line(&format!("{string},"));
+            }
+        });
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// A property's name: quoted only where it must be.
+pub(super) fn key(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
+    if plain { name.to_owned() } else { string(name) }
+}
+
+/// A string literal.
+pub(super) fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn laid_out(name: &str, ts: &Ts) -> String {
+        let mut layout = Layout { depth: 4, ..Layout::default() };
+        layout.property(name, ts);
+        layout.finish()
+    }
+
+    #[test]
+    fn unions_that_do_not_fit_have_one_member_per_line() {
+        let short = Ts::atom("string").or_null();
+        assert_eq!(laid_out("name", &short), "        name: string | null\n");
+        let long = Ts::atom(format!("Database[\"public\"][\"Enums\"][\"{}\"]", "x".repeat(40))).or_null();
+        let text = laid_out("name", &long);
+        assert!(text.starts_with("        name:\n          | Database[") && text.ends_with("          | null\n"), "{text}");
+    }
+
+    #[test]
+    fn names_are_quoted_only_where_they_must_be() {
+        assert_eq!(key("created_at"), "created_at");
+        assert_eq!(key("first name"), "\"first name\"");
+        assert_eq!(key("1st"), "\"1st\"");
+    }
+}

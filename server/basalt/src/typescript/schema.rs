@@ -1,0 +1,200 @@
+//! One schema: its tables, views, functions, enums and composite types.
+
+use super::catalog::{Catalog, Column, Function, Relation};
+use super::function;
+use super::layout::{Layout, Ts, key, string};
+
+/// A schema within everything that is known.
+pub(super) struct View<'a> {
+    pub(super) catalog: &'a Catalog,
+    /// All schemas that are described, which types may refer to.
+    pub(super) schemas: &'a [String],
+    pub(super) schema: &'a str,
+}
+
+/// Writes the schema's part of the `Database` type.
+pub(super) fn write(layout: &mut Layout, view: &View<'_>) {
+    let relations = || view.catalog.relations.iter().filter(|relation| relation.schema == view.schema);
+    layout.block(&format!("{}: {{", key(view.schema)), "}", |layout| {
+        let tables: Vec<_> = relations().filter(|relation| relation.is_table()).collect();
+        section(layout, "Tables", &tables, |layout, table| write_table(layout, view, table));
+        let views: Vec<_> = relations().filter(|relation| !relation.is_table()).collect();
+        section(layout, "Views", &views, |layout, relation| write_view(layout, view, relation));
+        let functions = function::groups(view);
+        section(layout, "Functions", &functions, |layout, group| {
+            layout.property(&key(&group[0].name), &function::signatures(view, group));
+        });
+        let types = || view.catalog.types.iter().filter(|t| t.schema == view.schema);
+        let enums: Vec<_> = types().filter(|t| !t.labels.is_empty()).collect();
+        section(layout, "Enums", &enums, |layout, t| {
+            let labels = t.labels.iter().map(|label| Ts::atom(string(label))).collect();
+            layout.property(&key(&t.name), &Ts::Union(labels));
+        });
+        let composites: Vec<_> = types().filter(|t| !t.attributes.is_empty()).collect();
+        section(layout, "CompositeTypes", &composites, |layout, t| {
+            layout.block(&format!("{}: {{", key(&t.name)), "}", |layout| {
+                for attribute in &t.attributes {
+                    let ts = view.type_by_id(attribute.type_id);
+                    layout.property(&key(&attribute.name), &ts.or_null());
+                }
+            });
+        });
+    });
+}
+
+fn section<T>(layout: &mut Layout, name: &str, items: &[T], write: impl Fn(&mut Layout, &T)) {
+    layout.block(&format!("{name}: {{"), "}", |layout| {
+        if items.is_empty() {
+            layout.line("[_ in never]: never");
+        }
+        for item in items {
+            write(layout, item);
+        }
+    });
+}
+
+fn write_table(layout: &mut Layout, view: &View<'_>, table: &Relation) {
+    layout.block(&format!("{}: {{", key(&table.name)), "}", |layout| {
+        write_row(layout, view, table);
+        layout.block("Insert: {", "}", |layout| {
+            for column in &table.columns {
+                write_input(layout, view, column, column.is_optional());
+            }
+        });
+        layout.block("Update: {", "}", |layout| {
+            for column in &table.columns {
+                write_input(layout, view, column, true);
+            }
+        });
+        write_relationships(layout, view, table);
+    });
+}
+
+fn write_view(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
+    layout.block(&format!("{}: {{", key(&relation.name)), "}", |layout| {
+        write_row(layout, view, relation);
+        if relation.is_updatable {
+            for name in ["Insert", "Update"] {
+                layout.block(&format!("{name}: {{"), "}", |layout| {
+                    for column in &relation.columns {
+                        let ts = match column.is_updatable {
+                            true => view.type_by_name(&column.format).or_null(),
+                            false => Ts::atom("never"),
+                        };
+                        layout.property(&format!("{}?", key(&column.name)), &ts);
+                    }
+                });
+            }
+        }
+        write_relationships(layout, view, relation);
+    });
+}
+
+/// The columns, then the computed fields: functions whose only argument is a row of this relation.
+fn write_row(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
+    layout.block("Row: {", "}", |layout| {
+        for column in &relation.columns {
+            layout.property(&key(&column.name), &view.column(column));
+        }
+        let computed = |function: &&Function| function.identity_arguments == relation.name;
+        for function in function::listed(view).filter(computed) {
+            layout.property(&key(&function.name), &function::result(view, function).or_null());
+        }
+    });
+}
+
+fn write_input(layout: &mut Layout, view: &View<'_>, column: &Column, optional: bool) {
+    let name = key(&column.name);
+    if column.is_always_generated_identity() {
+        layout.property(&format!("{name}?"), &Ts::atom("never"));
+    } else {
+        let mark = if optional { "?" } else { "" };
+        layout.property(&format!("{name}{mark}"), &view.column(column));
+    }
+}
+
+fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
+    let own = view.catalog.relationships.iter().filter(|relationship| {
+        relationship.relation_id == relation.id && relationship.referenced_schema == relation.schema
+    });
+    let own: Vec<_> = own.collect();
+    if own.is_empty() {
+        return layout.line("Relationships: []");
+    }
+    let strings = |names: &[String]| names.iter().map(|name| string(name)).collect::<Vec<_>>();
+    layout.block("Relationships: [", "]", |layout| {
+        for relationship in own {
+            layout.block("{", "},", |layout| {
+                layout.line(&format!("foreignKeyName: {}", string(&relationship.name)));
+                layout.strings("columns: ", &strings(&relationship.columns), "");
+                layout.line(&format!("isOneToOne: {}", relationship.is_one_to_one));
+                layout.line(&format!("referencedRelation: {}", string(&relationship.referenced_relation)));
+                layout.strings("referencedColumns: ", &strings(&relationship.referenced_columns), "");
+            });
+        }
+    });
+}
+
+impl View<'_> {
+    /// The type of a column's values.
+    pub(super) fn column(&self, column: &Column) -> Ts {
+        let ts = self.type_by_name(&column.format);
+        if column.is_nullable { ts.or_null() } else { ts }
+    }
+
+    pub(super) fn type_by_id(&self, id: i64) -> Ts {
+        self.catalog.type_of(id).map_or_else(|| Ts::atom("unknown"), |t| self.type_by_name(&t.name))
+    }
+
+    /// What JSON makes of the Postgres type with the internal name `name`. Types are looked up by name alone, this
+    /// schema's first, as upstream does.
+    pub(super) fn type_by_name(&self, name: &str) -> Ts {
+        match name {
+            "bool" => Ts::atom("boolean"),
+            "int2" | "int4" | "int8" | "float4" | "float8" | "numeric" => Ts::atom("number"),
+            "bytea" | "bpchar" | "varchar" | "date" | "text" | "citext" | "time" | "timetz" | "timestamp"
+            | "timestamptz" | "uuid" | "vector" | "interval" => Ts::atom("string"),
+            "json" | "jsonb" => Ts::atom("Json"),
+            "void" => Ts::atom("undefined"),
+            "record" => Ts::atom("Record<string, unknown>"),
+            _ => match name.strip_prefix('_') {
+                Some(element) => self.type_by_name(element).array(),
+                None => self.user_type(name),
+            },
+        }
+    }
+
+    fn user_type(&self, name: &str) -> Ts {
+        let types = || self.catalog.types.iter().filter(|t| t.name == name);
+        let pick = |wanted: fn(&super::catalog::Type) -> bool| {
+            let own = types().find(|t| wanted(t) && t.schema == self.schema);
+            own.or_else(|| types().find(|t| wanted(t)))
+        };
+        if let Some(t) = pick(|t| !t.labels.is_empty()) {
+            return match self.schemas.contains(&t.schema) {
+                true => reference(&t.schema, "Enums", name),
+                false => Ts::Union(t.labels.iter().map(|label| Ts::atom(string(label))).collect()),
+            };
+        }
+        if let Some(t) = pick(|t| !t.attributes.is_empty()) {
+            return match self.schemas.contains(&t.schema) {
+                true => reference(&t.schema, "CompositeTypes", name),
+                false => Ts::atom("unknown"),
+            };
+        }
+        let relations = || self.catalog.relations.iter().filter(|relation| relation.name == name);
+        let relation = relations().find(|relation| relation.schema == self.schema).or_else(|| relations().next());
+        match relation {
+            Some(relation) => {
+                let kind = if relation.is_table() { "Tables" } else { "Views" };
+                let Ts::Atom(text) = reference(&relation.schema, kind, name) else { return Ts::atom("unknown") };
+                Ts::Atom(format!("{text}[\"Row\"]"))
+            }
+            None => Ts::atom("unknown"),
+        }
+    }
+}
+
+fn reference(schema: &str, kind: &str, name: &str) -> Ts {
+    Ts::Atom(format!("Database[{}][\"{kind}\"][{}]", string(schema), string(name)))
+}
