@@ -39,7 +39,7 @@ export function Footer() {
           <Column title={copy.company}>
             <LinkList links={copy.companyLinks} />
           </Column>
-          <Column title={copy.contact}>
+          <Column title={copy.contact} className="max-md:col-span-full">
             <ul className="flex flex-col gap-1">
               <li>
                 <a href={`tel:${contactPhone.replace(/[^+\d]/g, '')}`} className={LINK}>

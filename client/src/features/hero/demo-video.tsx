@@ -1,9 +1,9 @@
 import { Play } from 'lucide-react'
 import { useCallback } from 'react'
-import { preload } from 'react-dom'
 import { toast } from 'sonner'
 
 import { Button } from '@/components/ui/button'
+import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { storedFileUrl } from '@/lib/storage-url'
 import { usePageLoaded } from '@/lib/use-page-loaded'
 
@@ -30,13 +30,12 @@ interface DemoVideoProps {
   onResume: () => void
 }
 
-/** The silent, endless demo of the app. Its still image stands in until it plays. */
+/** The silent, endless demo of the app. Its still image shows through until it plays. */
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(
     () => toast.error(copy.video.toastTitle, { description: copy.video.toastDescription }),
     [],
   )
-  preload(demo.image, { as: 'image', fetchPriority: 'high' })
   const isPageLoaded = usePageLoaded()
   const { videoRef, status, retry, handlers } = useVideoPlayback({
     source: demo.mp4,
@@ -49,6 +48,15 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
 
   return (
     <div className="relative size-full overflow-hidden bg-harbour-navy">
+      <ImageWithFallback
+        src={demo.image}
+        alt=""
+        width={608}
+        height={1316}
+        loading="eager"
+        fetchPriority="high"
+        className="size-full"
+      />
       <video
         ref={videoRef}
         aria-label={copy.videoLabel}
@@ -56,8 +64,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         loop
         playsInline
         preload="none"
-        poster={demo.image}
-        className="size-full object-cover"
+        className="absolute inset-0 size-full object-cover"
         onLoadedData={handlers.onLoadedData}
         onPlaying={handlers.onPlaying}
         onError={handlers.onError}

@@ -34,7 +34,7 @@ export function Intro() {
                 className="-mt-px -ml-px flex flex-col border-t border-l border-line-dark p-5 sm:p-7 lg:p-9"
               >
                 <dt className="flex flex-col gap-5">
-                  <DotMatrix text={board} className="h-10 self-start sm:h-14 lg:h-16" />
+                  <DotMatrix text={board} className="h-8 self-start sm:h-14 lg:h-16" />
                   <span className="font-display text-subheading font-semibold">
                     <span className="sr-only">{board === '∞' ? 'Uncapped ' : `${board} `}</span>
                     {term}

@@ -82,7 +82,7 @@ function Clip({ index, minute, fan, clip }: ClipProps) {
   return (
     <li
       className={cn(
-        'relative flex aspect-[9/18] flex-col justify-between overflow-hidden rounded-md p-3 sm:aspect-[9/16] sm:p-5',
+        'relative flex aspect-[9/18] flex-col justify-between overflow-hidden rounded-md p-2.5 sm:aspect-[9/16] sm:p-5',
         CLIP_COLOURS[index],
         CLIP_RISE[index],
       )}
@@ -91,7 +91,7 @@ function Clip({ index, minute, fan, clip }: ClipProps) {
         aria-hidden
         viewBox="0 0 90 160"
         fill="none"
-        className="absolute inset-0 size-full stroke-current opacity-25"
+        className="absolute inset-0 size-full stroke-current opacity-25 max-sm:hidden"
       >
         <circle cx={index * 45} cy={84} r={34} strokeWidth={1.5} />
         <path d="M0 84H90" strokeWidth={1.5} />
