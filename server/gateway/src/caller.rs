@@ -36,7 +36,7 @@ impl<'a> FromRequest<'a> for Caller {
 /// A token as text, sharing the memory of the header that it came in.
 #[derive(Clone)]
 pub struct Bearer {
-    /// Visible ASCII only; every constructor sees to that.
+    /// UTF-8; every constructor sees to that.
     header: HeaderValue,
     start: usize,
 }
@@ -44,7 +44,7 @@ pub struct Bearer {
 impl Bearer {
     /// The part of `header` from byte `start` on, if the header is text.
     pub(crate) fn new(header: HeaderValue, start: usize) -> Option<Bearer> {
-        header.to_str().ok()?.get(start..)?;
+        std::str::from_utf8(header.as_bytes()).ok()?.get(start..)?;
         Some(Bearer { header, start })
     }
 
@@ -55,7 +55,10 @@ impl Bearer {
 
     /// The token; may be empty if the header was.
     pub fn as_str(&self) -> &str {
-        self.header.to_str().ok().and_then(|text| text.get(self.start..)).unwrap_or_default()
+        std::str::from_utf8(self.header.as_bytes())
+            .ok()
+            .and_then(|text| text.get(self.start..))
+            .unwrap_or_default()
     }
 }
 

@@ -1,7 +1,5 @@
 //! API keys and the exchange of credentials, as Supabase's gateway does it.
 
-use std::borrow::Cow;
-
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -41,7 +39,16 @@ impl Credentials {
             None => Presented::Nothing,
             Some(key) => self.recognise(key).map_or(Presented::Unknown, Presented::Known),
         };
-        (presented, self.bearer(request, key.as_deref()))
+        let bearer = match request.headers().get(AUTHORIZATION) {
+            None => key.and_then(|key| self.exchange(key)),
+            Some(header) => token_start(header).and_then(|start| Bearer::new(header.clone(), start)),
+        };
+        // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
+        let bearer = match bearer {
+            Some(opaque) if ApiKeys::is_opaque(&opaque) => self.exchange(api_key(request).unwrap_or(opaque)),
+            other => other,
+        };
+        (presented, bearer)
     }
 
     fn recognise(&self, key: &str) -> Option<ApiKeyKind> {
@@ -52,19 +59,12 @@ impl Credentials {
         })
     }
 
-    fn bearer(&self, request: &Request, key: Option<&str>) -> Option<Bearer> {
-        let Some(header) = request.headers().get(AUTHORIZATION) else { return self.token_of(key?) };
-        let start = token_start(header)?;
-        let bearer = Bearer::new(header.clone(), start)?;
-        if ApiKeys::is_opaque(&bearer) { self.token_of(key.unwrap_or(&bearer)) } else { Some(bearer) }
-    }
-
     /// The token that a service sees in place of `key`: that of the same role for an opaque key, else the key.
-    fn token_of(&self, key: &str) -> Option<Bearer> {
-        if !ApiKeys::is_opaque(key) {
-            return Bearer::from_token(key);
+    fn exchange(&self, key: Bearer) -> Option<Bearer> {
+        if !ApiKeys::is_opaque(&key) {
+            return Some(key);
         }
-        match self.keys.api_keys().identify(key)? {
+        match self.keys.api_keys().identify(&key)? {
             ApiKeyKind::Anon | ApiKeyKind::Publishable => self.anon.clone(),
             ApiKeyKind::ServiceRole | ApiKeyKind::Secret => self.service_role.clone(),
             ApiKeyKind::Token => None,
@@ -87,13 +87,13 @@ pub(crate) fn refusal(presented: &Presented) -> Option<Response> {
     Some(Response::builder().status(StatusCode::UNAUTHORIZED).content_type("application/json").body(body))
 }
 
-fn api_key(request: &Request) -> Option<Cow<'_, str>> {
+fn api_key(request: &Request) -> Option<Bearer> {
     if let Some(header) = request.headers().get(&API_KEY) {
-        return Some(Cow::Borrowed(header.to_str().unwrap_or_default()));
+        return Bearer::new(header.clone(), 0);
     }
     let parameters = request.uri().query()?.split('&');
     let value = parameters.filter_map(|parameter| parameter.strip_prefix("apikey=")).next()?;
-    Some(percent_decode_str(value).decode_utf8_lossy())
+    Bearer::from_token(&percent_decode_str(value).decode_utf8_lossy())
 }
 
 /// Where the token begins in an `Authorization: Bearer …` header; None for other schemes.
