@@ -74,14 +74,17 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         <source src={demo.mp4} type="video/mp4" onError={handlers.onError} />
       </video>
       {prompt && (
-        <div className="absolute inset-0 flex flex-col items-center justify-end gap-4 bg-ink/55 p-6 pb-14 text-center text-chalk">
-          <p role="status" className="text-small font-semibold">
-            {prompt}
-          </p>
-          <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
-            <Play aria-hidden className="size-5 fill-current" />
-            {copy.video.play}
-          </Button>
+        <div className="absolute inset-0 flex items-end p-2.5">
+          <div className="flex w-full flex-col items-center gap-3.5 rounded-[1.75rem] bg-ink px-4 py-5 text-center text-chalk">
+            <p role="status" className="text-small font-semibold">
+              {prompt}
+            </p>
+            {/* The whole picture plays it, not the button's words alone. */}
+            <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
+              <Play aria-hidden className="size-5 fill-current" />
+              {copy.video.play}
+            </Button>
+          </div>
         </div>
       )}
     </div>
