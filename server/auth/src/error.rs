@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use database::ServerError;
 use http::StatusCode;
 
 /// Everything that this service answers with other than success.
@@ -175,6 +176,21 @@ impl Error {
             Error::Database(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_REQUEST,
         }
+    }
+}
+
+impl Error {
+    /// What a trigger or a constraint of the project said, which is meant for the client, and with which status:
+    /// 500, or nnn if it was raised with SQLSTATE `PTnnn`.
+    pub(crate) fn raised(&self) -> Option<(StatusCode, &ServerError)> {
+        let Error::Database(error) = self else { return None };
+        let server = error.server()?;
+        let status = match server.code.as_str() {
+            // raise_exception and the integrity constraint violations
+            "P0001" | "23000" | "23001" | "23502" | "23503" | "23505" | "23514" | "23P01" => 500,
+            other => other.strip_prefix("PT")?.parse().ok()?,
+        };
+        Some((StatusCode::from_u16(status).ok()?, server))
     }
 }
 

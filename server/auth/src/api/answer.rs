@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::ServerError;
 use gateway::Caller;
 use http::{HeaderName, HeaderValue, StatusCode};
 use poem::error::ResponseError;
@@ -78,6 +79,9 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
         };
         tracing::error!(request_id, code, %cause, "{message}");
     }
+    if let (Some((status, raised)), ApiVersion::Initial) = (error.raised(), version) {
+        return render_raised(status, raised);
+    }
     let mut body = match (error, version) {
         (Error::OAuth { error, description }, _) => {
             json!({ "error": error, "error_description": description })
@@ -98,6 +102,17 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
         headers.insert(API_VERSION, HeaderValue::from_static("2024-01-01"));
     }
     response
+}
+
+/// What the project's own SQL has raised, in Postgres' terms.
+fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
+    let mut body = json!({ "code": raised.code, "message": raised.message });
+    for (member, text) in [("hint", &raised.hint), ("detail", &raised.detail)] {
+        if let Some(text) = text {
+            body[member] = json!(text);
+        }
+    }
+    Response::builder().status(status).content_type("application/json").body(body.to_string())
 }
 
 impl ResponseError for Error {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::header::CACHE_CONTROL;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, Response};
@@ -67,11 +68,13 @@ impl TokenApi {
     }
 }
 
-/// The session, with headers that let operators follow it without reading it.
+/// The session, kept out of caches (RFC 6749, section 5.1), with headers that let operators follow it without
+/// reading it.
 fn answer(session: Session) -> Response<Json<Session>> {
     let (user, id) = (session.user_id().to_string(), session.id().to_string());
     let prefix = session.refresh_token_prefix().to_owned();
     Response::new(Json(session))
+        .header(CACHE_CONTROL, "no-store")
         .header("sb-auth-user-id", user)
         .header("sb-auth-session-id", id)
         .header("sb-auth-refresh-token-prefix", prefix)

@@ -12,7 +12,7 @@ use crate::user::User;
 use crate::{Auth, Error, Settings};
 
 /// A session as clients keep it.
-#[derive(Debug, Object)]
+#[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct Session {
     /// The token to send as `Authorization: Bearer`.

@@ -5,7 +5,8 @@
 use crate::error::{Door, Expiry};
 use crate::flows::RefreshToken;
 use crate::flows::access_token::{self, Session};
-use crate::store::sessions::{self, Client, Verdict};
+use crate::store::refresh::{self, Verdict};
+use crate::store::sessions::Client;
 use crate::{Auth, Error};
 
 /// A session that goes on.
@@ -26,7 +27,7 @@ pub(crate) async fn refresh(auth: &Auth, token: &str, client: &Client<'_>) -> Re
         return Err(Error::OAuth { error: "invalid_request", description: "refresh_token required" });
     }
     let (token, successor) = (RefreshToken::parse(token)?, RefreshToken::generate());
-    let refreshed = sessions::refresh(&auth.database, &auth.settings, &token, &successor, client).await?;
+    let refreshed = refresh::refresh(&auth.database, &auth.settings, &token, &successor, client).await?;
     let refreshed = refreshed.ok_or(Error::RefreshTokenNotFound)?;
     let reused = match refreshed.verdict {
         Verdict::Rotated => false,

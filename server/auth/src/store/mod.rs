@@ -2,6 +2,7 @@
 //! with one JSON document, or none.
 
 mod audit;
+pub(crate) mod refresh;
 pub(crate) mod sessions;
 pub(crate) mod users;
 

@@ -144,3 +144,24 @@ async fn a_password_below_todays_policy_still_opens_but_is_reported() {
         (StatusCode::OK, &json!(["length"]))
     );
 }
+
+#[tokio::test]
+async fn a_projects_own_trigger_may_refuse_a_sign_in_in_its_own_words() {
+    let server = Server::start().await;
+    server.user("ada@example.com").await;
+    server
+        .sql(
+            "create function public.closed() returns trigger language plpgsql as $$
+               begin raise exception 'closed on Sundays' using errcode = 'PT423', hint = 'come back'; end $$;
+             create trigger closed before update on auth.users for each row execute function public.closed()",
+        )
+        .await;
+    let answer = server.sign_in("ada@example.com").await;
+    assert_eq!(answer.status.as_u16(), 423);
+    assert_eq!(answer.body, json!({ "code": "PT423", "message": "closed on Sundays", "hint": "come back" }));
+    let body = json!({ "email": "ada@example.com", "password": PASSWORD }).to_string();
+    let headers = [("x-supabase-api-version", "2024-01-01")];
+    let answer = server.send(Method::POST, "/token?grant_type=password", &headers, body).await;
+    assert_eq!(answer.refusal(), (500, "unexpected_failure"));
+    assert_eq!(server.value("select count(*) from auth.sessions").await, 0);
+}
