@@ -174,8 +174,8 @@ pub(super) fn private_folder(folder: &Path, mode: u32, account: Option<&Account>
     if let Some(account) = account
         && facts.uid() != account.uid
     {
-        // The group stays root's, so that a Basalt without the right to override permissions still gets in.
-        lchown(folder, Some(account.uid), None).map_err(Error::io("change the owner of", folder))?;
+        let given = lchown(folder, Some(account.uid), Some(account.gid));
+        given.map_err(Error::io("change the owner of", folder))?;
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
 
 use super::error::Error;
@@ -36,8 +36,8 @@ impl PidFile {
 /// Ends a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The data folder's lock must be held:
 /// it proves that no other Basalt looks after that Postgres. `notice` hears of the process before it is ended.
 ///
-/// A process that has the number by chance is left alone: Postgres itself would take it for its predecessor and
-/// refuse to start.
+/// A process that has the number by chance is left alone, and the file goes: Postgres itself might take that process
+/// for its predecessor and refuse to start. Only where it is some other Postgres is that judgement left to Postgres.
 pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Error> {
     let Some(PidFile { pid, .. }) = PidFile::read(cluster) else {
         return remove(cluster);
@@ -56,6 +56,8 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
             let source = io::Error::other(format!("process {pid:?} still serves it and cannot be ended"));
             return Err(Error::Io { action: "take over", path: cluster.to_owned(), source });
         }
+    } else if command(pid).is_some_and(|line| is_postgres(&line)) {
+        return Ok(());
     }
     remove(cluster)
 }
@@ -68,21 +70,35 @@ fn remove(cluster: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether `pid` is a live Postgres whose working directory is `cluster`, as that of every Postgres is its data.
-fn serves(pid: Pid, cluster: &Path) -> bool {
-    // Not permitted means another user's process, which cannot be the one that owns this data.
-    if test_kill_process(pid).is_err() {
-        return false;
-    }
-    let number = pid.as_raw_nonzero();
-    if cfg!(target_os = "linux") {
-        return fs::read_link(format!("/proc/{number}/cwd"))
-            .is_ok_and(|folder| Some(folder) == real(cluster));
-    }
-    let asked = std::process::Command::new("ps").args(["-o", "command=", "-p", &number.to_string()]).output();
-    asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains(&*cluster.to_string_lossy()))
+/// The setting by which a Postgres is known as that of `cluster`. It also tells an admin where the data is when
+/// `data_directory` names a descriptor.
+pub(super) fn marker(cluster: &Path) -> String {
+    format!("basalt.data_directory={}", cluster.display())
 }
 
-fn real(cluster: &Path) -> Option<PathBuf> {
-    cluster.canonicalize().ok()
+/// Whether `pid` is a live Postgres on `cluster`: one with the [`marker`], or one that works in that folder, which in
+/// a container not even root may see of another user's process.
+fn serves(pid: Pid, cluster: &Path) -> bool {
+    let Some(line) = command(pid) else { return false };
+    let folder = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).ok();
+    line.split('\n').any(|argument| argument.ends_with(&marker(cluster)))
+        || (is_postgres(&line)
+            && folder.is_some_and(|folder| cluster.canonicalize().is_ok_and(|c| c == folder)))
+}
+
+fn is_postgres(line: &str) -> bool {
+    line.split('\n').next().is_some_and(|program| program.contains("/postgres"))
+}
+
+/// The command line of a live process; on Linux with a line for each argument.
+fn command(pid: Pid) -> Option<String> {
+    let number = pid.as_raw_nonzero().to_string();
+    let line = if cfg!(target_os = "linux") {
+        fs::read(format!("/proc/{number}/cmdline")).ok()?
+    } else {
+        std::process::Command::new("ps").args(["-ww", "-o", "command=", "-p", &number]).output().ok()?.stdout
+    };
+    let line = String::from_utf8_lossy(&line).replace('\0', "\n").trim().to_owned();
+    // A process that has ended and was not waited for has none.
+    (!line.is_empty()).then_some(line)
 }

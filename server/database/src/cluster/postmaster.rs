@@ -15,7 +15,7 @@ use super::binaries::Binaries;
 use super::error::Error;
 use super::initdb::start_error;
 use super::log::{self, Tail};
-use super::orphan::PidFile;
+use super::orphan::{self, PidFile};
 use super::watchdog::Watchdog;
 
 /// How long Postgres may take until it is ready. Recovery after a crash replays at most `max_wal_size` of log.
@@ -30,6 +30,9 @@ pub(super) const POLL: Duration = Duration::from_millis(5);
 /// How long each way of shutting down may take before the next, ruder one.
 const FAST_LIMIT: Duration = Duration::from_secs(20);
 const IMMEDIATE_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long the log of an ended Postgres may take to be read.
+const LOG_LIMIT: Duration = Duration::from_millis(500);
 
 /// All that it takes to start Postgres, the first time and every time after it died.
 #[derive(Debug, Clone)]
@@ -53,7 +56,8 @@ pub(super) struct Postmaster {
     pid: Pid,
     watchdog: Watchdog,
     tail: Tail,
-    log: JoinHandle<()>,
+    /// Reads the log; `None` once it was waited for.
+    log: Option<JoinHandle<()>>,
 }
 
 impl Plan {
@@ -98,6 +102,8 @@ impl Plan {
         for (name, value) in self.settings() {
             command.arg("-c").arg(format!("{name}={value}"));
         }
+        // Last, where a list of processes shows it at the end of the line.
+        command.arg("-c").arg(orphan::marker(&self.cluster));
         command.env("LC_ALL", "C").env_remove("PGDATA").current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // Out of the terminal's group: Ctrl-C must reach Postgres last, by way of `stop`.
@@ -114,7 +120,7 @@ impl Plan {
         // A watchdog that is gone already is no reason not to serve.
         let _ = watchdog.watch(id).await;
         let (tail, log) = log::follow(stderr, self.log_file.clone());
-        Ok(Postmaster { child, pid, watchdog, tail, log })
+        Ok(Postmaster { child, pid, watchdog, tail, log: Some(log) })
     }
 
     /// What only Basalt decides, whatever the settings' files say.
@@ -188,13 +194,16 @@ impl Postmaster {
         let _ = self.child.start_kill();
         let _ = self.child.wait().await;
         self.drain().await;
-        self.log.abort();
         self.watchdog.dismiss().await;
     }
 
     /// Waits until the log is read to its end. Bounded, because a child of a killed Postgres may keep it open.
     async fn drain(&mut self) {
-        let _ = timeout(Duration::from_millis(500), &mut self.log).await;
+        if let Some(mut log) = self.log.take()
+            && timeout(LOG_LIMIT, &mut log).await.is_err()
+        {
+            log.abort();
+        }
     }
 }
 

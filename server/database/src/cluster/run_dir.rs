@@ -32,8 +32,7 @@ pub(super) fn open(data_dir: &Path, account: Option<&Account>) -> Result<PathBuf
         [runtime, Some(PathBuf::from("/tmp"))].into_iter().flatten().map(|folder| folder.join(&name));
     let mut failure = None;
     for folder in beside.into_iter().chain(shared).filter(|folder| fits(folder)) {
-        // With root's group allowed in, see `private_folder`.
-        match private_folder(&folder, if account.is_some() { 0o710 } else { 0o700 }, account) {
+        match private_folder(&folder, 0o700, account) {
             Ok(()) => {
                 empty(&folder)?;
                 return Ok(folder);

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use database::cluster::Cluster;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,7 +43,12 @@ async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> 
                 return Ok(ExitCode::from(code.unwrap_or(1)));
             }
             _ = interrupt.recv() => {}
-            _ = terminate.recv() => child.start_kill()?,
+            _ = terminate.recv() => {
+                if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+                    // It may have ended in this moment.
+                    let _ = kill_process(pid, Signal::TERM);
+                }
+            }
         }
     }
 }
