@@ -48,17 +48,17 @@ test("an admin's edit shows after a reload, and a hidden row does not", async ({
   const id = await server.psql(
     'select id from public.faqs where is_visible order by order_index limit 1',
   )
-  const before = await server.psql(`select question from public.faqs where id = '${id.trim()}'`)
-  await expect(faq.getByText(before.trim())).toBeVisible()
+  const before = await server.psql(`select question from public.faqs where id = '${id}'`)
+  await expect(faq.getByText(before)).toBeVisible()
 
   await server.psql(
-    `update public.faqs set question = 'Does an edit in psql show?' where id = '${id.trim()}'`,
+    `update public.faqs set question = 'Does an edit in psql show?' where id = '${id}'`,
   )
   await page.reload()
   await faq.scrollIntoViewIfNeeded()
   await expect(faq.getByText('Does an edit in psql show?')).toBeVisible()
 
-  await server.psql(`update public.faqs set is_visible = false where id = '${id.trim()}'`)
+  await server.psql(`update public.faqs set is_visible = false where id = '${id}'`)
   await page.reload()
   await faq.scrollIntoViewIfNeeded()
   await expect(faq.getByRole('button').first()).toBeVisible()

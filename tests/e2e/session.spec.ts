@@ -1,5 +1,4 @@
-import { createClient } from '@supabase/supabase-js'
-
+import { connect } from '../support/client.ts'
 import { expect, test } from './fixtures.ts'
 
 const email = 'steward@terrace.example'
@@ -13,21 +12,15 @@ test('a user signs in, is known to the tables, refreshes and signs out', async (
              '{"provider":"email","providers":["email"]}', '{"full_name":"Sam Steward"}') returning id`,
   )
   const { url, anonKey } = server.access
-  const client = createClient(url, anonKey, {
-    auth: { persistSession: false, autoRefreshToken: false },
-  })
+  const client = connect(url, anonKey)
 
   const signedIn = await client.auth.signInWithPassword({ email, password })
   expect(signedIn.error).toBeNull()
-  expect(signedIn.data.user?.id).toBe(id.trim())
+  expect(signedIn.data.user?.id).toBe(id)
 
-  const profile = await client
-    .from('profiles')
-    .select('email, full_name')
-    .eq('id', id.trim())
-    .single()
+  const profile = await client.from('profiles').select('email, full_name').eq('id', id).single()
   expect(profile.data).toEqual({ email, full_name: 'Sam Steward' })
-  const valid = await client.rpc('validate_session_integrity', { user_id: id.trim() })
+  const valid = await client.rpc('validate_session_integrity', { user_id: id })
   expect(valid).toMatchObject({ data: true, error: null })
 
   const refreshed = await client.auth.refreshSession()
@@ -36,9 +29,9 @@ test('a user signs in, is known to the tables, refreshes and signs out', async (
   expect((await client.auth.getUser()).data.user?.email).toBe(email)
 
   expect((await client.auth.signOut()).error).toBeNull()
-  const afterwards = await createClient(url, anonKey, {
-    global: { headers: { Authorization: `Bearer ${refreshed.data.session?.access_token ?? ''}` } },
-    auth: { persistSession: false, autoRefreshToken: false },
-  }).rpc('validate_session_integrity', { user_id: id.trim() })
+  const token = refreshed.data.session?.access_token
+  const afterwards = await connect(url, anonKey, token).rpc('validate_session_integrity', {
+    user_id: id,
+  })
   expect(afterwards.data).toBe(false)
 })

@@ -55,8 +55,13 @@ export class Server {
 
   async ready() {
     const url = await this.announced
-    const keys = JSON.parse(await this.#command('keys', '--show', '--json'))
-    this.access = { url, anonKey: keys.anon, serviceKey: keys.service_role }
+    const lines = (await this.#command('keys', '--show')).matchAll(/^(\w+)=(.*)$/gm)
+    const keys = new Map(Array.from(lines, ([, name, value]) => [name, value]))
+    this.access = {
+      url,
+      anonKey: keys.get('ANON_KEY') ?? '',
+      serviceKey: keys.get('SERVICE_ROLE_KEY') ?? '',
+    }
     return this
   }
 
@@ -130,7 +135,7 @@ function announcedUrl(child) {
     /** @param {Buffer} chunk */
     const read = (chunk) => {
       output += chunk.toString()
-      const url = /API URL:?\s+(http:\/\/\S+)/.exec(output)?.[1]
+      const url = /^\s*API\s+(http:\/\/\S+)/m.exec(output)?.[1]
       if (url !== undefined) {
         clearTimeout(timer)
         resolve(url.replace(/\/$/, ''))
