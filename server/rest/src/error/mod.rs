@@ -1,0 +1,269 @@
+//! Every error of the service. What each of them says is in one table, the module `table`.
+//!
+//! Source: PostgREST's documentation, "Errors".
+
+mod postgres;
+mod similarity;
+mod table;
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+pub(crate) use similarity::{closest, closest_inexact};
+
+use crate::schema_cache::{Function, Relationship};
+use crate::settings::Verbosity;
+
+/// Why a request was refused or failed.
+#[derive(Debug)]
+pub enum Error {
+    /// `PGRST000`: no connection to the database.
+    Unreachable(String),
+    /// `PGRST001`: the database answered something that makes no sense.
+    Client(String),
+    /// `PGRST002`: the schema cache was never loaded.
+    NoSchemaCache,
+    /// `PGRST003`: no connection became free in time.
+    AcquireTimeout,
+    /// `57014`: the transaction took too long and was cancelled from here.
+    Timeout(std::time::Duration),
+    /// `PGRST100`: a parameter's value does not follow the grammar.
+    Syntax {
+        /// What could not be parsed, and where.
+        message: String,
+        /// What stood there, and what was expected.
+        details: String,
+    },
+    /// `PGRST101`: the method cannot call functions.
+    InvalidRpcMethod(String),
+    /// `PGRST102`: the body cannot be read.
+    InvalidBody(String),
+    /// `PGRST102` with status 413: the body is larger than this many bytes.
+    BodyTooLarge(usize),
+    /// `PGRST103`: there is no such range of rows.
+    InvalidRange(RangeError),
+    /// `PGRST105`: PUT needs exactly the primary key's columns as filters.
+    InvalidPutFilters,
+    /// `PGRST106`: the schema is not exposed.
+    UnacceptableSchema {
+        /// The schema asked for.
+        schema: String,
+        /// Those that are exposed.
+        exposed: Vec<String>,
+    },
+    /// `PGRST107`: no media type that the client accepts can be given.
+    NotAcceptable(Vec<String>),
+    /// `PGRST108`: a filter, order or limit is meant for something that is not embedded.
+    NotEmbedded {
+        /// The name used.
+        name: String,
+        /// The alias that has to be used instead, if it is embedded under one.
+        alias: Option<String>,
+    },
+    /// `PGRST111`: a function set bad response headers.
+    BadResponseHeaders,
+    /// `PGRST112`: a function set a bad response status.
+    BadResponseStatus,
+    /// `PGRST114`: PUT takes no limit or offset.
+    PutLimitNotAllowed,
+    /// `PGRST115`: PUT's payload has another primary key than its filters.
+    PutKeyMismatch,
+    /// `PGRST116`: not exactly one row where one was asked for.
+    NotSingular(u64),
+    /// `PGRST117`: the method is not known here.
+    UnsupportedMethod(String),
+    /// `PGRST118`: ordering by an embed that may have several rows.
+    RelatedOrderNotToOne {
+        /// The relation ordered.
+        origin: String,
+        /// The embed.
+        target: String,
+    },
+    /// `PGRST122`: unknown preferences with `handling=strict`.
+    InvalidPreferences(Vec<String>),
+    /// `PGRST123`: aggregates are disabled.
+    AggregatesNotAllowed,
+    /// `PGRST124`: more rows would change than `max-affected` allows.
+    MaxAffectedExceeded(u64),
+    /// `PGRST125`: the path leads nowhere.
+    InvalidPath,
+    /// `PGRST126`: the root has no document.
+    RootDisabled,
+    /// `PGRST127`: a form of request that is not implemented.
+    NotImplemented(&'static str),
+    /// `PGRST128`: `max-affected` on a function that gives one row.
+    MaxAffectedOnSingle,
+    /// `PGRST200`: no relationship between two relations.
+    NoRelationship {
+        /// The relation embedded into.
+        parent: String,
+        /// The relation to embed.
+        child: String,
+        /// The hint given.
+        hint: Option<String>,
+        /// The schema searched.
+        schema: String,
+        /// A name that is near.
+        suggestion: Option<String>,
+    },
+    /// `PGRST201`: several relationships between two relations.
+    AmbiguousRelationship {
+        /// The relation embedded into.
+        parent: String,
+        /// The relation to embed.
+        child: String,
+        /// Those that were found.
+        candidates: Vec<std::sync::Arc<Relationship>>,
+    },
+    /// `PGRST202`: no function of that name with those parameters.
+    NoFunction(Box<NoFunction>),
+    /// `PGRST203`: several functions of that name with those parameters.
+    AmbiguousFunction(Vec<Function>),
+    /// `PGRST204`: no such column.
+    NoColumn {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+    },
+    /// `PGRST205`: no such relation.
+    NoTable {
+        /// The schema.
+        schema: String,
+        /// The relation.
+        name: String,
+        /// A name that is near.
+        suggestion: Option<String>,
+    },
+    /// `PGRST301` to `PGRST303`: who calls could not be told.
+    Jwt(JwtError),
+    /// An error of Postgres itself, under its SQLSTATE.
+    Postgres {
+        /// What Postgres said.
+        error: Box<database::ServerError>,
+        /// Whether the caller is more than the anonymous role, which tells 403 from 401.
+        is_authenticated: bool,
+    },
+}
+
+/// What is wrong with a range.
+#[derive(Debug)]
+pub enum RangeError {
+    /// `limit` is negative, or the query's and the header's ranges have no row in common.
+    NegativeLimit,
+    /// The `Range` header ends before it begins.
+    LowerAboveUpper,
+    /// The first row asked for lies beyond the last.
+    OutOfBounds {
+        /// The first row asked for.
+        offset: i64,
+        /// How many there are.
+        total: i64,
+    },
+}
+
+/// A function that was not found.
+#[derive(Debug)]
+pub struct NoFunction {
+    /// The schema searched.
+    pub schema: String,
+    /// The function's name.
+    pub name: String,
+    /// The names of the arguments given.
+    pub arguments: Vec<String>,
+    /// The type of the single unnamed parameter that the body could have been meant for.
+    pub unnamed: Option<&'static str>,
+    /// A call that is near.
+    pub suggestion: Option<String>,
+}
+
+/// Why who calls could not be told.
+#[derive(Debug)]
+pub enum JwtError {
+    /// `PGRST301`: the token cannot be verified.
+    Undecodable {
+        /// What is wrong with it.
+        message: String,
+        /// More about it.
+        details: Option<String>,
+    },
+    /// `PGRST302`: there is no token, and no anonymous role.
+    Required,
+    /// `PGRST303`: its claims refuse it.
+    Claims(String),
+}
+
+impl Error {
+    /// Its code: `PGRSTxxx`, an SQLSTATE, or what the database raised.
+    pub fn code(&self) -> Cow<'static, str> {
+        match self {
+            Self::Postgres { error, .. } => postgres::code(error),
+            _ => Cow::Borrowed(self.entry().code),
+        }
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.entry().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// What went wrong.
+    pub fn message(&self) -> Cow<'static, str> {
+        self.entry().message
+    }
+
+    /// More about it.
+    pub fn details(&self) -> Option<Value> {
+        self.entry().details
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        self.entry().hint
+    }
+
+    /// The body: `{code, message, details, hint}`.
+    pub fn body(&self, verbosity: Verbosity) -> String {
+        let line = self.entry();
+        let body = match verbosity {
+            Verbosity::Verbose => json!({
+                "code": self.code(), "message": line.message, "details": line.details, "hint": line.hint
+            }),
+            Verbosity::Minimal => json!({ "code": self.code(), "message": line.message }),
+        };
+        body.to_string()
+    }
+
+    /// Headers that belong to this error alone. Source: RFC 6750, section 3, for `WWW-Authenticate`.
+    pub fn headers(&self) -> Vec<(String, String)> {
+        let challenge = |value: String| vec![("www-authenticate".to_owned(), value)];
+        match self {
+            Self::Jwt(JwtError::Required) => challenge("Bearer".to_owned()),
+            Self::Jwt(_) => challenge(format!(
+                "Bearer error=\"invalid_token\", error_description={}",
+                Value::from(self.message().into_owned())
+            )),
+            Self::Postgres { error, .. } => match postgres::raised_headers(error) {
+                Some(headers) => headers,
+                None if self.status() == StatusCode::UNAUTHORIZED => challenge("Bearer".to_owned()),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.
+    pub fn from_database(error: database::Error, is_authenticated: bool) -> Self {
+        match error {
+            database::Error::Postgres(error) => {
+                postgres::guard(&error).unwrap_or(Self::Postgres { error, is_authenticated })
+            }
+            database::Error::AcquireTimeout(_) => Self::AcquireTimeout,
+            database::Error::Timeout(after) => Self::Timeout(after),
+            database::Error::Protocol(why) => Self::Client(why),
+            error => Self::Unreachable(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! PostgREST's interface: tables, views and functions over HTTP.
+//!
+//! A request goes one way, through one module each:
+//! [`request`] (parsed, nothing looked up) → [`plan`] (resolved against the [`schema_cache`], nothing executed) →
+//! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
+//! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O.
+//!
+//! This crate refuses to build JSON: Postgres does, and its bytes go to the client untouched.
+
+mod caller;
+pub mod error;
+pub mod plan;
+pub mod request;
+pub mod response;
+pub mod schema_cache;
+mod service;
+mod settings;
+pub mod statement;
+pub mod transaction;
+
+pub use caller::Identity;
+pub use error::Error;
+pub use service::{Rest, service};
+pub use settings::{Settings, TxEnd, Verbosity};

@@ -1,0 +1,323 @@
+//! Calling a function, and reading what it gives like a relation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::read::{Column, Node, Selected, Source};
+use super::{Body, Plan, Planner, Shape};
+use crate::error::{Error, NoFunction, closest};
+use crate::request::{MediaType, Payload};
+use crate::schema_cache::{Function, Parameter};
+
+/// The least similarity of suggested parameters and of a suggested function: upstream's.
+const NEAR_PARAMETERS: f64 = 0.33;
+const NEAR_FUNCTION: f64 = 0.75;
+
+/// A function call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallPlan {
+    /// The function's schema.
+    pub schema: String,
+    /// The function's name.
+    pub function: String,
+    /// The arguments given, in the order of the parameters.
+    pub arguments: Vec<Argument>,
+    /// Whether its values have no columns.
+    pub is_scalar: bool,
+    /// Whether it gives any number of rows.
+    pub is_set: bool,
+    /// The columns of its rows that are needed; `*` alone for all.
+    pub returning: Vec<String>,
+    /// Whether it gives nothing.
+    pub is_void: bool,
+    /// Whether it must not write.
+    pub is_read_only: bool,
+    /// Its own settings.
+    pub settings: Vec<(String, String)>,
+    /// What is read of its result.
+    pub tree: Node,
+    /// How it is shown.
+    pub body: Body,
+    /// Whether it must give exactly one row.
+    pub must_be_single: bool,
+    /// The most rows that it may give.
+    pub row_limit: Option<i64>,
+}
+
+/// A parameter and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// The parameter's name; empty for the single unnamed one.
+    pub name: String,
+    /// The parameter's type as SQL.
+    pub type_name: String,
+    /// Whether it takes the rest of the arguments.
+    pub is_variadic: bool,
+    /// The value.
+    pub value: ArgumentValue,
+}
+
+/// How a value is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArgumentValue {
+    /// In the type's own text form; `None` is null.
+    Text(Option<Bytes>),
+    /// As JSON text, to be made a value by Postgres: for arrays, composites and domains.
+    Json(Bytes),
+    /// Several texts, for a variadic parameter.
+    Texts(Vec<String>),
+}
+
+impl Planner<'_> {
+    pub(super) fn call(&self, name: &str, by_get: bool) -> Result<Plan, Error> {
+        let request = self.request;
+        let mut names: Vec<String> = if by_get {
+            request.query.arguments.iter().map(|(name, _)| name.clone()).collect()
+        } else {
+            request.payload.iter().flat_map(Payload::keys).map(str::to_owned).collect()
+        };
+        names.sort_unstable();
+        names.dedup();
+        let body_type = (!by_get).then_some(&request.content_type);
+        let function = self.function(name, &names, body_type)?;
+        let relation = if function.returns.is_composite { &function.returns.name } else { &function.name };
+        let mut tree = self.tree(relation, Source::Result)?;
+        let is_scalar = !function.returns.is_composite;
+        if is_scalar {
+            select_scalar(&mut tree);
+        }
+        let body = self.body()?;
+        request.preferences.check()?;
+        let row_limit = request.preferences.row_limit();
+        if row_limit.is_some() && !function.returns.is_set {
+            return Err(Error::MaxAffectedOnSingle);
+        }
+        let must_be_single = body.shape == Shape::Object && function.returns.is_set;
+        Ok(Plan::Call(Box::new(CallPlan {
+            schema: function.schema.clone(),
+            function: function.name.clone(),
+            arguments: self.arguments(function, by_get)?,
+            is_scalar,
+            is_set: function.returns.is_set,
+            returning: tree.needed_columns(),
+            is_void: function.returns.is_void(),
+            is_read_only: by_get || !function.is_volatile,
+            settings: function.settings.clone(),
+            tree,
+            body: Body { shape: shape(body.shape, function), ..body },
+            must_be_single,
+            row_limit,
+        })))
+    }
+
+    /// The function called `name` that takes exactly `arguments`. `body_type` is the body's, if there is one: it
+    /// may be meant as a whole for a single unnamed parameter.
+    ///
+    /// Errors: `PGRST202` for none, `PGRST203` for several.
+    pub(super) fn function(
+        &self,
+        name: &str,
+        arguments: &[String],
+        body_type: Option<&MediaType>,
+    ) -> Result<&Function, Error> {
+        let overloads = self.schema.functions.get(name).map_or(&[][..], Vec::as_slice);
+        let by_name: Vec<&Function> =
+            overloads.iter().filter(|function| takes(function, arguments, body_type)).collect();
+        let candidates = if by_name.is_empty() {
+            overloads.iter().filter(|function| takes_body(function, body_type)).collect()
+        } else {
+            by_name
+        };
+        match candidates.as_slice() {
+            [function] => Ok(function),
+            [] => Err(self.no_function(name, arguments, body_type, overloads)),
+            several => {
+                Err(Error::AmbiguousFunction(several.iter().map(|function| (*function).clone()).collect()))
+            }
+        }
+    }
+
+    fn no_function(
+        &self,
+        name: &str,
+        arguments: &[String],
+        body_type: Option<&MediaType>,
+        overloads: &[Function],
+    ) -> Error {
+        let unnamed = match body_type {
+            Some(MediaType::Json) => Some("json/jsonb"),
+            Some(MediaType::Text) => Some("text"),
+            Some(MediaType::Xml) => Some("xml"),
+            Some(MediaType::OctetStream) => Some("bytea"),
+            _ => None,
+        };
+        let schema = &self.request.schema;
+        let signature = |mut names: Vec<&str>| {
+            names.sort_unstable();
+            format!("({})", names.join(", "))
+        };
+        let near = if overloads.is_empty() {
+            let names = self.schema.functions.keys().map(String::as_str);
+            closest(name, names, NEAR_FUNCTION).map(str::to_owned)
+        } else {
+            let signatures: Vec<String> = overloads
+                .iter()
+                .map(|function| signature(function.parameters.iter().map(|p| p.name.as_str()).collect()))
+                .collect();
+            let given = signature(arguments.iter().map(String::as_str).collect());
+            closest(&given, signatures.iter().map(String::as_str), NEAR_PARAMETERS)
+                .map(|near| format!("{name}{near}"))
+        };
+        let takes_whole_body = matches!(unnamed, Some("text" | "xml" | "bytea"));
+        let suggestion = near.filter(|_| !takes_whole_body);
+        Error::NoFunction(Box::new(NoFunction {
+            schema: schema.clone(),
+            name: name.to_owned(),
+            arguments: arguments.to_vec(),
+            unnamed,
+            suggestion: suggestion
+                .map(|near| format!("Perhaps you meant to call the function {schema}.{near}")),
+        }))
+    }
+
+    fn arguments(&self, function: &Function, by_get: bool) -> Result<Vec<Argument>, Error> {
+        let payload = self.request.payload.as_ref();
+        if let [parameter] = function.parameters.as_slice()
+            && parameter.name.is_empty()
+        {
+            let raw = super::raw_body(payload);
+            let value = if parameter.type_name == "bytea" { hex(&raw) } else { raw };
+            return Ok(vec![argument(parameter, ArgumentValue::Text(Some(value)))]);
+        }
+        let form = match payload {
+            _ if by_get => Some(&self.request.query.arguments),
+            Some(Payload::Form(pairs)) => Some(pairs),
+            _ => None,
+        };
+        if let Some(pairs) = form {
+            return Ok(from_pairs(&function.parameters, pairs));
+        }
+        let Some(Payload::Json { raw, keys, .. }) = payload else { return Ok(Vec::new()) };
+        from_json(&function.parameters, raw, keys)
+    }
+}
+
+/// What a function's result looks like where a relation would give `shape`.
+const fn shape(shape: Shape, function: &Function) -> Shape {
+    let returns = &function.returns;
+    match (shape, returns.is_composite, returns.is_set) {
+        (Shape::Array | Shape::Object, true, false) => Shape::FunctionRow,
+        (Shape::Array | Shape::Object, false, false) => Shape::Scalar,
+        (Shape::Array, false, true) => Shape::ScalarArray,
+        (shape, _, _) => shape,
+    }
+}
+
+/// Values without columns are shown as they are, whatever is selected by default.
+fn select_scalar(tree: &mut Node) {
+    for selected in &mut tree.columns {
+        if selected.column.name == "*" {
+            *selected = Selected { column: Column::scalar(), cast: None, alias: None };
+        }
+    }
+}
+
+/// Whether `function` can be called with exactly these arguments by name.
+fn takes(function: &Function, arguments: &[String], body_type: Option<&MediaType>) -> bool {
+    if function.parameters.is_empty() {
+        let is_raw = matches!(body_type, Some(MediaType::OctetStream | MediaType::Text | MediaType::Xml));
+        return arguments.is_empty() && !is_raw;
+    }
+    if function.parameters.iter().any(|parameter| parameter.name.is_empty()) {
+        return false;
+    }
+    let given: BTreeSet<&str> = arguments.iter().map(String::as_str).collect();
+    let has_all_required =
+        function.parameters.iter().filter(|p| p.is_required).all(|p| given.contains(p.name.as_str()));
+    has_all_required && given.iter().all(|name| function.parameters.iter().any(|p| p.name == *name))
+}
+
+/// Whether `function` takes the whole body as its only, unnamed parameter.
+fn takes_body(function: &Function, body_type: Option<&MediaType>) -> bool {
+    let [parameter] = function.parameters.as_slice() else { return false };
+    parameter.name.is_empty()
+        && match body_type {
+            Some(MediaType::Json) => matches!(&*parameter.type_name, "json" | "jsonb"),
+            Some(MediaType::Text) => parameter.type_name == "text",
+            Some(MediaType::Xml) => parameter.type_name == "xml",
+            Some(MediaType::OctetStream) => parameter.type_name == "bytea",
+            _ => false,
+        }
+}
+
+fn argument(parameter: &Parameter, value: ArgumentValue) -> Argument {
+    Argument {
+        name: parameter.name.clone(),
+        type_name: parameter.type_name.clone(),
+        is_variadic: parameter.is_variadic,
+        value,
+    }
+}
+
+/// Arguments by name; a repeated name adds to a variadic parameter, else its last value counts.
+fn from_pairs(parameters: &[Parameter], pairs: &[(String, String)]) -> Vec<Argument> {
+    let values_of = |name: &str| -> Vec<String> {
+        pairs.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    };
+    let with_values = parameters.iter().filter_map(|parameter| {
+        let mut values = values_of(&parameter.name);
+        let last = values.pop()?;
+        let value = if parameter.is_variadic {
+            values.push(last);
+            ArgumentValue::Texts(values)
+        } else {
+            ArgumentValue::Text(Some(Bytes::from(last)))
+        };
+        Some(argument(parameter, value))
+    });
+    with_values.collect()
+}
+
+/// Arguments from a JSON object, or from the first object of an array. One that `keys` announce but the object
+/// lacks is null.
+///
+/// Errors: `PGRST102` for anything else, which is not looked at before when `columns=` names the keys.
+fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<Vec<Argument>, Error> {
+    type Fields<'a> = BTreeMap<String, &'a RawValue>;
+    let invalid = |_| Error::InvalidBody("Empty or invalid json".to_owned());
+    let is_array = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let fields: Fields<'_> = if is_array {
+        let rows: Vec<Fields<'_>> = serde_json::from_slice(raw).map_err(invalid)?;
+        rows.into_iter().next().unwrap_or_default()
+    } else {
+        serde_json::from_slice(raw).map_err(invalid)?
+    };
+    let given = parameters.iter().filter(|parameter| keys.contains(&parameter.name)).map(|parameter| {
+        let value = fields.get(&parameter.name).map_or("null", |value| value.get());
+        argument(parameter, json_value(parameter, value))
+    });
+    Ok(given.collect())
+}
+
+/// The value that Postgres' `json_to_record` would make of the JSON text `value`: the unquoted text of a string,
+/// the JSON text itself of anything else, null of null; JSON types keep the quotes.
+fn json_value(parameter: &Parameter, value: &str) -> ArgumentValue {
+    if !parameter.is_scalar {
+        return ArgumentValue::Json(Bytes::from(format!("{{\"value\":{value}}}")));
+    }
+    if value == "null" {
+        return ArgumentValue::Text(None);
+    }
+    let is_json = matches!(&*parameter.type_name, "json" | "jsonb");
+    let text = if is_json { None } else { serde_json::from_str::<String>(value).ok() };
+    ArgumentValue::Text(Some(text.map_or_else(|| Bytes::copy_from_slice(value.as_bytes()), Bytes::from)))
+}
+
+/// The text form of a `bytea`.
+fn hex(raw: &[u8]) -> Bytes {
+    let digits = raw.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+    Bytes::from(format!("\\x{}", digits.collect::<String>()))
+}

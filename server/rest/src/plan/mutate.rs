@@ -1,0 +1,221 @@
+//! Changing rows, and showing what was changed.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+
+use super::read::Source;
+use super::{Body, Condition, Node, Plan, Planner, Shape};
+use crate::error::Error;
+use crate::request::syntax::{Filter, Operation, Operator};
+use crate::request::{self, MediaType, Missing, Mutation, Representation, Resolution};
+use crate::schema_cache::Table;
+
+/// A change of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MutatePlan {
+    /// The relation's schema.
+    pub schema: String,
+    /// The relation's name.
+    pub relation: String,
+    /// The change.
+    pub change: Change,
+    /// The columns of the changed rows that are needed afterwards; empty when none are.
+    pub returning: Vec<String>,
+    /// What is shown of the changed rows.
+    pub tree: Node,
+    /// How it is shown.
+    pub body: Body,
+    /// The primary key's columns, when the answer says where the new row is.
+    pub location: Option<Vec<String>>,
+    /// Whether exactly one row must have been changed.
+    pub must_be_single: bool,
+    /// The most rows that may be changed.
+    pub row_limit: Option<i64>,
+}
+
+/// What is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// New rows.
+    Insert {
+        /// The rows.
+        payload: Payload,
+        /// What happens to rows that exist, and the columns that tell.
+        conflict: Option<(Resolution, Vec<String>)>,
+    },
+    /// One row, new or replaced, under the primary key that the conditions name.
+    Put {
+        /// The row.
+        payload: Payload,
+        /// The primary key's columns.
+        key: Vec<String>,
+        /// What the row must satisfy to be taken.
+        conditions: Vec<Condition>,
+    },
+    /// Other values in the rows that satisfy the conditions.
+    Update {
+        /// The values.
+        payload: Payload,
+        /// Which rows.
+        conditions: Vec<Condition>,
+    },
+    /// No more rows that satisfy the conditions.
+    Delete {
+        /// Which rows.
+        conditions: Vec<Condition>,
+    },
+}
+
+/// Values for columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Payload {
+    /// The JSON text.
+    pub raw: Bytes,
+    /// Whether it is one object.
+    pub is_object: bool,
+    /// The columns that it has values for.
+    pub columns: Vec<TypedColumn>,
+    /// Whether columns missing from an object take their default instead of null.
+    pub applies_defaults: bool,
+}
+
+/// A column that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type as SQL.
+    pub type_name: String,
+    /// Its default as SQL.
+    pub default: Option<String>,
+}
+
+impl Planner<'_> {
+    pub(super) fn mutate(&self, relation: &str, mutation: Mutation) -> Result<Plan, Error> {
+        let table = self.table(relation)?;
+        let tree = self.tree(relation, Source::Result)?;
+        let preferences = &self.request.preferences;
+        let change = self.change(table, mutation, &tree)?;
+        preferences.check()?;
+        let wanted = self.body()?;
+        let must_be_single = mutation != Mutation::Put && self.wants_object();
+        let body =
+            if self.wants_representation() { wanted } else { Body { shape: Shape::Nothing, ..wanted } };
+        let shows_location =
+            mutation == Mutation::Insert && preferences.representation == Some(Representation::HeadersOnly);
+        let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete);
+        Ok(Plan::Mutate(Box::new(MutatePlan {
+            schema: table.schema.clone(),
+            relation: table.name.clone(),
+            change,
+            returning: self.returning(table, &tree),
+            tree,
+            body,
+            location: shows_location.then(|| table.primary_key.clone()),
+            must_be_single,
+            row_limit: preferences.row_limit().filter(|_| limits_rows),
+        })))
+    }
+
+    fn wants_object(&self) -> bool {
+        let first = self.request.accept.iter().find(|media| super::is_available(media));
+        matches!(first, Some(MediaType::Object { .. }))
+    }
+
+    fn change(&self, table: &Table, mutation: Mutation, tree: &Node) -> Result<Change, Error> {
+        let request = self.request;
+        Ok(match mutation {
+            Mutation::Delete => Change::Delete { conditions: self.root_conditions(tree) },
+            Mutation::Update => {
+                Change::Update { payload: self.payload(table)?, conditions: self.root_conditions(tree) }
+            }
+            Mutation::Insert => {
+                let columns = request.query.on_conflict.as_ref().unwrap_or(&table.primary_key).clone();
+                let conflict = request.preferences.resolution.map(|resolution| (resolution, columns));
+                // Without a unique key there is nothing to conflict with.
+                let conflict = conflict.filter(|(_, columns)| !columns.is_empty());
+                Change::Insert { payload: self.payload(table)?, conflict }
+            }
+            Mutation::Put => {
+                self.check_put_filters(table)?;
+                let payload = Payload { applies_defaults: false, ..self.payload(table)? };
+                Change::Put {
+                    payload,
+                    key: table.primary_key.clone(),
+                    conditions: self.root_conditions(tree),
+                }
+            }
+        })
+    }
+
+    /// PUT needs `eq` filters on all columns of the primary key and on nothing else.
+    fn check_put_filters(&self, table: &Table) -> Result<(), Error> {
+        let query = &self.request.query;
+        let is_equality = |filter: &Filter| {
+            !filter.negated
+                && filter.field.path.is_empty()
+                && matches!(
+                    filter.operation,
+                    Operation::Compare { operator: Operator::Equal, quantifier: None, .. }
+                )
+        };
+        let filtered: BTreeSet<&str> = query.filters.iter().map(|f| f.item.field.name.as_str()).collect();
+        let key: BTreeSet<&str> = table.primary_key.iter().map(String::as_str).collect();
+        let is_whole_key = !key.is_empty() && filtered == key && query.logic.is_empty();
+        if is_whole_key && query.filters.iter().all(|f| f.path.is_empty() && is_equality(&f.item)) {
+            return Ok(());
+        }
+        Err(Error::InvalidPutFilters)
+    }
+
+    /// The filters on the relation itself.
+    fn root_conditions(&self, tree: &Node) -> Vec<Condition> {
+        // Embeds cannot be asked about here: the change happens before anything is embedded.
+        let bare = Node { embeds: Vec::new(), ..tree.clone() };
+        let query = &self.request.query;
+        let filters = query.filters.iter().filter(|filter| filter.path.is_empty());
+        let logic = query.logic.iter().filter(|logic| logic.path.is_empty());
+        filters
+            .map(|filter| self.filter(&bare, &filter.item))
+            .chain(logic.map(|logic| self.logic(&bare, &logic.item)))
+            .collect()
+    }
+
+    /// Errors: `PGRST204` for a key that is no column.
+    fn payload(&self, table: &Table) -> Result<Payload, Error> {
+        let payload = self.request.payload.as_ref();
+        let keys = payload.map(request::Payload::keys).unwrap_or_default();
+        let columns = keys.into_iter().map(|key| {
+            let column = table
+                .column(key)
+                .ok_or_else(|| Error::NoColumn { relation: table.name.clone(), column: key.to_owned() })?;
+            Ok(TypedColumn {
+                name: column.name.clone(),
+                type_name: column.type_name.clone(),
+                default: column.default.clone(),
+            })
+        });
+        Ok(Payload {
+            raw: super::raw_body(payload),
+            is_object: matches!(payload, Some(request::Payload::Json { is_object: true, .. })),
+            columns: columns.collect::<Result<_, Error>>()?,
+            applies_defaults: self.request.preferences.missing == Some(Missing::Default),
+        })
+    }
+
+    /// The columns that showing the changed rows needs: those selected, those that embeds join by, the key.
+    fn returning(&self, table: &Table, tree: &Node) -> Vec<String> {
+        match self.request.preferences.representation {
+            None | Some(Representation::Minimal) => return Vec::new(),
+            Some(Representation::Full | Representation::HeadersOnly) => {}
+        }
+        let mut needed = tree.needed_columns();
+        if needed != ["*"] {
+            needed.extend(table.primary_key.iter().cloned());
+            needed.sort_unstable();
+            needed.dedup();
+        }
+        needed
+    }
+}

@@ -1,0 +1,434 @@
+//! Reading: a tree of nodes, one for the request's relation and one for each embed.
+
+use std::sync::Arc;
+
+use super::{Planner, SCALAR};
+use crate::error::{Error, closest};
+use crate::request::Range;
+use crate::request::syntax::{
+    Addressed, Direction, Field, Filter, IsValue, Join, JsonStep, Logic, LogicOperator, Nulls, Operation,
+    OrderTerm, SelectColumn, SelectEmbed, SelectItem,
+};
+use crate::schema_cache::{Relationship, Table};
+
+/// Postgres cuts longer names off (`NAMEDATALEN` - 1 bytes), which could make two of ours one.
+const MAX_NAME: usize = 63;
+
+/// A relation to be read, with everything that applies to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Where its rows come from.
+    pub source: Source,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub relation: String,
+    /// What its columns are qualified with; differs from that of every node around it.
+    pub alias: String,
+    /// What is shown of it.
+    pub columns: Vec<Selected>,
+    /// What is embedded into it.
+    pub embeds: Vec<Embed>,
+    /// What its rows must satisfy, all of it.
+    pub conditions: Vec<Condition>,
+    /// Its rows' order.
+    pub order: Vec<Order>,
+    /// Which of its rows are shown.
+    pub range: Range,
+}
+
+/// Where a node's rows come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The relation itself.
+    Table,
+    /// What the statement's mutation or function call gave.
+    Result,
+}
+
+/// A column, or a place in its JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name; `*` for all.
+    pub name: String,
+    /// Steps into it.
+    pub path: Vec<JsonStep>,
+    /// Whether it has to be made JSON before stepping into it.
+    pub to_json: bool,
+    /// Whether it is a text that text search has to be told about: not a `tsvector`.
+    pub is_searched_text: bool,
+}
+
+/// A column that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selected {
+    /// The column.
+    pub column: Column,
+    /// The type that it is cast to.
+    pub cast: Option<String>,
+    /// Its name in the answer, if it differs from the column's.
+    pub alias: Option<String>,
+}
+
+/// A relation embedded into another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embed {
+    /// Its name in the answer.
+    pub key: String,
+    /// The name that it was asked for by.
+    pub target: String,
+    /// How it belongs to its parent.
+    pub relationship: Arc<Relationship>,
+    /// Whether parents without it are left out.
+    pub join: Join,
+    /// The alias of the junction, of a many-to-many relationship.
+    pub junction_alias: Option<String>,
+    /// Whether nothing of it is shown, because it only filters.
+    pub is_hidden: bool,
+    /// What is read.
+    pub node: Node,
+}
+
+/// What a row must satisfy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// A comparison.
+    Filter {
+        /// What is compared.
+        column: Column,
+        /// Whether it is negated.
+        negated: bool,
+        /// The comparison.
+        operation: Operation,
+    },
+    /// Conditions joined.
+    Group {
+        /// Whether the whole is negated.
+        negated: bool,
+        /// What joins them.
+        operator: LogicOperator,
+        /// The conditions.
+        members: Vec<Condition>,
+    },
+    /// That the embed of this index has a row, or (negated) none.
+    Embedded {
+        /// Index in the node's embeds.
+        embed: usize,
+        /// Whether there must be none.
+        negated: bool,
+    },
+}
+
+/// A term of an order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// What is ordered by.
+    pub target: OrderTarget,
+    /// Its direction, where given.
+    pub direction: Option<Direction>,
+    /// The place of nulls, where given.
+    pub nulls: Option<Nulls>,
+}
+
+/// What rows are ordered by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OrderTarget {
+    /// A column of their own.
+    Own(Column),
+    /// A column of the to-one embed of this index.
+    Related {
+        /// Index in the node's embeds.
+        embed: usize,
+        /// The column.
+        column: Column,
+    },
+}
+
+impl Planner<'_> {
+    /// The relation called `name`.
+    ///
+    /// Errors: `PGRST205` with the name that is nearest, if one is near enough.
+    pub(super) fn table(&self, name: &str) -> Result<&Table, Error> {
+        self.schema.tables.get(name).ok_or_else(|| Error::NoTable {
+            schema: self.request.schema.clone(),
+            name: name.to_owned(),
+            suggestion: closest(name, self.schema.tables.keys().map(String::as_str), 0.75).map(str::to_owned),
+        })
+    }
+
+    /// The tree that the query string asks for, from `relation` on.
+    pub(super) fn tree(&self, relation: &str, source: Source) -> Result<Node, Error> {
+        let mut root = self.node(relation, source, relation.to_owned());
+        self.select(&mut root, &self.request.query.select, &mut vec![relation.to_owned()])?;
+        if source == Source::Result && root.columns.is_empty() && root.embeds.is_empty() {
+            root.columns.push(Selected { column: Column::all(), cast: None, alias: None });
+        }
+        let is_mutation = matches!(self.request.action, crate::request::Action::Mutate { .. });
+        let query = &self.request.query;
+        // Filters on the relation itself belong to the change, not to what is shown of it.
+        for filter in query.filters.iter().filter(|filter| !is_mutation || !filter.path.is_empty()) {
+            self.at(&mut root, &filter.path, |planner, node| {
+                let condition = planner.filter(node, &filter.item);
+                node.conditions.push(condition);
+                Ok(())
+            })?;
+        }
+        for logic in query.logic.iter().filter(|logic| !is_mutation || !logic.path.is_empty()) {
+            self.at(&mut root, &logic.path, |planner, node| {
+                let condition = planner.logic(node, &logic.item);
+                node.conditions.push(condition);
+                Ok(())
+            })?;
+        }
+        for Addressed { path, item } in &query.order {
+            self.at(&mut root, path, |planner, node| planner.order(node, item))?;
+        }
+        if !is_mutation {
+            for Addressed { path, item } in query.ranges.iter().filter(|range| !range.path.is_empty()) {
+                self.at(&mut root, path, |_, node| {
+                    node.range = *item;
+                    Ok(())
+                })?;
+            }
+            root.range = self.request.range;
+            restrict(&mut root, self.settings.db_max_rows);
+        }
+        Ok(root)
+    }
+
+    fn node(&self, relation: &str, source: Source, alias: String) -> Node {
+        Node {
+            source,
+            schema: self.request.schema.clone(),
+            relation: relation.to_owned(),
+            alias,
+            columns: Vec::new(),
+            embeds: Vec::new(),
+            conditions: Vec::new(),
+            order: Vec::new(),
+            range: Range::ALL,
+        }
+    }
+
+    /// Fills `node` with what `items` ask of it. `aliases` are those of the nodes around it and its own.
+    fn select(&self, node: &mut Node, items: &[SelectItem], aliases: &mut Vec<String>) -> Result<(), Error> {
+        for item in items {
+            match item {
+                SelectItem::Column(column) => node.columns.push(self.selected(node, column)?),
+                SelectItem::Embed(embed) => {
+                    let embed = self.embed(node, embed, aliases)?;
+                    node.embeds.push(embed);
+                }
+            }
+        }
+        if items.is_empty() && aliases.len() == 1 {
+            node.columns.push(Selected { column: Column::all(), cast: None, alias: None });
+        }
+        Ok(())
+    }
+
+    fn selected(&self, node: &Node, item: &SelectColumn) -> Result<Selected, Error> {
+        if item.aggregate.is_some() {
+            return Err(Error::AggregatesNotAllowed);
+        }
+        let alias = item.alias.clone().or_else(|| last_key(&item.field));
+        Ok(Selected { column: self.column(node, &item.field), cast: item.cast.clone(), alias })
+    }
+
+    fn embed(&self, parent: &Node, item: &SelectEmbed, aliases: &mut Vec<String>) -> Result<Embed, Error> {
+        if item.spread {
+            return Err(Error::NotImplemented("Spread embeds (`...relation()`) are not implemented."));
+        }
+        let relationship = self.relationship(&parent.relation, &item.relation, item.hint.as_deref())?;
+        let relation = relationship.foreign_table.name.clone();
+        let depth = aliases.len();
+        let alias = fresh(&relation, aliases);
+        aliases.push(alias.clone());
+        let junction_alias = match &relationship.cardinality {
+            crate::schema_cache::Cardinality::ManyToMany(junction) => {
+                let alias = fresh(&junction.table.name, aliases);
+                aliases.push(alias.clone());
+                Some(alias)
+            }
+            _ => None,
+        };
+        let mut node = self.node(&relation, Source::Table, alias);
+        self.select(&mut node, &item.select, aliases)?;
+        aliases.truncate(depth);
+        Ok(Embed {
+            key: item.alias.clone().unwrap_or_else(|| item.relation.clone()),
+            target: item.relation.clone(),
+            relationship,
+            join: item.join.unwrap_or(Join::Left),
+            junction_alias,
+            is_hidden: node.columns.is_empty() && node.embeds.iter().all(|embed| embed.is_hidden),
+            node,
+        })
+    }
+
+    /// Does `change` to the node that `path` leads to.
+    ///
+    /// Errors: `PGRST108` when there is no such embed.
+    fn at(
+        &self,
+        node: &mut Node,
+        path: &[String],
+        change: impl FnOnce(&Self, &mut Node) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some((name, rest)) = path.split_first() else { return change(self, node) };
+        let legacy = self.settings.url_use_legacy_target_names;
+        let by_target = node.embeds.iter().position(|embed| embed.target == *name);
+        let found =
+            node.embeds.iter().position(|embed| embed.key == *name || legacy && embed.target == *name);
+        match found {
+            Some(index) => self.at(&mut node.embeds[index].node, rest, change),
+            None => {
+                let alias = by_target.map(|index| node.embeds[index].key.clone());
+                Err(Error::NotEmbedded { name: name.clone(), alias })
+            }
+        }
+    }
+
+    fn column(&self, node: &Node, field: &Field) -> Column {
+        let known = self.schema.tables.get(&node.relation).and_then(|table| table.column(&field.name));
+        let is_json = known.is_some_and(|column| matches!(&*column.type_name, "json" | "jsonb"));
+        Column {
+            name: field.name.clone(),
+            path: field.path.clone(),
+            to_json: !field.path.is_empty() && !is_json,
+            is_searched_text: known.is_some_and(|column| column.base_type != "tsvector"),
+        }
+    }
+
+    pub(super) fn logic(&self, node: &Node, logic: &Logic) -> Condition {
+        match logic {
+            Logic::Filter(filter) => self.filter(node, filter),
+            Logic::Group { negated, operator, members } => Condition::Group {
+                negated: *negated,
+                operator: *operator,
+                members: members.iter().map(|member| self.logic(node, member)).collect(),
+            },
+        }
+    }
+
+    pub(super) fn filter(&self, node: &Node, filter: &Filter) -> Condition {
+        let embed = node.embeds.iter().position(|embed| embed.key == filter.field.name);
+        match (embed, &filter.operation) {
+            (Some(embed), Operation::Is(value @ (IsValue::Null | IsValue::NotNull)))
+                if filter.field.path.is_empty() =>
+            {
+                Condition::Embedded { embed, negated: (*value == IsValue::Null) != filter.negated }
+            }
+            _ => Condition::Filter {
+                column: self.column(node, &filter.field),
+                negated: filter.negated,
+                operation: filter.operation.clone(),
+            },
+        }
+    }
+
+    fn order(&self, node: &mut Node, terms: &[OrderTerm]) -> Result<(), Error> {
+        let mut order = Vec::with_capacity(terms.len());
+        for term in terms {
+            let target = match &term.relation {
+                None => OrderTarget::Own(self.column(node, &term.field)),
+                Some(name) => {
+                    let embed = node.embeds.iter().position(|embed| embed.key == *name);
+                    let embed =
+                        embed.ok_or_else(|| Error::NotEmbedded { name: name.clone(), alias: None })?;
+                    let related = &node.embeds[embed];
+                    if !related.relationship.is_to_one() {
+                        let (origin, target) = (node.relation.clone(), name.clone());
+                        return Err(Error::RelatedOrderNotToOne { origin, target });
+                    }
+                    OrderTarget::Related { embed, column: self.column(&related.node, &term.field) }
+                }
+            };
+            order.push(Order { target, direction: term.direction, nulls: term.nulls });
+        }
+        node.order = order;
+        Ok(())
+    }
+}
+
+impl Node {
+    /// The columns that reading this node takes from its source, each once and sorted; `*` alone for all.
+    pub(super) fn needed_columns(&self) -> Vec<String> {
+        let mut needed: Vec<&str> =
+            self.columns.iter().map(|selected| selected.column.name.as_str()).collect();
+        if needed.contains(&"*") {
+            return vec!["*".to_owned()];
+        }
+        needed.extend(self.embeds.iter().flat_map(|embed| embed.relationship.own_columns()));
+        needed.extend(self.order.iter().filter_map(|order| match &order.target {
+            OrderTarget::Own(column) => Some(column.name.as_str()),
+            OrderTarget::Related { .. } => None,
+        }));
+        self.conditions.iter().for_each(|condition| condition.columns(&mut needed));
+        let mut needed: Vec<String> = needed.into_iter().map(str::to_owned).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+}
+
+impl Condition {
+    /// Adds the columns that it compares to `found`.
+    fn columns<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Self::Filter { column, .. } => found.push(&column.name),
+            Self::Group { members, .. } => members.iter().for_each(|member| member.columns(found)),
+            Self::Embedded { .. } => {}
+        }
+    }
+}
+
+impl Column {
+    /// All columns.
+    pub(super) fn all() -> Self {
+        Self { name: "*".to_owned(), path: Vec::new(), to_json: false, is_searched_text: false }
+    }
+
+    /// The column of a function's values.
+    pub(super) fn scalar() -> Self {
+        Self { name: SCALAR.to_owned(), ..Self::all() }
+    }
+}
+
+/// Enforces `db-max-rows` on a node and everything embedded into it.
+fn restrict(node: &mut Node, rows: Option<i64>) {
+    node.range = node.range.at_most(rows);
+    for embed in &mut node.embeds {
+        restrict(&mut embed.node, rows);
+    }
+}
+
+/// The name of a JSON path's value: its last key, or the column's name when it has only indexes.
+fn last_key(field: &Field) -> Option<String> {
+    use crate::request::syntax::JsonOperand;
+    if field.path.is_empty() {
+        return None;
+    }
+    let keys = field.path.iter().rev().filter_map(|step| match &step.operand {
+        JsonOperand::Key(key) => Some(key),
+        JsonOperand::Index(_) => None,
+    });
+    keys.into_iter().next().or(Some(&field.name)).cloned()
+}
+
+/// An alias for `relation` that none of `taken` is: with the depth after it, as upstream's error messages have it.
+fn fresh(relation: &str, taken: &[String]) -> String {
+    let mut suffix = taken.len();
+    loop {
+        let tail = format!("_{suffix}");
+        let mut end = relation.len().min(MAX_NAME - tail.len());
+        while !relation.is_char_boundary(end) {
+            end -= 1;
+        }
+        let alias = format!("{}{tail}", &relation[..end]);
+        if !taken.contains(&alias) {
+            return alias;
+        }
+        suffix += 1;
+    }
+}

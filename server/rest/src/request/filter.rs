@@ -1,0 +1,303 @@
+//! Filters (`column=operator.value`) and logic trees (`or=(…)`).
+
+use winnow::ascii::Caseless;
+use winnow::combinator::{
+    alt, cut_err, delimited, eof, not, opt, peek, preceded, repeat, separated, terminated,
+};
+use winnow::error::{ContextError, ErrMode};
+use winnow::prelude::*;
+use winnow::token::{none_of, rest, take_while};
+
+use super::grammar::{
+    check_depth, comma_separated, delimiter, expected, field, field_path, identifier, lexeme, negation,
+    parse_all, quoted,
+};
+use super::syntax::{
+    Addressed, Filter, IsValue, Logic, LogicOperator, Operation, Operator, Quantifier, TextSearchParser,
+};
+use crate::error::Error;
+
+/// Parses `key=value` as a filter.
+pub(super) fn filter(key: &str, value: &str) -> Result<Addressed<Filter>, Error> {
+    let (path, field) = parse_all(field_path, "tree path", key)?;
+    let (negated, operation) = parse_all(comparison(whole_value), "filter", value)?;
+    Ok(Addressed { path, item: Filter { field, negated, operation } })
+}
+
+/// Parses `key=(…)` where `key` ends in `and` or `or`: `or`, `not.and`, `actors.or`, `actors.not.and`.
+pub(super) fn logic(key: &str, value: &str) -> Result<Addressed<Logic>, Error> {
+    let (mut path, field) = parse_all(field_path, "logic path", key)?;
+    let negated = path.iter().any(|name| name == "not");
+    path.retain(|name| name != "not");
+    let operator = if field.name == "and" { LogicOperator::And } else { LogicOperator::Or };
+    let members = parse_all(terminated(members(1), eof), "logic tree", value)?;
+    Ok(Addressed { path, item: Logic::Group { negated, operator, members } })
+}
+
+fn members<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<Vec<Logic>> {
+    move |input| {
+        check_depth(depth)?;
+        let open = lexeme('('.context(expected("\"(\"")));
+        let close = lexeme(')'.context(expected("\",\" or \")\"")));
+        delimited(open, comma_separated(lexeme(tree(depth))), close).parse_next(input)
+    }
+}
+
+fn tree<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<Logic> {
+    move |input| {
+        if let Some((negated, operator)) = opt(group_head).parse_next(input)? {
+            // Only a group has a parenthesis here: what is wrong from here on is wrong inside it.
+            let members = cut_err(members(depth + 1)).parse_next(input)?;
+            return Ok(Logic::Group { negated, operator, members });
+        }
+        let (field, (), (negated, operation)) =
+            (field, delimiter, cut_err(comparison(member_value))).parse_next(input)?;
+        Ok(Logic::Filter(Filter { field, negated, operation }))
+    }
+}
+
+fn group_head(input: &mut &str) -> ModalResult<(bool, LogicOperator)> {
+    let operator = alt(("and".value(LogicOperator::And), "or".value(LogicOperator::Or)));
+    terminated((negation, operator), peek(lexeme('('))).parse_next(input)
+}
+
+/// `not.operator.value`; `value` says how far a value reaches.
+fn comparison<'i>(
+    value: fn(&mut &'i str) -> ModalResult<String>,
+) -> impl FnMut(&mut &'i str) -> ModalResult<(bool, Operation)> {
+    move |input| {
+        let negated = negation.parse_next(input)?;
+        let expectation =
+            if negated { "operator (eq, gt, ...)" } else { "\"not\" or operator (eq, gt, ...)" };
+        let operation = alt((is_in, is, is_distinct(value), text_search(value), compare(value)))
+            .context(expected(expectation))
+            .parse_next(input)?;
+        Ok((negated, operation))
+    }
+}
+
+fn is_in(input: &mut &str) -> ModalResult<Operation> {
+    preceded("in.", cut_err(list)).map(Operation::In).parse_next(input)
+}
+
+fn is(input: &mut &str) -> ModalResult<Operation> {
+    let value = alt((
+        Caseless("not_null").value(IsValue::NotNull),
+        Caseless("null").value(IsValue::Null),
+        Caseless("true").value(IsValue::True),
+        Caseless("false").value(IsValue::False),
+        Caseless("unknown").value(IsValue::Unknown),
+    ))
+    .context(expected("isVal: (null, not_null, true, false, unknown)"));
+    preceded("is.", cut_err(value)).map(Operation::Is).parse_next(input)
+}
+
+fn is_distinct<'i>(
+    value: fn(&mut &'i str) -> ModalResult<String>,
+) -> impl Parser<&'i str, Operation, ErrMode<ContextError>> {
+    preceded("isdistinct.", value).map(Operation::IsDistinctFrom)
+}
+
+fn text_search<'i>(
+    value: fn(&mut &'i str) -> ModalResult<String>,
+) -> impl Parser<&'i str, Operation, ErrMode<ContextError>> {
+    let parser = alt((
+        "fts".value(TextSearchParser::Raw),
+        "plfts".value(TextSearchParser::Plain),
+        "phfts".value(TextSearchParser::Phrase),
+        "wfts".value(TextSearchParser::WebSearch),
+    ));
+    let language = opt(delimited('(', identifier, ')').map(str::to_owned));
+    (parser, terminated(language, '.'), value).map(|(parser, language, query)| Operation::TextSearch {
+        parser,
+        language,
+        query,
+    })
+}
+
+fn compare<'i>(
+    value: fn(&mut &'i str) -> ModalResult<String>,
+) -> impl Parser<&'i str, Operation, ErrMode<ContextError>> {
+    let quantifier = alt(("any".value(Quantifier::Any), "all".value(Quantifier::All)));
+    let quantified = (quantifiable, opt(delimited('(', quantifier, ')')));
+    let plain = operator.map(|operator| (operator, None));
+    (terminated(alt((quantified, plain)), '.'), value)
+        .map(|((operator, quantifier), value)| Operation::Compare { operator, quantifier, value })
+}
+
+/// Operators that take `(any)` and `(all)`. A name that begins another stands after it.
+fn quantifiable(input: &mut &str) -> ModalResult<Operator> {
+    alt((
+        "eq".value(Operator::Equal),
+        "gte".value(Operator::GreaterOrEqual),
+        "gt".value(Operator::Greater),
+        "lte".value(Operator::LessOrEqual),
+        "lt".value(Operator::Less),
+        "like".value(Operator::Like),
+        "ilike".value(Operator::ILike),
+        "match".value(Operator::Match),
+        "imatch".value(Operator::IMatch),
+    ))
+    .parse_next(input)
+}
+
+fn operator(input: &mut &str) -> ModalResult<Operator> {
+    alt((
+        "neq".value(Operator::NotEqual),
+        "cs".value(Operator::Contains),
+        "cd".value(Operator::ContainedIn),
+        "ov".value(Operator::Overlaps),
+        "sl".value(Operator::StrictlyLeft),
+        "sr".value(Operator::StrictlyRight),
+        "nxr".value(Operator::NotExtendsRight),
+        "nxl".value(Operator::NotExtendsLeft),
+        "adj".value(Operator::Adjacent),
+    ))
+    .parse_next(input)
+}
+
+/// A value that reaches to the end of the parameter.
+fn whole_value(input: &mut &str) -> ModalResult<String> {
+    rest.map(str::to_owned).parse_next(input)
+}
+
+/// A value inside a logic tree: quoted, an array, or everything up to a comma or parenthesis.
+fn member_value(input: &mut &str) -> ModalResult<String> {
+    let array = ('{', take_while(0.., |c| c != '{' && c != '}'), '}').take().map(str::to_owned);
+    alt((closed_quote, array, bare_value)).parse_next(input)
+}
+
+fn list(input: &mut &str) -> ModalResult<Vec<String>> {
+    let open = lexeme('('.context(expected("\"(\"")));
+    let close = lexeme(')'.context(expected("\",\" or \")\"")));
+    delimited(open, separated(1.., alt((closed_quote, bare_value)), ','), close).parse_next(input)
+}
+
+/// A quoted text that is the whole element: text after the closing quote makes the quotes part of the value.
+fn closed_quote(input: &mut &str) -> ModalResult<String> {
+    terminated(quoted, not(none_of([',', ')']))).parse_next(input)
+}
+
+fn bare_value(input: &mut &str) -> ModalResult<String> {
+    repeat(0.., none_of([',', ')'])).parse_next(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(value: &str) -> Operation {
+        filter("a", value).unwrap().item.operation
+    }
+
+    fn compared(operator: Operator, value: &str) -> Operation {
+        Operation::Compare { operator, quantifier: None, value: value.to_owned() }
+    }
+
+    #[test]
+    fn every_operator_is_known() {
+        for (name, operator) in [
+            ("eq", Operator::Equal),
+            ("neq", Operator::NotEqual),
+            ("gt", Operator::Greater),
+            ("gte", Operator::GreaterOrEqual),
+            ("lt", Operator::Less),
+            ("lte", Operator::LessOrEqual),
+            ("like", Operator::Like),
+            ("ilike", Operator::ILike),
+            ("match", Operator::Match),
+            ("imatch", Operator::IMatch),
+            ("cs", Operator::Contains),
+            ("cd", Operator::ContainedIn),
+            ("ov", Operator::Overlaps),
+            ("sl", Operator::StrictlyLeft),
+            ("sr", Operator::StrictlyRight),
+            ("nxr", Operator::NotExtendsRight),
+            ("nxl", Operator::NotExtendsLeft),
+            ("adj", Operator::Adjacent),
+        ] {
+            assert_eq!(operation(&format!("{name}.x.(y),z")), compared(operator, "x.(y),z"), "{name}");
+        }
+        assert!(filter("a", "not.eq.1").unwrap().item.negated);
+    }
+
+    #[test]
+    fn any_and_all_belong_to_some_operators() {
+        let found = operation("like(any).{a*,b*}");
+        assert!(matches!(found, Operation::Compare { quantifier: Some(Quantifier::Any), .. }), "{found:?}");
+        assert!(filter("a", "neq(any).{1}").is_err());
+    }
+
+    #[test]
+    fn lists_take_quoted_elements() {
+        let elements = |value| match operation(value) {
+            Operation::In(elements) => elements,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(elements(r#"in.(1,"a,b","c\"d\\",)"#), ["1", "a,b", "c\"d\\", ""]);
+        assert_eq!(elements("in.()"), [""]);
+        assert_eq!(elements(r#"in.("a"b)"#), ["\"a\"b"]);
+    }
+
+    #[test]
+    fn is_takes_its_five_values_in_any_case() {
+        assert_eq!(operation("is.NULL"), Operation::Is(IsValue::Null));
+        assert_eq!(operation("is.Not_Null"), Operation::Is(IsValue::NotNull));
+        assert_eq!(operation("is.unknown"), Operation::Is(IsValue::Unknown));
+        let error = filter("a", "is.5").unwrap_err();
+        assert!(error.details().unwrap().to_string().contains("isVal"), "{error:?}");
+    }
+
+    #[test]
+    fn text_search_takes_a_language() {
+        let found = operation("wfts(english).cat or rat");
+        assert!(
+            matches!(found, Operation::TextSearch { parser: TextSearchParser::WebSearch, .. }),
+            "{found:?}"
+        );
+        assert!(matches!(operation("fts.cat"), Operation::TextSearch { language: None, .. }));
+    }
+
+    #[test]
+    fn logic_trees_nest() {
+        let found = logic("actors.not.or", "(a.eq.1,not.and(b.in.(1,2),c->>d.not.is.null))").unwrap();
+        assert_eq!(found.path, ["actors"]);
+        let Logic::Group { negated: true, operator: LogicOperator::Or, members } = found.item else {
+            panic!()
+        };
+        assert_eq!(members.len(), 2);
+        let Logic::Group { negated: true, operator: LogicOperator::And, members } = &members[1] else {
+            panic!()
+        };
+        assert_eq!(members.len(), 2);
+        let array = logic("and", "(tags.cs.{a,b},name.eq.\"x,(y)\")").unwrap();
+        let Logic::Group { members, .. } = array.item else { panic!() };
+        let Logic::Filter(Filter { operation, .. }) = &members[1] else { panic!() };
+        assert_eq!(*operation, compared(Operator::Equal, "x,(y)"));
+    }
+
+    #[test]
+    fn columns_may_be_called_like_operators() {
+        let found = logic("or", "(or.eq.1,and.eq.2,not.eq.3)").unwrap();
+        let Logic::Group { members, .. } = found.item else { panic!() };
+        assert!(members.iter().all(|member| matches!(member, Logic::Filter(_))), "{members:?}");
+    }
+
+    #[test]
+    fn mistakes_name_what_was_expected() {
+        let error = filter("a", "foo.1").unwrap_err();
+        assert_eq!(error.message(), "\"failed to parse filter (foo.1)\" (line 1, column 1)");
+        assert_eq!(error.details().unwrap(), "unexpected \"f\" expecting \"not\" or operator (eq, gt, ...)");
+        assert!(logic("or", "(a.eq.1").is_err());
+        assert!(logic("or", "()").is_err());
+        assert!(logic("or", "a.eq.1").is_err());
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = format!("({}a.eq.1{})", "and(".repeat(1000), ")".repeat(1000));
+        assert_eq!(logic("or", &deep).unwrap_err().code(), "PGRST100");
+        let fine = format!("({}a.eq.1{})", "and(".repeat(60), ")".repeat(60));
+        assert!(logic("or", &fine).is_ok());
+    }
+}

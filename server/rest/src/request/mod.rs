@@ -1,0 +1,345 @@
+//! A request as the client made it: parsed, nothing looked up.
+//!
+//! Source: PostgREST's documentation, "API", and the order in which it refuses requests.
+
+mod filter;
+mod grammar;
+mod media;
+mod order;
+mod payload;
+mod preferences;
+mod query;
+mod range;
+mod select;
+pub mod syntax;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, header};
+use percent_encoding::percent_decode_str;
+
+pub use media::MediaType;
+pub use payload::Payload;
+pub use preferences::{Count, Handling, Missing, Preferences, Representation, Resolution, TransactionEnd};
+pub use query::Query;
+pub use range::Range;
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// What the client wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Rows of a relation.
+    Read {
+        /// The relation's name.
+        relation: String,
+    },
+    /// A change of a relation's rows.
+    Mutate {
+        /// The relation's name.
+        relation: String,
+        /// Which change.
+        mutation: Mutation,
+    },
+    /// A function's result.
+    Call {
+        /// The function's name.
+        function: String,
+        /// By GET or HEAD: arguments are in the query string and nothing may be written.
+        by_get: bool,
+    },
+    /// Which methods a relation takes.
+    RelationInfo {
+        /// The relation's name.
+        relation: String,
+    },
+    /// Which methods a function takes.
+    FunctionInfo {
+        /// The function's name.
+        function: String,
+    },
+}
+
+/// A change of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutation {
+    /// POST.
+    Insert,
+    /// PUT: one row under the primary key that the filters name.
+    Put,
+    /// PATCH.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+/// A parsed request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What is wanted.
+    pub action: Action,
+    /// HEAD: everything but the body.
+    pub headers_only: bool,
+    /// The schema that names are looked up in.
+    pub schema: String,
+    /// Whether the answer names the schema, because there are several.
+    pub is_profile_negotiated: bool,
+    /// The query string.
+    pub query: Query,
+    /// The rows wanted of the request's own relation.
+    pub range: Range,
+    /// The `Prefer` header.
+    pub preferences: Preferences,
+    /// The body, of requests that have one.
+    pub payload: Option<Payload>,
+    /// The media types wanted, best first.
+    pub accept: Vec<MediaType>,
+    /// The body's media type.
+    pub content_type: MediaType,
+    /// The method, for `request.method`.
+    pub method: Method,
+    /// The path, for `request.path`.
+    pub path: String,
+    /// The headers but the cookies, as a JSON object, for `request.headers`.
+    pub headers: String,
+    /// The cookies, as a JSON object, for `request.cookies`.
+    pub cookies: String,
+}
+
+/// A request as it came over HTTP.
+pub struct Incoming<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The path below the service's mount point, still encoded.
+    pub path: &'a str,
+    /// The query string, still encoded.
+    pub query: &'a str,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+enum Resource {
+    Relation(String),
+    Function(String),
+}
+
+impl Request {
+    /// Parses `incoming`.
+    ///
+    /// Errors, in this order: `PGRST125` and `PGRST126` for the path, `PGRST106` for the schema, `PGRST101` and
+    /// `PGRST117` for the method, `PGRST100` for the query string, `PGRST103` and `PGRST114` for ranges,
+    /// `PGRST102` for the body.
+    pub fn parse(incoming: &Incoming<'_>, settings: &Settings) -> Result<Self, Error> {
+        let resource = resource(incoming.path)?;
+        let (schema, is_profile_negotiated) = schema(incoming, settings)?;
+        let action = action(resource, incoming.method)?;
+        let is_call_by_get = matches!(action, Action::Call { by_get: true, .. });
+        let query = Query::parse(incoming.query, is_call_by_get)?;
+        let range = top_level_range(incoming, &query)?;
+        let content_type = text_header(incoming.headers, header::CONTENT_TYPE.as_str())
+            .map_or(MediaType::Json, |text| MediaType::parse(&text));
+        let payload = payload(incoming, &content_type, &query, &action)?;
+        let accept = text_header(incoming.headers, header::ACCEPT.as_str())
+            .map_or_else(|| vec![MediaType::Any], |text| media::parse_accept(&text));
+        Ok(Self {
+            action,
+            headers_only: incoming.method == Method::HEAD,
+            schema,
+            is_profile_negotiated,
+            query,
+            range,
+            preferences: Preferences::from_headers(incoming.headers, settings.db_tx_end.may_override()),
+            payload,
+            accept,
+            content_type,
+            method: incoming.method.clone(),
+            path: incoming.path.to_owned(),
+            headers: headers_json(incoming.headers),
+            cookies: cookies_json(incoming.headers),
+        })
+    }
+}
+
+fn resource(path: &str) -> Result<Resource, Error> {
+    let decode = |segment: &str| match percent_decode_str(segment).decode_utf8() {
+        Ok(name) if !name.contains('\0') => Ok(name.into_owned()),
+        _ => Err(Error::InvalidPath),
+    };
+    let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
+    match segments.as_slice() {
+        [""] => Err(Error::RootDisabled),
+        ["rpc", function] if !function.is_empty() => Ok(Resource::Function(decode(function)?)),
+        [relation] => Ok(Resource::Relation(decode(relation)?)),
+        _ => Err(Error::InvalidPath),
+    }
+}
+
+/// The schema by `Accept-Profile` or, for methods with a body, `Content-Profile`; else the first that is exposed.
+fn schema(incoming: &Incoming<'_>, settings: &Settings) -> Result<(String, bool), Error> {
+    let has_body = matches!(*incoming.method, Method::POST | Method::PATCH | Method::PUT | Method::DELETE);
+    let profile = if has_body { "content-profile" } else { "accept-profile" };
+    match text_header(incoming.headers, profile) {
+        Some(schema) if settings.db_schemas.contains(&schema) => Ok((schema, true)),
+        Some(schema) => Err(Error::UnacceptableSchema { schema, exposed: settings.db_schemas.clone() }),
+        None => {
+            let schema = settings.db_schemas.first().cloned().unwrap_or_default();
+            Ok((schema, settings.db_schemas.len() != 1))
+        }
+    }
+}
+
+fn action(resource: Resource, method: &Method) -> Result<Action, Error> {
+    match (resource, method.as_str()) {
+        (Resource::Function(function), "GET" | "HEAD") => Ok(Action::Call { function, by_get: true }),
+        (Resource::Function(function), "POST") => Ok(Action::Call { function, by_get: false }),
+        (Resource::Function(function), "OPTIONS") => Ok(Action::FunctionInfo { function }),
+        (Resource::Function(_), other) => Err(Error::InvalidRpcMethod(other.to_owned())),
+        (Resource::Relation(relation), "GET" | "HEAD") => Ok(Action::Read { relation }),
+        (Resource::Relation(relation), "OPTIONS") => Ok(Action::RelationInfo { relation }),
+        (Resource::Relation(relation), other) => {
+            let mutation = match other {
+                "POST" => Mutation::Insert,
+                "PUT" => Mutation::Put,
+                "PATCH" => Mutation::Update,
+                "DELETE" => Mutation::Delete,
+                _ => return Err(Error::UnsupportedMethod(other.to_owned())),
+            };
+            Ok(Action::Mutate { relation, mutation })
+        }
+    }
+}
+
+/// The `Range` header counts for GET only (RFC 9110, section 14.2).
+fn top_level_range(incoming: &Incoming<'_>, query: &Query) -> Result<Range, Error> {
+    let header = if incoming.method == Method::GET { text_header(incoming.headers, "range") } else { None };
+    let range = range::combine(query.top_level_range(), header.as_deref())?;
+    if incoming.method == Method::PUT && range != Range::ALL {
+        return Err(Error::PutLimitNotAllowed);
+    }
+    Ok(range)
+}
+
+fn payload(
+    incoming: &Incoming<'_>,
+    content_type: &MediaType,
+    query: &Query,
+    action: &Action,
+) -> Result<Option<Payload>, Error> {
+    let is_call = match action {
+        Action::Call { by_get: false, .. } => true,
+        Action::Mutate { mutation: Mutation::Insert | Mutation::Update | Mutation::Put, .. } => false,
+        _ => return Ok(None),
+    };
+    let columns = match action {
+        Action::Mutate { mutation: Mutation::Put, .. } => None,
+        _ => query.columns.as_deref(),
+    };
+    let body = incoming.body.clone();
+    let payload = match content_type {
+        MediaType::Json if is_call && body.is_empty() => Payload::json(Bytes::from_static(b"{}"), None)?,
+        MediaType::Json => Payload::json(body, columns)?,
+        MediaType::UrlEncoded if is_call => Payload::Form(form(&body)?),
+        MediaType::UrlEncoded => {
+            let fields: serde_json::Map<_, _> =
+                form(&body)?.into_iter().map(|(name, value)| (name, value.into())).collect();
+            Payload::json(Bytes::from(serde_json::Value::from(fields).to_string()), None)?
+        }
+        MediaType::Text | MediaType::Xml | MediaType::OctetStream if is_call => Payload::Raw(body),
+        other => return Err(Error::InvalidBody(format!("Content-Type not acceptable: {}", other.name()))),
+    };
+    Ok(Some(payload))
+}
+
+/// Errors: `PGRST102` for a form that is no UTF-8.
+fn form(body: &[u8]) -> Result<Vec<(String, String)>, Error> {
+    let refused = || Error::InvalidBody("Form is not valid UTF-8".to_owned());
+    let text = std::str::from_utf8(body).map_err(|_| refused())?;
+    let pairs = query::split(text).map_err(|_| refused())?;
+    Ok(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect())
+}
+
+fn text_header(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// All headers but the cookies; of a repeated one the last counts, as upstream has it.
+fn headers_json(headers: &HeaderMap) -> String {
+    let fields: serde_json::Map<_, _> = headers
+        .iter()
+        .filter(|(name, _)| *name != header::COOKIE)
+        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into()))
+        .collect();
+    serde_json::Value::Object(fields).to_string()
+}
+
+fn cookies_json(headers: &HeaderMap) -> String {
+    let mut fields = serde_json::Map::new();
+    for value in headers.get_all(header::COOKIE) {
+        for cookie in String::from_utf8_lossy(value.as_bytes()).split(';') {
+            if let Some((name, value)) = cookie.trim().split_once('=') {
+                fields.insert(name.to_owned(), value.into());
+            }
+        }
+    }
+    serde_json::Value::Object(fields).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(method: &str, path: &str, headers: &[(&'static str, &'static str)]) -> Result<Request, Error> {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (http::HeaderName::from_static(name), http::HeaderValue::from_static(value)))
+            .collect();
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let settings = Settings { db_schemas: vec!["public".into(), "other".into()], ..Settings::default() };
+        let body = Bytes::from_static(b"{}");
+        Request::parse(&Incoming { method: &method, path, query, headers: &headers, body }, &settings)
+    }
+
+    fn code(method: &str, path: &str, headers: &[(&'static str, &'static str)]) -> String {
+        parse(method, path, headers).unwrap_err().code().into_owned()
+    }
+
+    #[test]
+    fn paths_and_methods_make_actions() {
+        let action = |method, path| parse(method, path, &[]).unwrap().action;
+        assert_eq!(action("GET", "/na%20me"), Action::Read { relation: "na me".into() });
+        assert_eq!(action("POST", "/rpc/f"), Action::Call { function: "f".into(), by_get: false });
+        assert_eq!(action("OPTIONS", "/t"), Action::RelationInfo { relation: "t".into() });
+        assert_eq!(code("GET", "/", &[]), "PGRST126");
+        assert_eq!(code("GET", "/a/b", &[]), "PGRST125");
+        assert_eq!(code("GET", "/a%00", &[]), "PGRST125");
+        assert_eq!(code("TRACE", "/a", &[]), "PGRST117");
+        assert_eq!(code("PUT", "/rpc/a", &[]), "PGRST101");
+        assert_eq!(code("PUT", "/a?limit=1", &[]), "PGRST114");
+    }
+
+    #[test]
+    fn profiles_choose_the_schema() {
+        let found = parse("GET", "/t", &[("accept-profile", "other")]).unwrap();
+        assert_eq!((found.schema.as_str(), found.is_profile_negotiated), ("other", true));
+        assert_eq!(parse("POST", "/t", &[("accept-profile", "other")]).unwrap().schema, "public");
+        let error = parse("POST", "/t", &[("content-profile", "secret")]).unwrap_err();
+        assert_eq!(error.code(), "PGRST106");
+        assert_eq!(error.hint().unwrap(), "Only the following schemas are exposed: public, other");
+    }
+
+    #[test]
+    fn headers_become_json() {
+        let found = parse("GET", "/t", &[("x-a", "1\"2"), ("cookie", "a=1; b=2")]).unwrap();
+        assert_eq!(found.headers, r#"{"x-a":"1\"2"}"#);
+        assert_eq!(found.cookies, r#"{"a":"1","b":"2"}"#);
+    }
+
+    #[test]
+    fn bodies_of_other_types_are_refused() {
+        let error = parse("POST", "/t", &[("content-type", "image/png")]).unwrap_err();
+        assert_eq!(error.message(), "Content-Type not acceptable: image/png");
+    }
+}

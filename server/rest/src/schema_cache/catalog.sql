@@ -1,0 +1,189 @@
+with recursive
+base_types (oid, base_oid) as (
+  -- Domains may lie on domains: each step goes one further down.
+  select oid, case typtype when 'd' then typbasetype else oid end from pg_catalog.pg_type
+  union
+  select b.oid, t.typbasetype
+  from base_types b join pg_catalog.pg_type t on t.oid = b.base_oid
+  where t.typtype = 'd'
+),
+types as (
+  select t.oid, b.base_oid, t.typtype, t.typcategory
+  from pg_catalog.pg_type t
+  join base_types b on b.oid = t.oid
+  join pg_catalog.pg_type base on base.oid = b.base_oid and base.typtype <> 'd'
+),
+columns as (
+  select
+    a.attrelid,
+    json_agg(json_build_object(
+      'name', a.attname,
+      'type', pg_catalog.format_type(a.atttypid, a.atttypmod),
+      'base_type', pg_catalog.format_type(t.base_oid, null),
+      'default', case
+        when a.attidentity = 'd' then
+          (select format('nextval(%L)', s.objid::regclass)
+           from pg_catalog.pg_depend s
+           where s.refclassid = 'pg_catalog.pg_class'::regclass and s.refobjid = a.attrelid
+             and s.refobjsubid = a.attnum and s.classid = 'pg_catalog.pg_class'::regclass and s.deptype = 'i'
+           limit 1)
+        when a.attgenerated <> '' then null
+        else coalesce(
+          pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+          (select pg_catalog.pg_get_expr(domain.typdefaultbin, 0)
+           from pg_catalog.pg_type domain where domain.oid = a.atttypid and domain.typtype = 'd'))
+        end
+    ) order by a.attnum) as columns
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_class c on c.oid = a.attrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  join types t on t.oid = a.atttypid
+  left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where a.attnum > 0 and not a.attisdropped
+    and c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
+    and n.nspname = any ({schemas})
+  group by a.attrelid
+),
+tables as (
+  select
+    n.nspname as schema,
+    c.relname as name,
+    c.relkind in ('r', 'p') or c.relkind in ('v', 'f')
+      and pg_catalog.pg_relation_is_updatable(c.oid, true) & 8 = 8 as insertable,
+    c.relkind in ('r', 'p') or c.relkind in ('v', 'f')
+      and pg_catalog.pg_relation_is_updatable(c.oid, true) & 4 = 4 as updatable,
+    c.relkind in ('r', 'p') or c.relkind in ('v', 'f')
+      and pg_catalog.pg_relation_is_updatable(c.oid, true) & 16 = 16 as deletable,
+    coalesce(
+      (select json_agg(a.attname order by a.attname)
+       from pg_catalog.pg_constraint k
+       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = any (k.conkey)
+       where k.conrelid = c.oid and k.contype = 'p'),
+      '[]') as primary_key,
+    coalesce(columns.columns, '[]') as columns
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  left join columns on columns.attrelid = c.oid
+  where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
+    and n.nspname = any ({schemas})
+),
+unique_keys as (
+  select k.conrelid, array_agg(column_number order by column_number) as column_numbers
+  from pg_catalog.pg_constraint k, unnest(k.conkey) as column_number
+  where k.contype in ('p', 'u')
+  group by k.oid, k.conrelid
+),
+foreign_keys as (
+  select
+    json_build_object('schema', n.nspname, 'name', c.relname) as "table",
+    json_build_object('schema', fn.nspname, 'name', f.relname) as foreign_table,
+    k.conname as constraint,
+    pairs.columns,
+    exists (
+      select from unique_keys u where u.conrelid = k.conrelid and u.column_numbers = pairs.column_numbers
+    ) as is_one_to_one
+  from pg_catalog.pg_constraint k
+  join pg_catalog.pg_class c on c.oid = k.conrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  join pg_catalog.pg_class f on f.oid = k.confrelid
+  join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+  cross join lateral (
+    select
+      json_agg(json_build_array(a.attname, fa.attname) order by ordinality) as columns,
+      array_agg(a.attnum order by a.attnum) as column_numbers
+    from unnest(k.conkey, k.confkey) with ordinality as pair (own, referred, ordinality)
+    join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = pair.own
+    join pg_catalog.pg_attribute fa on fa.attrelid = k.confrelid and fa.attnum = pair.referred
+  ) as pairs
+  -- A partition's copy of its parent's key is not another relationship.
+  where k.contype = 'f' and k.conparentid = 0
+),
+parameters as (
+  select
+    argument.oid,
+    json_agg(json_build_object(
+      'name', argument.name,
+      -- Types that would cut a value off at a length of 1 stand for those that take any length.
+      'type', case argument.type
+        when 'bit'::regtype then 'bit varying'
+        when 'bit[]'::regtype then 'bit varying[]'
+        when 'character'::regtype then 'character varying'
+        when 'character[]'::regtype then 'character varying[]'
+        else argument.type::regtype::text
+        end,
+      'is_required', argument.position <= argument.required,
+      'is_variadic', argument.mode = 'v',
+      'is_scalar', t.typtype in ('b', 'e') and t.typcategory <> 'A'
+    ) order by argument.position) as parameters,
+    count(*) filter (where argument.name = '') as unnamed,
+    count(*) as total,
+    min(argument.type) as only_type
+  from (
+    select
+      p.oid,
+      coalesce(name, '') as name,
+      type,
+      coalesce(mode, 'i') as mode,
+      -- Defaults belong to the last input parameters, so output parameters must not count.
+      row_number() over (partition by p.oid order by ordinality) as position,
+      p.pronargs - p.pronargdefaults as required
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    cross join lateral unnest(p.proargnames, coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargmodes)
+      with ordinality as argument (name, type, mode, ordinality)
+    where n.nspname = any ({schemas}) and coalesce(mode, 'i') in ('i', 'b', 'v')
+  ) as argument
+  join pg_catalog.pg_type t on t.oid = argument.type
+  group by argument.oid
+),
+functions as (
+  select
+    n.nspname as schema,
+    p.proname as name,
+    coalesce(parameters.parameters, '[]') as parameters,
+    json_build_object(
+      'schema', bn.nspname,
+      'name', coalesce(relation.relname, base.typname),
+      'is_set', p.proretset,
+      'is_composite', base.typtype = 'c' or coalesce(p.proargmodes::text[] && '{t,b,o}', false)
+    ) as returns,
+    p.provolatile = 'v' as is_volatile,
+    coalesce(
+      (select json_agg(json_build_array(split_part(setting, '=', 1), substr(setting, strpos(setting, '=') + 1)))
+       from unnest(p.proconfig) as setting
+       where split_part(setting, '=', 1) = any ({hoisted})),
+      '[]') as settings
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join types on types.oid = p.prorettype
+  join pg_catalog.pg_type base on base.oid = types.base_oid
+  join pg_catalog.pg_namespace bn on bn.oid = base.typnamespace
+  left join pg_catalog.pg_class relation on relation.oid = base.typrelid
+  left join parameters on parameters.oid = p.oid
+  where p.prokind = 'f' and base.oid <> 'trigger'::regtype and base.oid <> 'event_trigger'::regtype
+    and n.nspname = any ({schemas})
+    -- Unnamed parameters cannot be given by name: only a single one that takes the whole body can be called.
+    and (coalesce(parameters.unnamed, 0) = 0
+      or parameters.total = 1 and parameters.only_type in
+        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+),
+role_settings as (
+  select r.rolname, json_agg(json_build_array(name.setting_name, name.setting_value)) as settings
+  from pg_catalog.pg_auth_members m
+  join pg_catalog.pg_roles r on r.oid = m.roleid
+  cross join lateral unnest(r.rolconfig) as setting
+  cross join lateral (
+    select split_part(setting, '=', 1) as setting_name, substr(setting, strpos(setting, '=') + 1) as setting_value
+  ) as name
+  join pg_catalog.pg_settings known on known.name = name.setting_name
+  where m.member = (select oid from pg_catalog.pg_roles where rolname = current_user)
+    and (known.context = 'user' or has_parameter_privilege(current_user, known.name, 'set'))
+    and name.setting_name <> 'default_transaction_isolation'
+  group by r.rolname
+)
+select json_build_object(
+  'tables', coalesce((select json_agg(tables) from tables), '[]'),
+  'foreign_keys', coalesce((select json_agg(foreign_keys) from foreign_keys), '[]'),
+  'functions', coalesce((select json_agg(functions) from functions), '[]'),
+  'role_settings', coalesce((select json_object_agg(rolname, settings) from role_settings), '{}')
+)

@@ -1,0 +1,78 @@
+//! Reads the catalog: one query, one JSON document, so that everything in it is of one moment.
+
+use std::collections::HashMap;
+
+use database::{Database, quote_literal};
+use serde::Deserialize;
+
+use super::{Function, QualifiedName, Table};
+use crate::settings::Settings;
+
+/// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
+const CATALOG: &str = include_str!("catalog.sql");
+
+/// What the catalog says, before anything is derived from it.
+#[derive(Debug, Default, Deserialize)]
+pub struct Catalog {
+    /// Relations of the exposed schemas.
+    pub tables: Vec<Table>,
+    /// All foreign keys.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Functions of the exposed schemas.
+    pub functions: Vec<Function>,
+    /// Settings by role.
+    pub role_settings: HashMap<String, Vec<(String, String)>>,
+}
+
+/// A foreign key.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForeignKey {
+    /// The relation that refers.
+    pub table: QualifiedName,
+    /// The relation referred to.
+    pub foreign_table: QualifiedName,
+    /// Its name.
+    pub constraint: String,
+    /// (referring column, column referred to).
+    pub columns: Vec<(String, String)>,
+    /// Whether the referring columns are unique.
+    pub is_one_to_one: bool,
+}
+
+/// Why the catalog could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] database::Error),
+    /// The query's answer is not of the form that is expected of it.
+    #[error("the catalog query gave an unexpected document: {0}")]
+    Document(#[from] serde_json::Error),
+    /// The query gave no row.
+    #[error("the catalog query gave no row")]
+    Empty,
+}
+
+/// Reads the catalog as the login role sees it.
+///
+/// Errors: [`LoadError`]; nothing is kept of a failed attempt.
+pub async fn load(database: &Database, settings: &Settings) -> Result<Catalog, LoadError> {
+    // An empty search path makes Postgres print every type's name with its schema.
+    let transaction = database::Transaction::anonymous()
+        .setting("search_path", "")
+        .read_only()
+        .statement(catalog_query(settings), Vec::new());
+    let answer = database.run(&transaction).await?;
+    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.get(0));
+    Ok(serde_json::from_slice(document.ok_or(LoadError::Empty)?)?)
+}
+
+fn catalog_query(settings: &Settings) -> String {
+    let array = |names: &[String]| {
+        let quoted: Vec<String> = names.iter().map(|name| quote_literal(name)).collect();
+        format!("array[{}]::text[]", quoted.join(", "))
+    };
+    CATALOG
+        .replace("{schemas}", &array(&settings.db_schemas))
+        .replace("{hoisted}", &array(&settings.db_hoisted_tx_settings))
+}

@@ -1,0 +1,197 @@
+//! What the service knows of the database's catalog: relations, keys, relationships, functions.
+//!
+//! A cache is never changed: a reload builds a new one and swaps it in (see [`reload`]).
+
+mod load;
+mod relationships;
+pub mod reload;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+pub use load::{Catalog, load};
+pub use relationships::{Cardinality, Junction, Relationship};
+
+/// A name with its schema.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+pub struct QualifiedName {
+    /// The schema.
+    pub schema: String,
+    /// The name inside it.
+    pub name: String,
+}
+
+/// Everything that requests are planned against.
+#[derive(Debug, Default)]
+pub struct SchemaCache {
+    schemas: HashMap<String, Schema>,
+    /// Settings of the roles that the login role may become, by role.
+    role_settings: HashMap<String, Vec<(String, String)>>,
+}
+
+/// One exposed schema.
+#[derive(Debug, Default)]
+pub struct Schema {
+    /// Tables, views, materialized views, foreign and partitioned tables, by name.
+    pub tables: HashMap<String, Table>,
+    /// Functions by name; those that share a name are ordered by their number of parameters.
+    pub functions: HashMap<String, Vec<Function>>,
+    /// Relationships by the name of the relation that they start from.
+    pub relationships: HashMap<String, Vec<Arc<Relationship>>>,
+}
+
+/// A relation.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Table {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Whether rows can be inserted.
+    pub insertable: bool,
+    /// Whether rows can be updated.
+    pub updatable: bool,
+    /// Whether rows can be deleted.
+    pub deletable: bool,
+    /// The columns of its primary key.
+    #[serde(default)]
+    pub primary_key: Vec<String>,
+    /// Its columns in their order.
+    #[serde(default)]
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// A column.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type as SQL, with its modifier.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The type under its domains, as SQL.
+    pub base_type: String,
+    /// Its default as an SQL expression.
+    pub default: Option<String>,
+}
+
+/// A function.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Function {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Its input parameters in their order.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+    /// What it gives.
+    pub returns: Returns,
+    /// Whether it may write: volatile.
+    pub is_volatile: bool,
+    /// Those of its `SET` options that are applied to the whole transaction.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
+}
+
+/// An input parameter of a function.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Parameter {
+    /// Its name; empty for an unnamed one.
+    pub name: String,
+    /// Its type as SQL.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Whether it has no default.
+    pub is_required: bool,
+    /// Whether it is variadic.
+    pub is_variadic: bool,
+    /// Whether a JSON value's text is this type's text form too: no array, composite or domain.
+    pub is_scalar: bool,
+}
+
+/// What a function gives.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Returns {
+    /// The type's schema.
+    pub schema: String,
+    /// The type's name; of a relation's row type, the relation's.
+    pub name: String,
+    /// Whether it gives any number of rows.
+    pub is_set: bool,
+    /// Whether a row has columns: a composite type, `TABLE` or `OUT` parameters.
+    pub is_composite: bool,
+}
+
+impl Returns {
+    /// Whether it gives nothing at all.
+    pub fn is_void(&self) -> bool {
+        !self.is_set && !self.is_composite && self.schema == "pg_catalog" && self.name == "void"
+    }
+}
+
+impl SchemaCache {
+    /// Builds the cache of the exposed `schemas` from what the catalog says.
+    pub fn new(catalog: Catalog, schemas: &[String]) -> Self {
+        let related = relationships::derive(&catalog, schemas);
+        let mut cache = Self { role_settings: catalog.role_settings, ..Self::default() };
+        for schema in schemas {
+            cache.schemas.insert(schema.clone(), Schema::default());
+        }
+        for table in catalog.tables {
+            if let Some(schema) = cache.schemas.get_mut(&table.schema) {
+                schema.tables.insert(table.name.clone(), table);
+            }
+        }
+        for function in catalog.functions {
+            if let Some(schema) = cache.schemas.get_mut(&function.schema) {
+                schema.functions.entry(function.name.clone()).or_default().push(function);
+            }
+        }
+        for relationship in related {
+            if let Some(schema) = cache.schemas.get_mut(&relationship.table.schema) {
+                let name = relationship.table.name.clone();
+                schema.relationships.entry(name).or_default().push(Arc::new(relationship));
+            }
+        }
+        for schema in cache.schemas.values_mut() {
+            for overloads in schema.functions.values_mut() {
+                overloads.sort_by_key(|function| function.parameters.len());
+            }
+        }
+        cache
+    }
+
+    /// The exposed schema called `name`.
+    pub fn schema(&self, name: &str) -> Option<&Schema> {
+        self.schemas.get(name)
+    }
+
+    /// The settings that `role` brings along (`ALTER ROLE … SET`).
+    pub fn role_settings(&self, role: &str) -> &[(String, String)] {
+        self.role_settings.get(role).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many relations, relationships and functions there are, for the log.
+    pub fn summary(&self) -> String {
+        let count = |of: fn(&Schema) -> usize| self.schemas.values().map(of).sum::<usize>();
+        format!(
+            "{} relations, {} relationships, {} functions",
+            count(|schema| schema.tables.len()),
+            count(|schema| schema.relationships.values().map(Vec::len).sum()),
+            count(|schema| schema.functions.values().map(Vec::len).sum()),
+        )
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;

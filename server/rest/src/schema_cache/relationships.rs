@@ -1,0 +1,193 @@
+//! Relationships between relations, derived from foreign keys.
+//!
+//! Source: PostgREST's documentation, "Resource Embedding".
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Catalog, QualifiedName};
+use crate::schema_cache::load::ForeignKey;
+
+/// How the rows of one relation belong to those of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relationship {
+    /// The relation that it starts from.
+    pub table: QualifiedName,
+    /// The relation that it leads to.
+    pub foreign_table: QualifiedName,
+    /// How many rows there are on the other side, and what they are joined by.
+    pub cardinality: Cardinality,
+}
+
+/// How many rows a relationship leads to, and by what. Pairs are (own column, foreign column).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cardinality {
+    /// Any number, which refer to this one by `constraint`.
+    OneToMany {
+        /// The foreign key.
+        constraint: String,
+        /// What is equal on both sides.
+        columns: Vec<(String, String)>,
+    },
+    /// One, which this one refers to by `constraint`.
+    ManyToOne {
+        /// The foreign key.
+        constraint: String,
+        /// What is equal on both sides.
+        columns: Vec<(String, String)>,
+    },
+    /// One at most in either direction: the foreign key is unique.
+    OneToOne {
+        /// The foreign key.
+        constraint: String,
+        /// What is equal on both sides.
+        columns: Vec<(String, String)>,
+    },
+    /// Any number, through a junction.
+    ManyToMany(Junction),
+}
+
+/// A relation whose rows pair those of two others: its primary key holds a foreign key to each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Junction {
+    /// The junction.
+    pub table: QualifiedName,
+    /// Its foreign key to the relation that the relationship starts from.
+    pub source_constraint: String,
+    /// Its foreign key to the relation that the relationship leads to.
+    pub target_constraint: String,
+    /// (column of the start, column of the junction).
+    pub source_columns: Vec<(String, String)>,
+    /// (column of the target, column of the junction).
+    pub target_columns: Vec<(String, String)>,
+}
+
+impl Relationship {
+    /// Whether it leads to one row at most.
+    pub fn is_to_one(&self) -> bool {
+        matches!(self.cardinality, Cardinality::ManyToOne { .. } | Cardinality::OneToOne { .. })
+    }
+
+    /// Whether it leads back to its own relation.
+    pub fn is_self(&self) -> bool {
+        self.table == self.foreign_table
+    }
+
+    /// The foreign key's name, unless there is a junction.
+    pub fn constraint(&self) -> Option<&str> {
+        match &self.cardinality {
+            Cardinality::OneToMany { constraint, .. }
+            | Cardinality::ManyToOne { constraint, .. }
+            | Cardinality::OneToOne { constraint, .. } => Some(constraint),
+            Cardinality::ManyToMany(_) => None,
+        }
+    }
+
+    /// The pairs of equal columns, unless there is a junction.
+    pub fn columns(&self) -> &[(String, String)] {
+        match &self.cardinality {
+            Cardinality::OneToMany { columns, .. }
+            | Cardinality::ManyToOne { columns, .. }
+            | Cardinality::OneToOne { columns, .. } => columns,
+            Cardinality::ManyToMany(_) => &[],
+        }
+    }
+
+    /// The own columns that a join needs.
+    pub fn own_columns(&self) -> impl Iterator<Item = &str> {
+        let pairs = match &self.cardinality {
+            Cardinality::ManyToMany(junction) => &junction.source_columns,
+            _ => self.columns(),
+        };
+        pairs.iter().map(|(own, _)| own.as_str())
+    }
+}
+
+/// All relationships between relations of `schemas`, in a stable order: by relation, target, then cardinality.
+pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship> {
+    let mut found = Vec::new();
+    for key in &catalog.foreign_keys {
+        let columns = key.columns.clone();
+        let swapped: Vec<_> = columns.iter().map(|(own, foreign)| (foreign.clone(), own.clone())).collect();
+        let constraint = key.constraint.clone();
+        let (there, back) = if key.is_one_to_one {
+            (
+                Cardinality::OneToOne { constraint: constraint.clone(), columns },
+                Cardinality::OneToOne { constraint, columns: swapped },
+            )
+        } else {
+            (
+                Cardinality::ManyToOne { constraint: constraint.clone(), columns },
+                Cardinality::OneToMany { constraint, columns: swapped },
+            )
+        };
+        let (table, foreign_table) = (key.table.clone(), key.foreign_table.clone());
+        found.push(Relationship {
+            table: table.clone(),
+            foreign_table: foreign_table.clone(),
+            cardinality: there,
+        });
+        found.push(Relationship { table: foreign_table, foreign_table: table, cardinality: back });
+    }
+    found.extend(through_junctions(catalog, schemas));
+    found.retain(|relationship| {
+        // A client names the target without its schema, so both ends have to be in one.
+        schemas.contains(&relationship.table.schema)
+            && relationship.table.schema == relationship.foreign_table.schema
+    });
+    found.sort_by(|a, b| {
+        (&a.table, &a.foreign_table, &a.cardinality).cmp(&(&b.table, &b.foreign_table, &b.cardinality))
+    });
+    found
+}
+
+fn through_junctions<'a>(
+    catalog: &'a Catalog,
+    schemas: &'a [String],
+) -> impl Iterator<Item = Relationship> + 'a {
+    let primary_keys: HashMap<(&str, &str), HashSet<&str>> = catalog
+        .tables
+        .iter()
+        .map(|table| {
+            let columns = table.primary_key.iter().map(String::as_str).collect();
+            ((table.schema.as_str(), table.name.as_str()), columns)
+        })
+        .collect();
+    let mut by_table: HashMap<&QualifiedName, Vec<&ForeignKey>> = HashMap::new();
+    for key in catalog.foreign_keys.iter().filter(|key| !key.is_one_to_one) {
+        by_table.entry(&key.table).or_default().push(key);
+    }
+    let exposed = by_table.into_iter().filter(|(table, _)| schemas.contains(&table.schema));
+    exposed.flat_map(move |(table, keys)| {
+        let primary_key = primary_keys.get(&(table.schema.as_str(), table.name.as_str())).cloned();
+        let primary_key = primary_key.unwrap_or_default();
+        let is_in_key =
+            |key: &ForeignKey| key.columns.iter().all(|(own, _)| primary_key.contains(own.as_str()));
+        let inside: Vec<&ForeignKey> = keys.into_iter().filter(|key| is_in_key(key)).collect();
+        let mut pairs = Vec::new();
+        for source in &inside {
+            for target in &inside {
+                if source.constraint != target.constraint {
+                    pairs.push(through(table, source, target));
+                }
+            }
+        }
+        pairs
+    })
+}
+
+fn through(table: &QualifiedName, source: &ForeignKey, target: &ForeignKey) -> Relationship {
+    let swap = |key: &ForeignKey| {
+        key.columns.iter().map(|(own, foreign)| (foreign.clone(), own.clone())).collect::<Vec<_>>()
+    };
+    Relationship {
+        table: source.foreign_table.clone(),
+        foreign_table: target.foreign_table.clone(),
+        cardinality: Cardinality::ManyToMany(Junction {
+            table: table.clone(),
+            source_constraint: source.constraint.clone(),
+            target_constraint: target.constraint.clone(),
+            source_columns: swap(source),
+            target_columns: swap(target),
+        }),
+    }
+}

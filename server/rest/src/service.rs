@@ -1,0 +1,107 @@
+//! The endpoint: a request's way through the modules, and the task that keeps the schema cache fresh.
+
+use std::sync::Arc;
+
+use database::Database;
+use gateway::Caller;
+use poem::error::ReadBodyError;
+use poem::{Endpoint, Response};
+use tokens::Verifier;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::{Identity, bearer_of};
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::request::{Incoming, Request};
+use crate::response;
+use crate::schema_cache::reload::SharedCache;
+use crate::settings::Settings;
+use crate::statement::Statements;
+use crate::transaction::{Context, Outcome};
+
+/// PostgREST's interface as a poem endpoint. Cheap to clone.
+///
+/// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. Somebody has to run
+/// [`Rest::keep_fresh`], else every request answers 503 `PGRST002`.
+#[derive(Clone)]
+pub struct Rest {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    database: Database,
+    verifier: Verifier,
+    cache: SharedCache,
+}
+
+/// Makes the service. Nothing is read from the database yet.
+pub fn service(settings: Settings, database: Database, verifier: Verifier) -> Rest {
+    let cache = SharedCache::default();
+    Rest { inner: Arc::new(Inner { settings, database, verifier, cache }) }
+}
+
+impl Rest {
+    /// Loads the schema cache and keeps it fresh until `stop` is cancelled: on notices from the database, and after
+    /// its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
+    pub async fn keep_fresh(&self, stop: CancellationToken) {
+        let inner = &self.inner;
+        inner.cache.keep_fresh(&inner.database, &inner.settings, &stop).await;
+    }
+
+    /// Whether a schema cache is loaded, so that requests can be answered.
+    pub fn is_ready(&self) -> bool {
+        self.inner.cache.current().is_some()
+    }
+
+    async fn answer(&self, mut incoming: poem::Request) -> Result<Response, Error> {
+        let inner = &self.inner;
+        let settings = &inner.settings;
+        let identity = match incoming.extensions().get::<Caller>() {
+            Some(caller) => Identity::new(caller.bearer.as_deref(), &inner.verifier, settings),
+            None => Identity::new(bearer_of(incoming.headers()).as_deref(), &inner.verifier, settings),
+        }?;
+        let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
+        let body = incoming.take_body().into_bytes_limit(settings.max_body_size).await;
+        let body = body.map_err(|error| unreadable(&error, settings))?;
+        let request = Request::parse(
+            &Incoming {
+                method: incoming.method(),
+                path: incoming.uri().path(),
+                query: incoming.uri().query().unwrap_or_default(),
+                headers: incoming.headers(),
+                body,
+            },
+            settings,
+        )?;
+        let plan = Plan::new(&request, &cache, settings)?;
+        let outcome = match Statements::new(&plan, &request, settings) {
+            Some(statements) => {
+                let context = Context { request: &request, cache: &cache, settings, identity: &identity };
+                context.run(&plan, &statements, &inner.database).await?
+            }
+            None => Outcome::default(),
+        };
+        response::success(&request, &plan, outcome)
+    }
+}
+
+fn unreadable(error: &ReadBodyError, settings: &Settings) -> Error {
+    match error {
+        ReadBodyError::PayloadTooLarge => Error::BodyTooLarge(settings.max_body_size),
+        other => Error::InvalidBody(other.to_string()),
+    }
+}
+
+impl Endpoint for Rest {
+    type Output = Response;
+
+    async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
+        Ok(self.answer(incoming).await.unwrap_or_else(|error| {
+            let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
+            // Without a failed load there is no better guess than a moment.
+            let wait = is_unavailable.then(|| self.inner.cache.retry_after().unwrap_or(1));
+            response::failure(&error, &self.inner.settings, wait)
+        }))
+    }
+}

@@ -1,0 +1,89 @@
+//! Calling a function.
+
+use super::condition::array_of;
+use super::sql::{Sql, Statement};
+use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, SOURCE, guarded_rows, page, read, total};
+use crate::plan::{Argument, ArgumentValue, CallPlan, SCALAR};
+use crate::request::Count;
+use crate::settings::Settings;
+
+/// The name of the function's result inside the common table expression.
+const CALL: &str = "pgrst_call";
+
+/// The statement of `plan`.
+pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: &Settings) -> Statement<'p> {
+    let mut sql = Sql::default();
+    sql.push("WITH ").identifier(SOURCE).push(" AS (SELECT ");
+    source(&mut sql, plan);
+    sql.push(") SELECT ");
+    total(&mut sql, count, settings, &plan.tree);
+    let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
+    let guard = match (plan.must_be_single, &limit) {
+        (true, _) => Some(("= 1", NOT_SINGULAR)),
+        (false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
+        _ => None,
+    };
+    guarded_rows(&mut sql, guard);
+    sql.push(" AS rows, ");
+    page(&mut sql, plan.body);
+    sql.push(" FROM ");
+    sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None)).push(" AS ").identifier(PAGE);
+    sql.into()
+}
+
+/// What the function gives: its value under the name that stands for it, or its rows.
+fn source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
+    if plan.is_scalar {
+        if plan.is_set {
+            sql.push("* FROM ");
+        }
+        invocation(sql, plan);
+        if plan.is_set {
+            sql.push(" AS ").identifier(CALL).push(" (").identifier(SCALAR).push(")");
+        } else {
+            sql.push(" AS ").identifier(SCALAR);
+        }
+        return;
+    }
+    if plan.returning.is_empty() {
+        sql.push("1");
+    }
+    sql.separated(&plan.returning, ", ", |sql, name| {
+        sql.identifier(CALL).push(".");
+        if name == "*" {
+            sql.push("*")
+        } else {
+            sql.identifier(name)
+        };
+    });
+    sql.push(" FROM ");
+    invocation(sql, plan);
+    sql.push(" AS ").identifier(CALL);
+}
+
+fn invocation<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
+    sql.qualified(&plan.schema, &plan.function).push("(");
+    sql.separated(&plan.arguments, ", ", argument).push(")");
+}
+
+fn argument<'p>(sql: &mut Sql<'p>, argument: &'p Argument) {
+    if argument.is_variadic {
+        sql.push("VARIADIC ");
+    }
+    if !argument.name.is_empty() {
+        sql.identifier(&argument.name).push(" := ");
+    }
+    match &argument.value {
+        ArgumentValue::Text(value) => {
+            sql.parameter(value.as_deref()).push("::").push(&argument.type_name);
+        }
+        ArgumentValue::Texts(values) => {
+            sql.parameter(Some(array_of(values).into_bytes())).push("::").push(&argument.type_name);
+        }
+        ArgumentValue::Json(value) => {
+            let value: &'p [u8] = value;
+            sql.push("(SELECT \"value\" FROM json_to_record(").parameter(Some(value));
+            sql.push("::json) AS pgrst_body (\"value\" ").push(&argument.type_name).push("))");
+        }
+    }
+}

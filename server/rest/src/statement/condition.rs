@@ -1,0 +1,220 @@
+//! Columns and conditions.
+
+use std::borrow::Cow;
+
+use super::read::exists;
+use super::sql::Sql;
+use crate::plan::{Column, Condition, Node};
+use crate::request::syntax::{
+    IsValue, JsonOperand, LogicOperator, Operation, Operator, Quantifier, TextSearchParser,
+};
+
+/// Type names of the SQL standard whose quoting would change their meaning: `"int"` is no type, `int` is.
+/// Source: PostgreSQL documentation, table 8.1.
+const STANDARD_TYPES: &[&str] = &[
+    "bigint",
+    "bit",
+    "bit varying",
+    "boolean",
+    "char",
+    "character",
+    "character varying",
+    "dec",
+    "decimal",
+    "double precision",
+    "float",
+    "int",
+    "integer",
+    "interval",
+    "national character",
+    "nchar",
+    "numeric",
+    "real",
+    "smallint",
+    "time",
+    "time with time zone",
+    "time without time zone",
+    "timestamp",
+    "timestamp with time zone",
+    "timestamp without time zone",
+    "varchar",
+];
+
+/// `column` of what `alias` names, with its JSON path.
+pub(super) fn column(sql: &mut Sql<'_>, alias: &str, column: &Column) {
+    if column.to_json {
+        sql.push("to_jsonb(");
+    }
+    sql.identifier(alias).push(".");
+    if column.name == "*" {
+        sql.push("*");
+    } else {
+        sql.identifier(&column.name);
+    }
+    if column.to_json {
+        sql.push(")");
+    }
+    for step in &column.path {
+        sql.push(if step.as_text { " ->> " } else { " -> " });
+        match &step.operand {
+            JsonOperand::Key(key) => sql.literal(key),
+            JsonOperand::Index(index) => sql.number(i64::from(*index)),
+        };
+    }
+}
+
+/// A type that a client named. Upper and lower case mean the same, as without quotes.
+pub(super) fn type_name(sql: &mut Sql<'_>, name: &str) {
+    let name = name.to_lowercase();
+    if STANDARD_TYPES.contains(&name.as_str()) {
+        sql.push(&name);
+    } else {
+        sql.identifier(&name);
+    }
+}
+
+/// What rows of `node` must satisfy; its columns are qualified with `alias`.
+pub(super) fn condition<'p>(sql: &mut Sql<'p>, node: &'p Node, alias: &str, condition: &'p Condition) {
+    match condition {
+        Condition::Filter { column, negated, operation } => {
+            filter(sql, alias, column, *negated, operation);
+        }
+        Condition::Group { negated, operator, members } => {
+            let joint = match operator {
+                LogicOperator::And => " AND ",
+                LogicOperator::Or => " OR ",
+            };
+            sql.push(if *negated { "NOT (" } else { "(" });
+            sql.separated(members, joint, |sql, member| self::condition(sql, node, alias, member)).push(")");
+        }
+        Condition::Embedded { embed, negated } => {
+            if *negated {
+                sql.push("NOT ");
+            }
+            exists(sql, node, &node.embeds[*embed]);
+        }
+    }
+}
+
+fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, operation: &'p Operation) {
+    if negated {
+        sql.push("NOT ");
+    }
+    if let Operation::TextSearch { parser, language, query } = operation {
+        text_search(sql, alias, left, (*parser, language.as_deref(), query));
+        return;
+    }
+    column(sql, alias, left);
+    match operation {
+        Operation::Compare { operator, quantifier, value } => {
+            let value = match operator {
+                Operator::Like | Operator::ILike => Cow::Owned(value.replace('*', "%").into_bytes()),
+                _ => Cow::Borrowed(value.as_bytes()),
+            };
+            sql.push(" ").push(operator_text(*operator)).push(" ");
+            match quantifier {
+                None => sql.parameter(Some(value)),
+                Some(Quantifier::Any) => sql.push("ANY (").parameter(Some(value)).push(")"),
+                Some(Quantifier::All) => sql.push("ALL (").parameter(Some(value)).push(")"),
+            };
+        }
+        Operation::In(values) => {
+            // An array is one parameter for any number of values, so the statement stays the same.
+            sql.push(" = ANY (").parameter(Some(array_literal(values).into_bytes())).push(")");
+        }
+        Operation::Is(value) => {
+            sql.push(match value {
+                IsValue::Null => " IS NULL",
+                IsValue::NotNull => " IS NOT NULL",
+                IsValue::True => " IS TRUE",
+                IsValue::False => " IS FALSE",
+                IsValue::Unknown => " IS UNKNOWN",
+            });
+        }
+        Operation::IsDistinctFrom(value) => {
+            sql.push(" IS DISTINCT FROM ").parameter(Some(value.as_bytes()));
+        }
+        Operation::TextSearch { .. } => {}
+    }
+}
+
+fn text_search<'p>(
+    sql: &mut Sql<'p>,
+    alias: &str,
+    left: &Column,
+    (parser, language, query): (TextSearchParser, Option<&str>, &'p str),
+) {
+    let configuration = |sql: &mut Sql<'p>| {
+        if let Some(language) = language {
+            sql.literal(language).push(", ");
+        }
+    };
+    if left.is_searched_text {
+        sql.push("to_tsvector(");
+        configuration(sql);
+        column(sql, alias, left);
+        sql.push(")");
+    } else {
+        column(sql, alias, left);
+    }
+    sql.push(match parser {
+        TextSearchParser::Raw => " @@ to_tsquery(",
+        TextSearchParser::Plain => " @@ plainto_tsquery(",
+        TextSearchParser::Phrase => " @@ phraseto_tsquery(",
+        TextSearchParser::WebSearch => " @@ websearch_to_tsquery(",
+    });
+    configuration(sql);
+    sql.parameter(Some(query.as_bytes())).push(")");
+}
+
+const fn operator_text(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Equal => "=",
+        Operator::NotEqual => "<>",
+        Operator::Greater => ">",
+        Operator::GreaterOrEqual => ">=",
+        Operator::Less => "<",
+        Operator::LessOrEqual => "<=",
+        Operator::Like => "LIKE",
+        Operator::ILike => "ILIKE",
+        Operator::Match => "~",
+        Operator::IMatch => "~*",
+        Operator::Contains => "@>",
+        Operator::ContainedIn => "<@",
+        Operator::Overlaps => "&&",
+        Operator::StrictlyLeft => "<<",
+        Operator::StrictlyRight => ">>",
+        Operator::NotExtendsRight => "&<",
+        Operator::NotExtendsLeft => "&>",
+        Operator::Adjacent => "-|-",
+    }
+}
+
+/// `values` in the text form of a Postgres array; a single empty value stands for none.
+/// Source: PostgreSQL documentation, section 8.15.6.
+fn array_literal(values: &[String]) -> String {
+    if values == [""] {
+        return "{}".to_owned();
+    }
+    array_of(values)
+}
+
+/// `values` in the text form of a Postgres array.
+pub(super) fn array_of(values: &[String]) -> String {
+    let mut out = String::from("{");
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        out.push('"');
+        for character in value.chars() {
+            if matches!(character, '"' | '\\') {
+                out.push('\\');
+            }
+            out.push(character);
+        }
+        out.push('"');
+    }
+    out.push('}');
+    out
+}

@@ -1,0 +1,169 @@
+//! A plan as SQL: one text and its bound parameters.
+//!
+//! The same kind of request always gives the same text, so that Postgres' and our caches of prepared statements
+//! work: values are parameters, whose types Postgres infers. What shapes a plan is in the text: names, JSON keys,
+//! text search configurations, and small limits (a limit that is a parameter makes Postgres plan anew each time).
+
+mod call;
+mod condition;
+mod mutate;
+mod read;
+mod sql;
+
+use sql::Sql;
+pub use sql::Statement;
+
+use crate::plan::{Body, Node, Plan, SCALAR, Shape};
+use crate::request::{Count, Range, Request};
+use crate::settings::Settings;
+
+/// What the guard of a statement puts before the number of rows when there is not exactly one.
+pub(crate) const NOT_SINGULAR: &str = "PGRST116 rows: ";
+/// The same when there are more than the client allows.
+pub(crate) const MAX_AFFECTED: &str = "PGRST124 rows: ";
+/// The same when PUT's row is not the one that its filters name.
+pub(crate) const PUT_MISMATCH: &str = "PGRST115 rows: ";
+
+/// The name of what a mutation or function call gives.
+const SOURCE: &str = "pgrst_source";
+/// The name of the rows that are shown.
+const PAGE: &str = "pgrst_page";
+
+/// The columns of the one row that a main statement gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultColumn {
+    /// How many rows there are in all; null unless counted.
+    Total = 0,
+    /// How many rows are shown.
+    Rows = 1,
+    /// The body.
+    Body = 2,
+    /// `response.headers`, if it was set.
+    Headers = 3,
+    /// `response.status`, if it was set.
+    Status = 4,
+    /// How many rows an upsert inserted, the others being updated; null for anything else.
+    Inserted = 5,
+    /// The texts of the new row's primary key as a JSON array; null unless asked for.
+    Location = 6,
+}
+
+/// The statements of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statements<'p> {
+    /// Gives one row with the columns of [`ResultColumn`].
+    pub main: Statement<'p>,
+    /// Gives the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
+    pub estimate: Option<Statement<'p>>,
+}
+
+impl<'p> Statements<'p> {
+    /// The statements of `plan`; `None` when it needs no database.
+    pub fn new(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
+        let count = request.preferences.count;
+        match plan {
+            Plan::Read(plan) => {
+                let mut sql = Sql::default();
+                sql.push("SELECT ");
+                total(&mut sql, count, settings, &plan.tree);
+                sql.push("count(*) AS rows, ");
+                page(&mut sql, plan.body);
+                sql.push(" FROM (");
+                read::rows(&mut sql, &plan.tree, None);
+                sql.push(") AS ").identifier(PAGE);
+                let estimate = matches!(count, Some(Count::Planned | Count::Estimated));
+                let estimate = estimate.then(|| {
+                    let mut sql = Sql::default();
+                    sql.push("EXPLAIN (FORMAT JSON) ");
+                    read::matching(&mut sql, &plan.tree);
+                    sql.into()
+                });
+                Some(Self { main: sql.into(), estimate })
+            }
+            Plan::Mutate(plan) => Some(Self { main: mutate::statement(plan), estimate: None }),
+            Plan::Call(plan) => Some(Self { main: call::statement(plan, count, settings), estimate: None }),
+            Plan::Info(_) => None,
+        }
+    }
+}
+
+/// The total number of rows, where it is wanted. Without a range it is the number of rows shown.
+fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree: &'p Node) {
+    match (wanted, settings.db_max_rows) {
+        (Some(Count::Exact | Count::Estimated), _) if tree.range == Range::ALL => sql.push("count(*)"),
+        (Some(Count::Estimated), Some(limit)) => {
+            // One more than the limit tells that there are more; counting further is what an estimate spares.
+            sql.push("(SELECT count(*) FROM (");
+            read::matching(sql, tree);
+            sql.push(" LIMIT ").number(limit.saturating_add(1)).push(") AS counted)")
+        }
+        (Some(Count::Exact | Count::Estimated), _) => sql.enclosed("(", ")", |sql| read::count(sql, tree)),
+        (Some(Count::Planned) | None, _) => sql.push("NULL::bigint"),
+    };
+    sql.push(" AS total, ");
+}
+
+/// The body and what the database set for the response.
+fn page(sql: &mut Sql<'_>, body: Body) {
+    self::body(sql, body);
+    sql.push(" AS body");
+    for (setting, name) in [("response.headers", "headers"), ("response.status", "status")] {
+        sql.push(", nullif(current_setting('").push(setting).push("', true), '') AS ").push(name);
+    }
+}
+
+/// The rows of the page as one value.
+fn body(sql: &mut Sql<'_>, body: Body) {
+    let (value, first, fallback) = match body.shape {
+        Shape::Nothing => {
+            sql.push("NULL");
+            return;
+        }
+        Shape::Csv => return csv(sql),
+        Shape::Array => (None, false, "[]"),
+        Shape::Object | Shape::FunctionRow => (None, true, "null"),
+        Shape::Scalar => (Some(SCALAR), true, "null"),
+        Shape::ScalarArray => (Some(SCALAR), false, "[]"),
+    };
+    sql.push("coalesce(");
+    if body.strips_nulls {
+        sql.push("json_strip_nulls(");
+    }
+    sql.push("json_agg(").identifier(PAGE).push(".");
+    match value {
+        Some(column) => sql.identifier(column),
+        None => sql.push("*"),
+    };
+    sql.push(")");
+    if first {
+        sql.push(" -> 0");
+    }
+    if body.strips_nulls {
+        sql.push(")");
+    }
+    sql.push(", '").push(fallback).push("')");
+}
+
+/// A line of names, then a line for each row in the form in which Postgres prints composite values.
+fn csv(sql: &mut Sql<'_>) {
+    sql.push("coalesce((SELECT string_agg(name, ',') FROM json_object_keys(json_agg(").identifier(PAGE);
+    sql.push(".*) -> 0) AS name), '') || E'\\n' || coalesce(string_agg(substring(").identifier(PAGE);
+    sql.push("::text, 2, length(").identifier(PAGE).push("::text) - 2), E'\\n'), '')");
+}
+
+/// The number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing inside
+/// the statement is what undoes the transaction in the same round trip.
+fn guarded_rows(sql: &mut Sql<'_>, guard: Option<(&str, &'static str)>) {
+    match guard {
+        None => sql.push("count(*)"),
+        Some((allowed, marker)) => sql
+            .push("CASE WHEN count(*) ")
+            .push(allowed)
+            .push(" THEN count(*) ELSE ('")
+            .push(marker)
+            .push("' || count(*))::bigint END"),
+    };
+}
+
+#[cfg(test)]
+mod tests;

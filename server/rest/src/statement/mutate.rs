@@ -1,0 +1,222 @@
+//! Changing rows: the change as a common table expression, and what is shown of it read from that.
+
+use super::condition::condition;
+use super::sql::{Sql, Statement};
+use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, guarded_rows, page, read};
+use crate::plan::{Change, Condition, MutatePlan, Payload, Shape};
+use crate::request::Resolution;
+
+/// The name of the payload's rows.
+const BODY: &str = "pgrst_body";
+
+/// Counts a row as inserted. It is one of the conditions that a payload's row must satisfy, so it runs once for each.
+const COUNT_INSERTED: &str = "set_config('pgrst.inserted', (coalesce(nullif(current_setting('pgrst.inserted', true), \
+                              '')::int, 0) + 1)::text, true) <> '0'";
+/// Takes that back for a row that turned out to be an update.
+const COUNT_UPDATED: &str = "set_config('pgrst.inserted', (coalesce(nullif(current_setting('pgrst.inserted', true), \
+                             '')::int, 0) - 1)::text, true) <> '-1'";
+
+/// The statement of `plan`.
+pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
+    let mut sql = Sql::default();
+    sql.push("WITH ").identifier(SOURCE).push(" AS (");
+    change(&mut sql, plan);
+    sql.push(") SELECT NULL::bigint AS total, ");
+    let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
+    let guard = match (&plan.change, plan.must_be_single, &limit) {
+        (Change::Put { .. }, _, _) => Some(("= 1", PUT_MISMATCH)),
+        (_, true, _) => Some(("= 1", NOT_SINGULAR)),
+        (_, false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
+        _ => None,
+    };
+    guarded_rows(&mut sql, guard);
+    sql.push(" AS rows, ");
+    page(&mut sql, plan.body);
+    sql.push(if counts_inserted(plan) {
+        ", nullif(current_setting('pgrst.inserted', true), '')::int AS inserted"
+    } else {
+        ", NULL::int AS inserted"
+    });
+    location(&mut sql, plan);
+    sql.push(" FROM ");
+    if plan.body.shape == Shape::Nothing {
+        // What is not shown need not be read: names in the select list must not fail either.
+        sql.identifier(SOURCE);
+    } else {
+        sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None));
+    }
+    sql.push(" AS ").identifier(PAGE);
+    sql.into()
+}
+
+fn counts_inserted(plan: &MutatePlan) -> bool {
+    matches!(
+        plan.change,
+        Change::Put { .. } | Change::Insert { conflict: Some((Resolution::MergeDuplicates, _)), .. }
+    )
+}
+
+/// The key's values as they read in JSON; aggregates of the one row that there must be.
+fn location(sql: &mut Sql<'_>, plan: &MutatePlan) {
+    match plan.location.as_deref() {
+        None | Some([]) => sql.push(", NULL::json AS location"),
+        Some(key) => {
+            sql.push(", CASE WHEN count(*) = 1 THEN json_build_array(");
+            sql.separated(key, ", ", |sql, name| {
+                sql.push("min(to_json(").qualified(PAGE, name).push(") #>> '{}')");
+            });
+            sql.push(") END AS location")
+        }
+    };
+}
+
+fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
+    match &plan.change {
+        Change::Insert { payload, conflict } => {
+            insert(sql, plan, payload);
+            let merges = counts_inserted(plan);
+            if merges {
+                sql.push(" WHERE ").push(COUNT_INSERTED);
+            }
+            if let Some((resolution, columns)) = conflict {
+                on_conflict(sql, payload, *resolution, columns);
+            }
+        }
+        Change::Put { payload, key, conditions } => {
+            insert(sql, plan, payload);
+            sql.push(" WHERE ").push(COUNT_INSERTED);
+            for item in conditions {
+                sql.push(" AND ");
+                condition(sql, &plan.tree, BODY, item);
+            }
+            on_conflict(sql, payload, Resolution::MergeDuplicates, key);
+        }
+        Change::Update { payload, conditions } if payload.columns.is_empty() => {
+            // Nothing to set is nothing changed, yet the columns shown of it must be there.
+            let _ = conditions;
+            sql.push("SELECT ");
+            returned(sql, plan);
+            sql.push(" FROM ").qualified(&plan.schema, &plan.relation);
+            sql.push(" AS ").identifier(&plan.relation).push(" WHERE false");
+            return;
+        }
+        Change::Update { payload, conditions } => {
+            sql.push("UPDATE ").qualified(&plan.schema, &plan.relation);
+            sql.push(" AS ").identifier(&plan.relation).push(" SET ");
+            sql.separated(&payload.columns, ", ", |sql, column| {
+                sql.identifier(&column.name).push(" = ").qualified(BODY, &column.name);
+            });
+            sql.push(" FROM ");
+            payload_rows(sql, payload);
+            filters(sql, plan, conditions);
+        }
+        Change::Delete { conditions } => {
+            sql.push("DELETE FROM ").qualified(&plan.schema, &plan.relation);
+            sql.push(" AS ").identifier(&plan.relation);
+            filters(sql, plan, conditions);
+        }
+    }
+    sql.push(" RETURNING ");
+    returned(sql, plan);
+}
+
+fn returned(sql: &mut Sql<'_>, plan: &MutatePlan) {
+    if plan.returning.is_empty() {
+        // Counting needs a row, and no privilege to read any column.
+        sql.push("1");
+    }
+    sql.separated(&plan.returning, ", ", |sql, name| {
+        sql.identifier(&plan.relation).push(".");
+        if name == "*" {
+            sql.push("*")
+        } else {
+            sql.identifier(name)
+        };
+    });
+}
+
+fn filters<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, conditions: &'p [Condition]) {
+    for (index, item) in conditions.iter().enumerate() {
+        sql.push(if index == 0 { " WHERE " } else { " AND " });
+        condition(sql, &plan.tree, &plan.relation, item);
+    }
+}
+
+fn insert<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, payload: &'p Payload) {
+    sql.push("INSERT INTO ").qualified(&plan.schema, &plan.relation).push(" AS ").identifier(&plan.relation);
+    if !payload.columns.is_empty() {
+        sql.push(" (");
+        sql.separated(&payload.columns, ", ", |sql, column| {
+            sql.identifier(&column.name);
+        });
+        sql.push(")");
+    }
+    sql.push(" SELECT ");
+    sql.separated(&payload.columns, ", ", |sql, column| {
+        sql.qualified(BODY, &column.name);
+    });
+    sql.push(" FROM ");
+    payload_rows(sql, payload);
+}
+
+fn on_conflict(sql: &mut Sql<'_>, payload: &Payload, resolution: Resolution, columns: &[String]) {
+    sql.push(" ON CONFLICT (");
+    sql.separated(columns, ", ", |sql, name| {
+        sql.identifier(name);
+    });
+    if resolution == Resolution::IgnoreDuplicates || payload.columns.is_empty() {
+        sql.push(") DO NOTHING");
+        return;
+    }
+    sql.push(") DO UPDATE SET ");
+    sql.separated(&payload.columns, ", ", |sql, column| {
+        sql.identifier(&column.name).push(" = EXCLUDED.").identifier(&column.name);
+    });
+    sql.push(" WHERE ").push(COUNT_UPDATED);
+}
+
+/// The payload as rows with the types of the columns that they are for.
+fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
+    let raw: &'p [u8] = &payload.raw;
+    if payload.columns.is_empty() {
+        if payload.is_object {
+            sql.push("(VALUES (1))");
+        } else {
+            sql.push("json_array_elements(").parameter(Some(raw)).push("::json)");
+        }
+        sql.push(" AS ").identifier(BODY);
+        return;
+    }
+    match (payload.applies_defaults, payload.is_object) {
+        (false, true) => sql.push("json_to_record(").parameter(Some(raw)).push("::json)"),
+        (false, false) => sql.push("json_to_recordset(").parameter(Some(raw)).push("::json)"),
+        (true, true) => {
+            sql.push("jsonb_to_record(");
+            defaults(sql, payload);
+            sql.push(" || ").parameter(Some(raw)).push("::jsonb)")
+        }
+        (true, false) => {
+            sql.push("jsonb_array_elements(").parameter(Some(raw));
+            sql.push("::jsonb) AS pgrst_element CROSS JOIN LATERAL jsonb_to_record(");
+            defaults(sql, payload);
+            sql.push(" || pgrst_element)")
+        }
+    };
+    sql.push(" AS ").identifier(BODY).push(" (");
+    sql.separated(&payload.columns, ", ", |sql, column| {
+        // The type comes from the catalog, which prints it as SQL.
+        sql.identifier(&column.name).push(" ").push(&column.type_name);
+    });
+    sql.push(")");
+}
+
+/// An object of the columns' defaults, which the payload's keys then cover.
+fn defaults(sql: &mut Sql<'_>, payload: &Payload) {
+    sql.push("jsonb_build_object(");
+    let with_default =
+        payload.columns.iter().filter_map(|column| Some((&column.name, column.default.as_ref()?)));
+    sql.separated(with_default, ", ", |sql, (name, default)| {
+        sql.literal(name).push(", ").push(default);
+    });
+    sql.push(")");
+}

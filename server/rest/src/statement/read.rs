@@ -1,0 +1,182 @@
+//! Reading a tree of nodes: a select, with a correlated select for each embed.
+
+use super::SOURCE;
+use super::condition::{column, condition, type_name};
+use super::sql::Sql;
+use crate::plan::{Embed, Node, Order, OrderTarget, Selected, Source};
+use crate::request::Range;
+use crate::request::syntax::{Direction, Join, Nulls};
+use crate::schema_cache::Cardinality;
+
+/// The largest limit that is part of the text. A limit that is a parameter is planned anew each time; larger ones
+/// are rare enough, and would fill the caches of statements.
+const LARGEST_TEXT_LIMIT: i64 = 1000;
+
+/// The name of an embed's rows on their way to JSON.
+const EMBEDDED: &str = "pgrst_embed";
+
+/// The rows of `node`. `parent` is what it is embedded into, and as what.
+pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
+    sql.push("SELECT ");
+    sql.separated(&node.columns, ", ", |sql, selected| self::selected(sql, node, selected));
+    let shown: Vec<&Embed> = node.embeds.iter().filter(|embed| !embed.is_hidden).collect();
+    if !node.columns.is_empty() && !shown.is_empty() {
+        sql.push(", ");
+    }
+    sql.separated(shown, ", ", |sql, embed| self::embed(sql, node, embed));
+    from(sql, node, parent);
+    order(sql, node);
+    range(sql, node.range);
+}
+
+/// How many rows `node` has without its range.
+pub(super) fn count<'p>(sql: &mut Sql<'p>, node: &'p Node) {
+    sql.push("SELECT count(*)");
+    from(sql, node, None);
+}
+
+/// The rows of `node` without its range, for the planner to estimate.
+pub(super) fn matching<'p>(sql: &mut Sql<'p>, node: &'p Node) {
+    sql.push("SELECT 1");
+    from(sql, node, None);
+}
+
+/// Whether `embed` has a row for the row of `parent`.
+pub(super) fn exists<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
+    sql.push("EXISTS (SELECT 1");
+    from(sql, &embed.node, Some((parent, embed)));
+    let range = embed.node.range;
+    // Any other limit leaves a row where there is one, and would only keep Postgres from a semi-join.
+    if range.offset > 0 || range.limit == Some(0) {
+        self::range(sql, range);
+    }
+    sql.push(")");
+}
+
+fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
+    match &selected.cast {
+        None => column(sql, &node.alias, &selected.column),
+        Some(cast) => {
+            sql.push("CAST(");
+            column(sql, &node.alias, &selected.column);
+            sql.push(" AS ");
+            type_name(sql, cast);
+            sql.push(")");
+        }
+    }
+    if let Some(alias) = &selected.alias {
+        sql.push(" AS ").identifier(alias);
+    }
+}
+
+/// An embed as a value: an object, or an array of them.
+fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
+    let is_to_one = embed.relationship.is_to_one();
+    sql.push(if is_to_one { "(SELECT row_to_json(" } else { "coalesce((SELECT json_agg(" });
+    sql.identifier(EMBEDDED).push(".*) FROM (");
+    rows(sql, &embed.node, Some((parent, embed)));
+    sql.push(") AS ").identifier(EMBEDDED).push(if is_to_one { ")" } else { "), '[]')" });
+    sql.push(" AS ").identifier(&embed.key);
+}
+
+/// FROM and WHERE: the relation, its junction, how it is joined, its conditions, and its inner embeds.
+fn from<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
+    sql.push(" FROM ");
+    match node.source {
+        Source::Table => sql.qualified(&node.schema, &node.relation),
+        Source::Result => sql.identifier(SOURCE),
+    };
+    sql.push(" AS ").identifier(&node.alias);
+    let mut is_first = true;
+    let mut conjunction = move |sql: &mut Sql<'p>| {
+        sql.push(if std::mem::take(&mut is_first) { " WHERE " } else { " AND " });
+    };
+    if let Some((parent, embed)) = parent {
+        join(sql, parent, embed, &mut conjunction);
+    }
+    for condition in &node.conditions {
+        conjunction(sql);
+        self::condition(sql, node, &node.alias, condition);
+    }
+    for embed in node.embeds.iter().filter(|embed| embed.join == Join::Inner) {
+        conjunction(sql);
+        exists(sql, node, embed);
+    }
+}
+
+fn join<'p>(
+    sql: &mut Sql<'p>,
+    parent: &'p Node,
+    embed: &'p Embed,
+    conjunction: &mut impl FnMut(&mut Sql<'p>),
+) {
+    let child = embed.node.alias.as_str();
+    let mut equal = |sql: &mut Sql<'p>, (left, a): (&str, &str), (right, b): (&str, &str)| {
+        conjunction(sql);
+        sql.qualified(left, a).push(" = ").qualified(right, b);
+    };
+    match (&embed.relationship.cardinality, &embed.junction_alias) {
+        (Cardinality::ManyToMany(junction), Some(alias)) => {
+            sql.push(", ")
+                .qualified(&junction.table.schema, &junction.table.name)
+                .push(" AS ")
+                .identifier(alias);
+            for (target, through) in &junction.target_columns {
+                equal(sql, (child, target), (alias, through));
+            }
+            for (source, through) in &junction.source_columns {
+                equal(sql, (alias, through), (&parent.alias, source));
+            }
+        }
+        _ => {
+            for (own, foreign) in embed.relationship.columns() {
+                equal(sql, (child, foreign), (&parent.alias, own));
+            }
+        }
+    }
+}
+
+fn order<'p>(sql: &mut Sql<'p>, node: &'p Node) {
+    if node.order.is_empty() {
+        return;
+    }
+    sql.push(" ORDER BY ");
+    sql.separated(&node.order, ", ", |sql, term| order_term(sql, node, term));
+}
+
+fn order_term<'p>(sql: &mut Sql<'p>, node: &'p Node, term: &'p Order) {
+    match &term.target {
+        OrderTarget::Own(target) => column(sql, &node.alias, target),
+        OrderTarget::Related { embed, column: target } => {
+            let embed = &node.embeds[*embed];
+            sql.push("(SELECT ");
+            column(sql, &embed.node.alias, target);
+            from(sql, &embed.node, Some((node, embed)));
+            sql.push(")");
+        }
+    }
+    sql.push(match term.direction {
+        None => "",
+        Some(Direction::Ascending) => " ASC",
+        Some(Direction::Descending) => " DESC",
+    });
+    sql.push(match term.nulls {
+        None => "",
+        Some(Nulls::First) => " NULLS FIRST",
+        Some(Nulls::Last) => " NULLS LAST",
+    });
+}
+
+fn range(sql: &mut Sql<'_>, range: Range) {
+    if let Some(limit) = range.limit {
+        sql.push(" LIMIT ");
+        if limit <= LARGEST_TEXT_LIMIT {
+            sql.number(limit);
+        } else {
+            sql.parameter(Some(limit.to_string().into_bytes()));
+        }
+    }
+    if range.offset > 0 {
+        sql.push(" OFFSET ").parameter(Some(range.offset.to_string().into_bytes()));
+    }
+}

@@ -1,0 +1,89 @@
+//! An SQL text under construction, with its parameters.
+
+use std::borrow::Cow;
+
+use database::{quote_identifier, quote_literal};
+
+/// One SQL text and its parameters in text format; `None` is null.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement<'p> {
+    /// The text, with `$1` and so on for the parameters.
+    pub sql: String,
+    /// The parameters.
+    pub parameters: Vec<Option<Cow<'p, [u8]>>>,
+}
+
+/// A [`Statement`] that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Sql<'p> {
+    text: String,
+    parameters: Vec<Option<Cow<'p, [u8]>>>,
+}
+
+impl<'p> Sql<'p> {
+    /// Appends SQL. Nothing that a client sent may come here.
+    pub(super) fn push(&mut self, sql: &str) -> &mut Self {
+        self.text.push_str(sql);
+        self
+    }
+
+    /// Appends a name.
+    pub(super) fn identifier(&mut self, name: &str) -> &mut Self {
+        self.text.push_str(&quote_identifier(name));
+        self
+    }
+
+    /// Appends a name in its schema.
+    pub(super) fn qualified(&mut self, schema: &str, name: &str) -> &mut Self {
+        self.identifier(schema).push(".").identifier(name)
+    }
+
+    /// Appends a text that shapes the plan, and so belongs to the statement.
+    pub(super) fn literal(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(&quote_literal(text));
+        self
+    }
+
+    /// Appends a number.
+    pub(super) fn number(&mut self, number: i64) -> &mut Self {
+        self.text.push_str(&number.to_string());
+        self
+    }
+
+    /// Appends a placeholder for `value`.
+    pub(super) fn parameter(&mut self, value: Option<impl Into<Cow<'p, [u8]>>>) -> &mut Self {
+        self.parameters.push(value.map(Into::into));
+        self.text.push('$');
+        self.text.push_str(&self.parameters.len().to_string());
+        self
+    }
+
+    /// Appends `inner` between `before` and `after`.
+    pub(super) fn enclosed(&mut self, before: &str, after: &str, inner: impl FnOnce(&mut Self)) -> &mut Self {
+        self.push(before);
+        inner(self);
+        self.push(after)
+    }
+
+    /// Appends `items`, with `separator` between them.
+    pub(super) fn separated<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        separator: &str,
+        mut write: impl FnMut(&mut Self, T),
+    ) -> &mut Self {
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.push(separator);
+            }
+            write(self, item);
+        }
+        self
+    }
+}
+
+impl<'p> From<Sql<'p>> for Statement<'p> {
+    fn from(sql: Sql<'p>) -> Self {
+        Self { sql: sql.text, parameters: sql.parameters }
+    }
+}

@@ -1,0 +1,215 @@
+//! One round trip: the settings of the request, then its statements, as the caller's role.
+//!
+//! Source: PostgREST's documentation, "Transactions".
+
+use bytes::Bytes;
+use database::{Database, Isolation, Row, Transaction, quote_identifier};
+
+use crate::caller::Identity;
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::request::{Count, Request, TransactionEnd};
+use crate::schema_cache::SchemaCache;
+use crate::settings::Settings;
+use crate::statement::{ResultColumn, Statement, Statements};
+
+/// The setting of a function that says at which isolation level it is to be called.
+const ISOLATION: &str = "default_transaction_isolation";
+
+/// What a transaction gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// How many rows there are in all, where counted or estimated.
+    pub total: Option<i64>,
+    /// How many rows are shown or were changed.
+    pub rows: i64,
+    /// The body, as Postgres wrote it.
+    pub body: Bytes,
+    /// `response.headers`.
+    pub headers: Option<String>,
+    /// `response.status`.
+    pub status: Option<String>,
+    /// How many rows an upsert inserted.
+    pub inserted: Option<i64>,
+    /// The texts of the new row's primary key.
+    pub location: Vec<Option<String>>,
+}
+
+/// Everything that a request's transaction is made of.
+pub struct Context<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// What it was planned against.
+    pub cache: &'a SchemaCache,
+    /// The service's settings.
+    pub settings: &'a Settings,
+    /// Who calls.
+    pub identity: &'a Identity,
+}
+
+impl Context<'_> {
+    /// Runs `statements` of `plan`.
+    ///
+    /// Errors: what Postgres refused, under its SQLSTATE; `PGRST116`, `PGRST124` and `PGRST115` when the number of
+    /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`.
+    pub async fn run(
+        &self,
+        plan: &Plan,
+        statements: &Statements<'_>,
+        database: &Database,
+    ) -> Result<Outcome, Error> {
+        let search_path = self.search_path();
+        let before = self.settings.db_pre_request.as_deref().map(pre_request);
+        let mut transaction = self.configured(plan, &search_path);
+        if let Some(before) = before {
+            transaction = transaction.statement(before, Vec::new());
+        }
+        let main = usize::from(self.settings.db_pre_request.is_some());
+        transaction = add(transaction, &statements.main);
+        if let Some(estimate) = &statements.estimate {
+            transaction = add(transaction, estimate);
+        }
+        if self.is_rolled_back() {
+            // Deferred constraints would otherwise never be looked at.
+            transaction = transaction.statement("SET CONSTRAINTS ALL IMMEDIATE", Vec::new()).rollback();
+        }
+        let answer = database
+            .run(&transaction)
+            .await
+            .map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
+        let row = answer.statements().get(main).and_then(|rows| rows.first());
+        let row = row.ok_or_else(|| Error::Client("the statement gave no row".to_owned()))?;
+        let mut outcome = outcome(row);
+        if statements.estimate.is_some() {
+            let estimate = answer.statements().get(main + 1).and_then(|rows| rows.first());
+            outcome.total = self.estimated(outcome.total, estimate.and_then(|row| row.get(0)));
+        }
+        Ok(outcome)
+    }
+
+    /// The transaction with all its settings. Those of the role come before the role: the login role may be
+    /// allowed to set what the caller's may not.
+    fn configured<'t>(&'t self, plan: &'t Plan, search_path: &'t str) -> Transaction<'t> {
+        let request = self.request;
+        let mut transaction = Transaction::anonymous().setting("search_path", search_path);
+        for (name, value) in self.cache.role_settings(&self.identity.role) {
+            transaction = transaction.setting(name, value.as_str());
+        }
+        transaction = transaction
+            .setting("role", self.identity.role.as_str())
+            .setting("request.jwt.claims", self.identity.claims.as_str())
+            .setting("request.method", request.method.as_str())
+            .setting("request.path", request.path.as_str())
+            .setting("request.headers", request.headers.as_str())
+            .setting("request.cookies", request.cookies.as_str());
+        if let Some(zone) = &request.preferences.timezone {
+            transaction = transaction.setting("timezone", zone.as_str());
+        }
+        if let Plan::Call(call) = plan {
+            for (name, value) in &call.settings {
+                transaction = match isolation(name, value) {
+                    Some(level) => transaction.isolation(level),
+                    None => transaction.setting(name, value.as_str()),
+                };
+            }
+        }
+        let is_read_only = match plan {
+            Plan::Read(_) | Plan::Info(_) => true,
+            Plan::Mutate(_) => false,
+            Plan::Call(call) => call.is_read_only,
+        };
+        if is_read_only { transaction.read_only() } else { transaction }
+    }
+
+    fn search_path(&self) -> String {
+        let schemas = std::iter::once(&self.request.schema).chain(&self.settings.db_extra_search_path);
+        let quoted: Vec<String> = schemas.map(|schema| quote_identifier(schema)).collect();
+        quoted.join(", ")
+    }
+
+    fn is_rolled_back(&self) -> bool {
+        match self.request.preferences.transaction {
+            Some(TransactionEnd::Rollback) => true,
+            Some(TransactionEnd::Commit) => false,
+            None => self.settings.db_tx_end.is_rollback(),
+        }
+    }
+
+    /// The total by the planner's estimate: always, or where counting gave up at `db-max-rows`.
+    fn estimated(&self, counted: Option<i64>, explained: Option<&[u8]>) -> Option<i64> {
+        let estimate = explained.and_then(plan_rows);
+        if self.request.preferences.count == Some(Count::Planned) {
+            return estimate;
+        }
+        match (counted, self.settings.db_max_rows) {
+            (Some(counted), Some(limit)) if counted > limit => Some(counted.max(estimate.unwrap_or(0))),
+            _ => counted,
+        }
+    }
+}
+
+fn add<'t>(transaction: Transaction<'t>, statement: &'t Statement<'_>) -> Transaction<'t> {
+    let parameters =
+        statement.parameters.iter().map(|value| value.as_deref().map(std::borrow::Cow::Borrowed)).collect();
+    transaction.statement(statement.sql.as_str(), parameters)
+}
+
+/// `SELECT` of a function called `name` or `schema.name`.
+fn pre_request(name: &str) -> String {
+    let parts: Vec<String> = name.splitn(2, '.').map(quote_identifier).collect();
+    format!("SELECT {}()", parts.join("."))
+}
+
+fn isolation(name: &str, value: &str) -> Option<Isolation> {
+    match (name, value.to_ascii_lowercase().as_str()) {
+        (ISOLATION, "serializable") => Some(Isolation::Serializable),
+        (ISOLATION, "repeatable read") => Some(Isolation::RepeatableRead),
+        (ISOLATION, _) => Some(Isolation::ReadCommitted),
+        _ => None,
+    }
+}
+
+/// The row estimate of `EXPLAIN (FORMAT JSON)`.
+fn plan_rows(explained: &[u8]) -> Option<i64> {
+    let document: serde_json::Value = serde_json::from_slice(explained).ok()?;
+    let rows = document.get(0)?.get("Plan")?.get("Plan Rows")?;
+    // Very large estimates are printed as floating-point numbers.
+    rows.as_i64().or_else(|| rows.as_f64().map(|rows| rows as i64))
+}
+
+fn outcome(row: &Row) -> Outcome {
+    let text = |column: ResultColumn| row.text(column as usize);
+    let number = |column| text(column).and_then(|digits| digits.parse().ok());
+    let location = text(ResultColumn::Location).and_then(|json| serde_json::from_str(json).ok());
+    Outcome {
+        total: number(ResultColumn::Total),
+        rows: number(ResultColumn::Rows).unwrap_or(0),
+        body: row.bytes(ResultColumn::Body as usize).unwrap_or_default(),
+        headers: text(ResultColumn::Headers).map(str::to_owned),
+        status: text(ResultColumn::Status).map(str::to_owned),
+        inserted: number(ResultColumn::Inserted),
+        location: location.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_are_read_from_the_explanation() {
+        assert_eq!(plan_rows(br#"[{"Plan":{"Node Type":"Seq Scan","Plan Rows":2550}}]"#), Some(2550));
+        assert_eq!(plan_rows(b"[]"), None);
+    }
+
+    #[test]
+    fn functions_say_their_isolation_level() {
+        assert_eq!(isolation(ISOLATION, "SERIALIZABLE"), Some(Isolation::Serializable));
+        assert_eq!(isolation("statement_timeout", "1s"), None);
+    }
+
+    #[test]
+    fn the_pre_request_function_is_quoted() {
+        assert_eq!(pre_request("api.check it"), "SELECT \"api\".\"check it\"()");
+    }
+}

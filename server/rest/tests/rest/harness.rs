@@ -1,0 +1,178 @@
+//! A league's database, the service on top of it, and a client.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test without its service can only fail")]
+
+use std::sync::OnceLock;
+
+use poem::listener::{Acceptor as _, Listener as _, TcpListener};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use rest::{Rest, Settings};
+use serde_json::{Value, json};
+use tokens::{KeyOverrides, Keys};
+use tokio_util::sync::CancellationToken;
+
+/// The service on a database of its own. Everything ends with this value.
+pub(crate) struct League {
+    pub(crate) database: testkit::Database,
+    pub(crate) rest: Rest,
+    base: String,
+    client: reqwest::Client,
+    stop: CancellationToken,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// A header's value; empty when it is absent.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The error's code.
+    pub(crate) fn code(&self) -> String {
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn keys() -> &'static Keys {
+    static KEYS: OnceLock<Keys> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap()
+    })
+}
+
+/// A token with `claims`.
+pub(crate) fn token(claims: &Value) -> String {
+    keys().sign(claims).unwrap()
+}
+
+/// A token of `role` that is valid for an hour.
+pub(crate) fn token_of(role: &str) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    token(&json!({ "role": role, "sub": "11111111-1111-1111-1111-111111111111", "exp": now + 3600 }))
+}
+
+impl League {
+    /// The service with its schema cache loaded.
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let database = testkit::Database::create().await;
+        let superuser = database.client().await;
+        superuser.batch_execute(include_str!("league.sql")).await.unwrap();
+        let mut settings = Settings {
+            db_schemas: vec!["league".into(), "archive".into()],
+            db_extra_search_path: vec!["public".into()],
+            db_anon_role: Some("anon".into()),
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let mut connection = ::database::Settings::new(database.uri_as("authenticator"));
+        connection.channel = Some("pgrst".into());
+        connection.pool_size = 4;
+        let pool = ::database::Database::connect(connection).await.unwrap();
+        let rest = rest::service(settings, pool, keys().verifier());
+        let stop = CancellationToken::new();
+        let (keeper, ending) = (rest.clone(), stop.clone());
+        tokio::spawn(async move { keeper.keep_fresh(ending).await });
+        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
+        let base = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().unwrap());
+        let server = poem::Server::new_with_acceptor(acceptor);
+        tokio::spawn(server.run_with_graceful_shutdown(rest.clone(), stop.clone().cancelled_owned(), None));
+        let league = Self { database, rest, base, client: reqwest::Client::new(), stop };
+        league.wait_until_ready().await;
+        league
+    }
+
+    async fn wait_until_ready(&self) {
+        let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !self.rest.is_ready() {
+            assert!(tokio::time::Instant::now() < deadline, "the schema cache was not loaded");
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+
+    /// A request that is yet to be sent.
+    pub(crate) fn request(&self, method: &str, url: &str) -> RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        self.client.request(method, format!("{}{url}", self.base))
+    }
+
+    /// GET.
+    pub(crate) async fn get(&self, url: &str) -> Answer {
+        send(self.request("GET", url)).await
+    }
+
+    /// GET with headers.
+    pub(crate) async fn get_with(&self, url: &str, headers: &[(&str, &str)]) -> Answer {
+        send(with_headers(self.request("GET", url), headers)).await
+    }
+
+    /// A request with a JSON body, as a signed-in user.
+    pub(crate) async fn change(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let request = self.request(method, url).bearer_auth(token_of("authenticated"));
+        let request = request.header("content-type", "application/json").body(body.to_owned());
+        send(with_headers(request, headers)).await
+    }
+
+    /// POST to a function.
+    pub(crate) async fn call(&self, function: &str, arguments: &Value) -> Answer {
+        self.change("POST", &format!("/rpc/{function}"), &[], &arguments.to_string()).await
+    }
+
+    /// The rows of a successful GET.
+    pub(crate) async fn rows(&self, url: &str) -> Value {
+        let answer = self.get(url).await;
+        assert_eq!(answer.status, StatusCode::OK.as_u16(), "{url}: {answer:?}");
+        answer.json()
+    }
+
+    /// The `id`s of the rows of a successful GET.
+    pub(crate) async fn ids(&self, url: &str) -> Vec<i64> {
+        let rows = self.rows(url).await;
+        rows.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
+    }
+}
+
+impl Drop for League {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+fn with_headers(mut request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request
+}
+
+/// Sends `request`.
+pub(crate) async fn send(request: RequestBuilder) -> Answer {
+    let response = request.send().await.unwrap();
+    Answer {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        text: response.text().await.unwrap(),
+    }
+}

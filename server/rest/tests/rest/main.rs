@@ -1,0 +1,10 @@
+//! The service over HTTP, against a real Postgres: one module for each kind of request.
+
+mod calls;
+mod embeds;
+mod harness;
+mod mutations;
+mod reads;
+mod refusals;
+mod schema_cache;
+mod transactions;

@@ -1,0 +1,190 @@
+//! POST, PATCH, PUT and DELETE on relations.
+
+use serde_json::json;
+
+use crate::harness::{League, send, token_of};
+
+const FULL: (&str, &str) = ("prefer", "return=representation");
+const OBJECT: (&str, &str) = ("accept", "application/vnd.pgrst.object+json");
+
+#[tokio::test]
+async fn rows_are_inserted_and_shown_as_asked() {
+    let league = League::start().await;
+    let minimal = league.change("POST", "/clubs", &[], r#"{"name":"New"}"#).await;
+    assert_eq!((minimal.status, minimal.text.as_str(), minimal.header("content-length")), (201, "", "0"));
+    assert_eq!(minimal.header("content-range"), "*/*");
+
+    let full = league
+        .change("POST", "/teams?select=name,clubs(name)", &[FULL], r#"[{"name":"N1","club_id":4}]"#)
+        .await;
+    assert_eq!((full.status, full.json()), (201, json!([{ "name": "N1", "clubs": { "name": "New" } }])));
+    assert_eq!(full.header("preference-applied"), "return=representation");
+
+    let one = league.change("POST", "/clubs?select=name", &[FULL, OBJECT], r#"{"name":"Solo"}"#).await;
+    assert_eq!(one.json(), json!({ "name": "Solo" }));
+
+    let located = league
+        .change("POST", "/lineups", &[("prefer", "return=headers-only")], r#"{"match_id":2,"player_id":4}"#)
+        .await;
+    assert_eq!((located.status, located.header("location")), (201, "/lineups?match_id=eq.2&player_id=eq.4"));
+
+    let counted = league
+        .change("POST", "/clubs", &[("prefer", "count=exact")], r#"[{"name":"A1"},{"name":"A2"}]"#)
+        .await;
+    assert_eq!(counted.header("content-range"), "*/2");
+}
+
+#[tokio::test]
+async fn every_type_is_read_as_postgres_reads_it() {
+    let league = League::start().await;
+    let row = json!({
+        "id": 50, "name": "It's \"É\" \\ ", "height": 1.5, "active": null, "data": { "a": [1, null] }, "tags": ["x,y", "z"],
+        "shirt": "[1,3)", "born": "2000-02-29",
+    });
+    let answer = league
+        .change(
+            "POST",
+            "/players?select=id,name,height,active,data,tags,shirt,born",
+            &[FULL],
+            &row.to_string(),
+        )
+        .await;
+    assert_eq!(answer.json(), json!([row]));
+}
+
+#[tokio::test]
+async fn only_the_columns_named_are_written() {
+    let league = League::start().await;
+    let body = r#"[{"id":60,"name":"X","born":"1999-01-01"},{"id":61,"name":"Y"}]"#;
+    let answer = league
+        .change("POST", "/players?columns=id,name&select=id,born,active&order=id.desc", &[FULL], body)
+        .await;
+    assert_eq!(
+        answer.json(),
+        json!([{ "id": 61, "born": null, "active": true }, { "id": 60, "born": null, "active": true }])
+    );
+    let missing = ("prefer", "missing=default, return=representation");
+    let body = r#"[{"id":62,"name":"X","active":false},{"id":63,"name":"Y"}]"#;
+    let answer = league
+        .change("POST", "/players?columns=id,name,active&select=active&order=id", &[missing], body)
+        .await;
+    assert_eq!(answer.json(), json!([{ "active": false }, { "active": true }]));
+    assert_eq!(answer.header("preference-applied"), "missing=default, return=representation");
+}
+
+#[tokio::test]
+async fn nothing_given_means_defaults() {
+    let league = League::start().await;
+    let refused = league.change("POST", "/clubs", &[], "{}").await;
+    assert_eq!((refused.status, refused.code()), (400, "23502".to_owned()));
+    let none = league.change("POST", "/clubs", &[FULL], "[]").await;
+    assert_eq!((none.status, none.json()), (201, json!([])));
+}
+
+#[tokio::test]
+async fn forms_are_rows_too() {
+    let league = League::start().await;
+    let request = league.request("POST", "/clubs?select=name").bearer_auth(token_of("authenticated"));
+    let request = request.header("prefer", "return=representation").form(&[("name", "From a form")]);
+    assert_eq!(send(request).await.json(), json!([{ "name": "From a form" }]));
+}
+
+#[tokio::test]
+async fn duplicates_are_merged_or_ignored() {
+    let league = League::start().await;
+    let merge = ("prefer", "resolution=merge-duplicates, return=representation");
+    let body = r#"[{"name":"Mill Lane","founded":"1900-01-01"},{"name":"Newer","founded":null}]"#;
+    let mixed =
+        league.change("POST", "/clubs?on_conflict=name&select=name,founded&order=id", &[merge], body).await;
+    assert_eq!(mixed.status, 201);
+    assert_eq!(
+        mixed.json(),
+        json!([{ "name": "Mill Lane", "founded": "1900-01-01" }, { "name": "Newer", "founded": null }])
+    );
+    let updated = league
+        .change("POST", "/clubs?on_conflict=name", &[merge], r#"{"name":"Newer","founded":"1990-01-01"}"#)
+        .await;
+    assert_eq!(updated.status, 200);
+    let ignore = ("prefer", "resolution=ignore-duplicates, return=representation");
+    let ignored = league.change("POST", "/clubs", &[ignore], r#"{"id":1,"name":"Other"}"#).await;
+    assert_eq!((ignored.status, ignored.json()), (201, json!([])));
+    let clash = league.change("POST", "/clubs", &[], r#"{"id":1,"name":"Other"}"#).await;
+    assert_eq!((clash.status, clash.code()), (409, "23505".to_owned()));
+}
+
+#[tokio::test]
+async fn put_makes_or_replaces_one_row() {
+    let league = League::start().await;
+    let made = league.change("PUT", "/clubs?id=eq.90", &[FULL], r#"{"id":90,"name":"Put"}"#).await;
+    assert_eq!(made.status, 201);
+    let replaced = league.change("PUT", "/clubs?id=eq.90", &[FULL], r#"{"id":90,"name":"Put again"}"#).await;
+    assert_eq!((replaced.status, &replaced.json()[0]["name"]), (200, &json!("Put again")));
+    let other = league.change("PUT", "/clubs?id=eq.91", &[], r#"{"id":92,"name":"Other"}"#).await;
+    assert_eq!((other.status, other.code()), (400, "PGRST115".to_owned()));
+    assert_eq!(league.rows("/clubs?id=eq.92").await, json!([]));
+}
+
+#[tokio::test]
+async fn rows_are_updated_by_filters() {
+    let league = League::start().await;
+    let silent = league.change("PATCH", "/players?id=eq.1", &[], r#"{"height":1.8}"#).await;
+    assert_eq!((silent.status, silent.header("content-range")), (204, "0-0/*"));
+    let shown = league
+        .change(
+            "PATCH",
+            "/players?or=(id.eq.1,id.eq.2)&select=id,height,teams(name)&order=id.desc",
+            &[FULL],
+            r#"{"height":2}"#,
+        )
+        .await;
+    assert_eq!(
+        shown.json(),
+        json!([
+            { "id": 2, "height": 2, "teams": { "name": "Row Firsts" } },
+            { "id": 1, "height": 2, "teams": { "name": "Row Firsts" } },
+        ])
+    );
+    let renamed = league.change("PATCH", "/players?name=eq.Ada", &[FULL], r#"{"name":"Eve"}"#).await;
+    assert_eq!(renamed.json()[0]["name"], "Eve");
+    let nothing = league.change("PATCH", "/players?id=eq.1", &[FULL], "{}").await;
+    assert_eq!((nothing.status, nothing.json()), (200, json!([])));
+    let none = league.change("PATCH", "/players?id=eq.99", &[FULL], r#"{"name":"x"}"#).await;
+    assert_eq!((none.status, none.json(), none.header("content-range")), (200, json!([]), "*/*"));
+}
+
+#[tokio::test]
+async fn what_is_refused_is_undone() {
+    let league = League::start().await;
+    let two = league.change("PATCH", "/players?id=lt.3", &[FULL, OBJECT], r#"{"height":9}"#).await;
+    assert_eq!((two.status, two.code()), (406, "PGRST116".to_owned()));
+    assert_eq!(two.json()["details"], "The result contains 2 rows");
+    let most = ("prefer", "handling=strict, max-affected=1");
+    let many = league.change("DELETE", "/lineups", &[most], "").await;
+    assert_eq!((many.status, many.code()), (400, "PGRST124".to_owned()));
+    assert_eq!(many.json()["details"], "The query affects 3 rows");
+    assert_eq!(league.rows("/players?select=height&height=eq.9").await, json!([]));
+    assert_eq!(league.rows("/lineups").await.as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn rows_are_deleted_by_filters() {
+    let league = League::start().await;
+    let counted = league.change("DELETE", "/lineups?match_id=eq.1", &[("prefer", "count=exact")], "").await;
+    assert_eq!((counted.status, counted.header("content-range")), (204, "*/2"));
+    let shown = league.change("DELETE", "/lineups?select=minutes", &[FULL], "").await;
+    assert_eq!((shown.status, shown.json()), (200, json!([{ "minutes": 10 }])));
+}
+
+#[tokio::test]
+async fn constraints_speak_through() {
+    let league = League::start().await;
+    let missing = league.change("POST", "/teams", &[], r#"{"name":"x","club_id":999}"#).await;
+    assert_eq!((missing.status, missing.code()), (409, "23503".to_owned()));
+    assert!(missing.json()["details"].as_str().unwrap().contains("club_id"));
+    let check = league
+        .change("POST", "/passports", &[], &json!({ "player_id": 2, "number": "9".repeat(30) }).to_string())
+        .await;
+    assert_eq!((check.status, check.code()), (400, "23514".to_owned()));
+    let malformed = league.change("POST", "/players", &[], r#"{"id":"x","name":"y"}"#).await;
+    assert_eq!((malformed.status, malformed.code()), (400, "22P02".to_owned()));
+}

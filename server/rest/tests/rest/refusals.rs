@@ -1,0 +1,167 @@
+//! What is refused, and how.
+
+use serde_json::json;
+
+use crate::harness::{League, send, token, token_of};
+
+#[tokio::test]
+async fn errors_have_upstreams_shape() {
+    let league = League::start().await;
+    let answer = league.get("/player").await;
+    assert_eq!(answer.status, 404);
+    assert_eq!(
+        answer.json(),
+        json!({
+            "code": "PGRST205", "details": null, "hint": "Perhaps you meant the table 'league.players'",
+            "message": "Could not find the table 'league.player' in the schema cache",
+        })
+    );
+    assert_eq!(answer.header("proxy-status"), "PostgREST; error=PGRST205");
+    assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
+    assert_eq!(answer.headers.get_all("content-type").iter().count(), 1);
+}
+
+#[tokio::test]
+async fn each_mistake_has_its_code() {
+    let league = League::start().await;
+    for (method, url, headers, status, code) in [
+        ("GET", "/players?id=foo.1", vec![], 400, "PGRST100"),
+        ("GET", "/players?select=id,", vec![], 400, "PGRST100"),
+        ("GET", "/players?name=eq.%00", vec![], 400, "PGRST100"),
+        ("GET", "/players?name=eq.%FF", vec![], 400, "PGRST100"),
+        ("DELETE", "/rpc/add", vec![], 405, "PGRST101"),
+        ("POST", "/clubs", vec![], 400, "PGRST102"),
+        ("GET", "/players?limit=-1", vec![], 416, "PGRST103"),
+        ("GET", "/players", vec![("accept-profile", "secret")], 406, "PGRST106"),
+        ("GET", "/players", vec![("accept", "image/png")], 406, "PGRST107"),
+        ("GET", "/players?teams.name=eq.x", vec![], 400, "PGRST108"),
+        ("PUT", "/clubs?id=eq.1&limit=1", vec![], 400, "PGRST114"),
+        ("GET", "/clubs?select=*,teams(*)&order=teams(name)", vec![], 400, "PGRST118"),
+        ("GET", "/players", vec![("prefer", "handling=strict, odd=1")], 400, "PGRST122"),
+        ("GET", "/players?select=count()", vec![], 400, "PGRST123"),
+        ("GET", "/a/b", vec![], 404, "PGRST125"),
+        ("GET", "/", vec![], 404, "PGRST126"),
+        ("GET", "/players?select=club(*)", vec![], 400, "PGRST200"),
+        ("GET", "/rpc/nothing", vec![], 404, "PGRST202"),
+        ("PATCH", "/clubs?columns=nope", vec![], 400, "PGRST204"),
+        ("GET", "/players?nope=eq.1", vec![], 400, "42703"),
+        ("GET", "/players?id=eq.x", vec![], 400, "22P02"),
+        ("GET", "/players?select=id::nope", vec![], 400, "42704"),
+        ("GET", "/players?name=fts(klingon).x", vec![], 400, "42704"),
+        ("GET", "/players", vec![("prefer", "timezone=Mars/Olympus")], 400, "22023"),
+    ] {
+        let mut request = league.request(method, url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let answer = send(request).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{method} {url}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_refused_with_a_challenge() {
+    let league = League::start().await;
+    let with = |bearer: String| {
+        let request = league.request("GET", "/clubs").header("authorization", format!("Bearer {bearer}"));
+        async move { send(request).await }
+    };
+    let expired = with(token(&json!({ "role": "authenticated", "exp": 1000 }))).await;
+    assert_eq!((expired.status, expired.code()), (401, "PGRST303".to_owned()));
+    assert_eq!(
+        expired.header("www-authenticate"),
+        "Bearer error=\"invalid_token\", error_description=\"JWT expired\""
+    );
+    let nonsense = with("nonsense".to_owned()).await;
+    assert_eq!((nonsense.status, nonsense.code()), (401, "PGRST301".to_owned()));
+    assert_eq!(nonsense.json()["message"], "Expected 3 parts in JWT; got 1");
+    let tampered = with(format!("{}x", token_of("authenticated"))).await;
+    assert_eq!((tampered.status, tampered.code()), (401, "PGRST301".to_owned()));
+    let empty = with(String::new()).await;
+    assert_eq!((empty.status, empty.code()), (401, "PGRST301".to_owned()));
+    let unknown = with(token_of("nobody")).await;
+    assert_eq!((unknown.status, unknown.code()), (401, "22023".to_owned()));
+}
+
+#[tokio::test]
+async fn without_an_anonymous_role_a_token_is_needed() {
+    let league = League::with(|settings| settings.db_anon_role = None).await;
+    let refused = league.get("/clubs").await;
+    assert_eq!((refused.status, refused.code()), (401, "PGRST302".to_owned()));
+    assert_eq!(refused.header("www-authenticate"), "Bearer");
+    let allowed = send(league.request("GET", "/clubs").bearer_auth(token_of("authenticated"))).await;
+    assert_eq!(allowed.status, 200);
+}
+
+#[tokio::test]
+async fn privileges_tell_401_from_403() {
+    let league = League::start().await;
+    let anonymous = league.get("/secrets").await;
+    assert_eq!((anonymous.status, anonymous.code()), (401, "42501".to_owned()));
+    assert_eq!(anonymous.header("www-authenticate"), "Bearer");
+    let signed_in = league.change("DELETE", "/adults", &[], "").await;
+    assert_eq!(signed_in.code(), "42501", "{signed_in:?}");
+    assert_eq!(signed_in.status, 403);
+}
+
+#[tokio::test]
+async fn row_level_security_holds() {
+    let league = League::start().await;
+    let mine =
+        send(league.request("GET", "/secrets?select=note").bearer_auth(token_of("authenticated"))).await;
+    assert_eq!(mine.json(), json!([{ "note": "mine" }]));
+    let stolen = league.change("POST", "/secrets", &[], r#"{"id":3,"note":"x"}"#).await;
+    assert_eq!((stolen.status, stolen.code()), (403, "42501".to_owned()));
+}
+
+#[tokio::test]
+async fn injections_stay_values_and_names() {
+    let league = League::start().await;
+    for attempt in [
+        "'; drop table league.clubs; --",
+        "\" union select note from league.secrets --",
+        "1) or (1=1",
+        "$1",
+        "\\'; select pg_sleep(5); --",
+    ] {
+        let text = percent_encode(attempt);
+        let quoted = percent_encode(&format!("\"{}\"", attempt.replace('\\', "\\\\").replace('"', "\\\"")));
+        for url in [
+            format!("/clubs?name=eq.{text}"),
+            format!("/clubs?name=in.({quoted})"),
+            format!("/clubs?or=(name.eq.{quoted},name.like.{quoted})"),
+            format!("/players?data-%3E{quoted}=is.null"),
+            format!("/players?select=id,x:data-%3E%3E{quoted}"),
+            format!("/players?select={quoted}:id"),
+            format!("/clubs?{quoted}=eq.1"),
+            format!("/clubs?select={quoted}"),
+            format!("/clubs?order={quoted}"),
+            format!("/clubs?select=teams!{quoted}(id)"),
+            format!("/{text}"),
+            format!("/rpc/{text}"),
+            format!("/rpc/add?a={text}"),
+            format!("/rpc/add?{text}=1"),
+        ] {
+            let answer = league.get(&url).await;
+            assert!(answer.status < 500, "{url}: {answer:?}");
+            assert!(!answer.text.contains("theirs"), "{url}: {answer:?}");
+        }
+    }
+    assert_eq!(league.ids("/clubs?select=id&order=id").await, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn oversized_requests_end_in_errors() {
+    let league = League::with(|settings| settings.max_body_size = 1000).await;
+    let deep = format!("/players?or=({}id.eq.1{})", "and(".repeat(1000), ")".repeat(1000));
+    assert_eq!(league.get(&deep).await.code(), "PGRST100");
+    let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(2000));
+    let large = league.change("POST", "/clubs", &[], &body).await;
+    assert_eq!((large.status, large.code()), (413, "PGRST102".to_owned()));
+    let filters = format!("/players?select=id&{}", vec!["id=gt.0"; 300].join("&"));
+    assert_eq!(league.get(&filters).await.status, 200);
+}
+
+fn percent_encode(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}

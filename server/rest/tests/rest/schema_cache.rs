@@ -1,0 +1,54 @@
+//! The schema cache follows the database.
+
+use std::time::Duration;
+
+use crate::harness::League;
+
+/// Asks until the answer has this status, for as long as a reload may take.
+async fn until(league: &League, url: &str, status: u16) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let answer = league.get(url).await;
+        if answer.status == status {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{url} still answers {answer:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn new_tables_are_seen_after_a_notice() {
+    let league = League::start().await;
+    assert_eq!(league.get("/seasons").await.code(), "PGRST205");
+    let superuser = league.database.client().await;
+    let sql = "create table league.seasons (id int primary key, club_id int references league.clubs);
+               grant select on league.seasons to anon; notify pgrst, 'reload schema'";
+    superuser.batch_execute(sql).await.unwrap();
+    until(&league, "/seasons", 200).await;
+    until(&league, "/clubs?select=*,seasons(*)", 200).await;
+    superuser.batch_execute("drop table league.seasons; notify pgrst").await.unwrap();
+    until(&league, "/seasons", 404).await;
+}
+
+#[tokio::test]
+async fn without_a_database_the_service_says_when_to_come_back() {
+    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres");
+    let database = database::Database::connect(nowhere).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let keys =
+        tokens::Keys::load_or_create(&folder.path().join("keys.json"), tokens::KeyOverrides::default());
+    let settings = rest::Settings { db_anon_role: Some("anon".into()), ..rest::Settings::default() };
+    let rest = rest::service(settings, database, keys.unwrap().verifier());
+    let stop = tokio_util::sync::CancellationToken::new();
+    let (keeper, ending) = (rest.clone(), stop.clone());
+    let task = tokio::spawn(async move { keeper.keep_fresh(ending).await });
+    let request = poem::Request::builder().uri_str("/clubs").finish();
+    let response = poem::Endpoint::call(&rest, request).await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.header("proxy-status"), Some("PostgREST; error=PGRST002"));
+    assert!(response.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+    assert!(!rest.is_ready());
+    stop.cancel();
+    task.await.unwrap();
+}
