@@ -1,6 +1,7 @@
+import { usePrefersReducedMotion } from '@/lib/use-media-query'
+
 import { useHeadlines } from './use-headlines'
 import { useTypewriter } from './use-typewriter'
-import { usePrefersReducedMotion } from '@/lib/use-media-query'
 
 interface TypewriterHeadlineProps {
   isPaused: boolean
@@ -8,12 +9,14 @@ interface TypewriterHeadlineProps {
 
 /**
  * The page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
- * Every phrase lies invisibly below it, so it is as high as the tallest and the page never moves.
+ *
+ * Nothing moves while it types: what is still to come keeps its place unseen, so no word jumps to another
+ * line, and all phrases lie unseen behind it, so the headline is always as high as the tallest.
  */
 export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const headlines = useHeadlines()
   const isStill = usePrefersReducedMotion()
-  const typed = useTypewriter(headlines, isPaused || isStill)
+  const { typed, rest } = useTypewriter(headlines, isPaused || isStill)
 
   return (
     <h1 className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh] xl:min-h-[3lh]">
@@ -23,12 +26,24 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
           {headline}
         </span>
       ))}
-      <span aria-hidden>
-        {isStill ? headlines[0] : typed}
-        {!isStill && (
-          <span className="ml-[0.06em] inline-block h-[0.82em] w-[0.09em] translate-y-[0.1em] animate-caret bg-floodlight" />
-        )}
-      </span>
+      {isStill ? (
+        <span aria-hidden>{headlines[0]}</span>
+      ) : (
+        <span aria-hidden>
+          {typed}
+          <Caret />
+          <span className="invisible">{rest}</span>
+        </span>
+      )}
     </h1>
+  )
+}
+
+/** Takes no room of its own: a word that it stands in must not break there. */
+function Caret() {
+  return (
+    <span className="relative">
+      <span className="absolute bottom-[0.06em] left-[0.04em] h-[0.82em] w-[0.09em] animate-caret bg-floodlight" />
+    </span>
   )
 }

@@ -20,30 +20,36 @@ describe('useTypewriter', () => {
 
   it('types one character every 50 ms', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
-    expect(result.current).toBe('')
+    expect(result.current.typed).toBe('')
     advance(50)
-    expect(result.current).toBe('G')
+    expect(result.current.typed).toBe('G')
     advance(150)
-    expect(result.current).toBe('Goal')
+    expect(result.current.typed).toBe('Goal')
   })
 
   it('holds the whole phrase for three seconds, then deletes one character every 30 ms', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
     advance(200 + 2990)
-    expect(result.current).toBe('Goal')
+    expect(result.current.typed).toBe('Goal')
     advance(10 + 30)
-    expect(result.current).toBe('Goa')
+    expect(result.current.typed).toBe('Goa')
     advance(90)
-    expect(result.current).toBe('')
+    expect(result.current.typed).toBe('')
+  })
+
+  it('knows the rest of the phrase, so that its place can be kept', () => {
+    const { result } = renderHook(() => useTypewriter(PHRASES))
+    advance(50)
+    expect(result.current).toEqual({ typed: 'G', rest: 'oal' })
   })
 
   it('goes on to the next phrase, and after the last one to the first', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
     const onePhrase = 4 * 50 + 3000 + 4 * 30 + 30
     advance(onePhrase + 200)
-    expect(result.current).toBe('Save')
+    expect(result.current.typed).toBe('Save')
     advance(onePhrase)
-    expect(result.current).toBe('Goal')
+    expect(result.current.typed).toBe('Goal')
   })
 
   it('starts over with other phrases', () => {
@@ -52,9 +58,9 @@ describe('useTypewriter', () => {
     })
     advance(150)
     rerender({ phrases: ['Corner'] })
-    expect(result.current).toBe('')
+    expect(result.current.typed).toBe('')
     advance(50)
-    expect(result.current).toBe('C')
+    expect(result.current.typed).toBe('C')
   })
 
   it('stands still while paused', () => {
@@ -64,6 +70,6 @@ describe('useTypewriter', () => {
     advance(100)
     rerender({ paused: true })
     advance(5000)
-    expect(result.current).toBe('Go')
+    expect(result.current.typed).toBe('Go')
   })
 })

@@ -29,8 +29,8 @@ function delayBefore({ phrase, length, isDeleting }: Position, phrases: readonly
 }
 
 /**
- * The part of the current phrase that is typed out by now. Phrases follow each other for ever: typed,
- * held, deleted. Starts again when `phrases` is another array; stands still while `isPaused`.
+ * What of the current phrase is typed out by now, and the rest of it. Phrases follow each other for ever:
+ * typed, held, deleted. Starts again when `phrases` is another array; stands still while `isPaused`.
  */
 export function useTypewriter(phrases: readonly string[], isPaused = false) {
   const [state, setState] = useState({ phrases, position: START })
@@ -45,5 +45,6 @@ export function useTypewriter(phrases: readonly string[], isPaused = false) {
     return () => clearTimeout(timer)
   }, [phrases, position, isPaused])
 
-  return (phrases[position.phrase] ?? '').slice(0, position.length)
+  const phrase = phrases[position.phrase] ?? ''
+  return { typed: phrase.slice(0, position.length), rest: phrase.slice(position.length) }
 }
