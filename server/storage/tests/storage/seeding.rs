@@ -1,0 +1,105 @@
+//! Filling buckets from folders.
+
+use std::time::{Duration, SystemTime};
+
+use storage::{BucketDefinition, Error, SeedReport};
+use crate::support::Server;
+
+#[tokio::test]
+async fn seeding_again_changes_nothing() {
+    let server = Server::start().await;
+    server.file("a.txt", b"one");
+    server.file("deep/b.png", b"two");
+    server.file(".hidden", b"three");
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 2, unchanged: 0 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 2 });
+    let metadata = "select metadata->>'size', metadata->>'mimetype', metadata->>'cacheControl', metadata->>'eTag' \
+                    from storage.objects where name = 'a.txt'";
+    let expected = ["3", "text/plain; charset=utf-8", "max-age=3600", "\"f97c5d29941bfb1b2fdab0874906ab82\""];
+    assert_eq!(server.row(metadata).await, expected);
+}
+
+#[tokio::test]
+async fn a_changed_file_replaces_its_object_and_the_old_bytes_go() {
+    let server = Server::start().await;
+    let path = server.file("a.txt", b"one");
+    server.seed("open", true).await;
+    let id = server.row("select id::text from storage.objects").await;
+    server.file("a.txt", b"two");
+    let later = SystemTime::now() + Duration::from_secs(60);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0 });
+    assert_eq!(server.get("/object/public/open/a.txt").await.body, b"two");
+    assert_eq!(server.row("select id::text from storage.objects").await, id);
+    assert_eq!(server.stored_files(), 1);
+}
+
+#[tokio::test]
+async fn an_object_that_is_newer_than_its_file_is_left_alone() {
+    let server = Server::start().await;
+    let path = server.file("a.txt", b"one");
+    server.seed("open", true).await;
+    server.file("a.txt", b"edited, but with an old date");
+    let earlier = SystemTime::now() - Duration::from_secs(3600);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(earlier).unwrap();
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 1 });
+    assert_eq!(server.get("/object/public/open/a.txt").await.body, b"one");
+}
+
+#[tokio::test]
+async fn bytes_that_were_lost_are_uploaded_again() {
+    let server = Server::start().await;
+    server.file("a.txt", b"one");
+    server.seed("open", true).await;
+    server.lose_stored_files();
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0 });
+    assert_eq!(server.get("/object/public/open/a.txt").await.body, b"one");
+}
+
+#[tokio::test]
+async fn the_definition_is_the_buckets_row() {
+    let server = Server::start().await;
+    let definition = BucketDefinition {
+        name: "pictures".to_owned(),
+        public: Some(true),
+        file_size_limit: Some(100),
+        allowed_mime_types: vec!["image/*".to_owned()],
+    };
+    server.storage.seed_bucket(&definition, None).await.unwrap();
+    let query = "select public::text, file_size_limit::text, allowed_mime_types::text from storage.buckets";
+    assert_eq!(server.row(query).await, ["true", "100", "{image/*}"]);
+    let unspecified = BucketDefinition { name: "pictures".to_owned(), ..BucketDefinition::default() };
+    server.storage.seed_bucket(&unspecified, None).await.unwrap();
+    assert_eq!(server.row("select public::text, file_size_limit is null || '' from storage.buckets").await[0], "true");
+}
+
+#[tokio::test]
+async fn files_that_the_bucket_does_not_take_are_refused_without_a_trace() {
+    let server = Server::start().await;
+    server.file("a.txt", b"text");
+    let definition = BucketDefinition {
+        name: "pictures".to_owned(),
+        allowed_mime_types: vec!["image/*".to_owned()],
+        ..BucketDefinition::default()
+    };
+    let refusal = server.storage.seed_bucket(&definition, Some(server.folder())).await;
+    assert!(matches!(refusal, Err(Error::InvalidMimeType(_))), "{refusal:?}");
+    server.file("ä.png", b"");
+    let refusal = server.storage.seed_bucket(&definition, Some(server.folder())).await;
+    assert!(matches!(refusal, Err(Error::InvalidKey(_))), "{refusal:?}");
+    assert_eq!(server.row("select count(*)::text from storage.objects").await, ["0"]);
+    assert_eq!(server.stored_files(), 0);
+}
+
+#[tokio::test]
+async fn two_nodes_may_seed_at_the_same_time() {
+    let server = Server::start().await;
+    for index in 0..8 {
+        server.file(&format!("{index}.txt"), b"same");
+    }
+    let (one, two) = tokio::join!(server.seed("open", true), server.seed("open", true));
+    assert_eq!(one.uploaded + one.unchanged, 8);
+    assert_eq!(two.uploaded + two.unchanged, 8);
+    assert_eq!(server.row("select count(*)::text from storage.objects").await, ["8"]);
+    assert_eq!(server.stored_files(), 8);
+}

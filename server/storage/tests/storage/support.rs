@@ -1,0 +1,117 @@
+//! The service on a database and a folder of its own.
+
+use std::path::{Path, PathBuf};
+
+use gateway::Gateway;
+use poem::http::{HeaderMap, Method, StatusCode};
+use poem::{Endpoint, Request};
+use storage::{BucketDefinition, SeedReport, Settings, Storage};
+use tokens::{KeyOverrides, Keys};
+
+/// A running service.
+pub(crate) struct Server {
+    pub(crate) storage: Storage,
+    gateway: Gateway,
+    keys: Keys,
+    _database: testkit::Database,
+    client: tokio_postgres::Client,
+    folder: tempfile::TempDir,
+}
+
+/// What it answered.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Vec<u8>,
+    headers: HeaderMap,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("files")).unwrap();
+        let database = testkit::Database::create().await;
+        let uri = database.uri_as("supabase_storage_admin");
+        let pool = database::Database::connect(database::Settings::new(uri)).await.unwrap();
+        let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
+        let settings = Settings { path: folder.path().join("objects"), ..Settings::default() };
+        let storage = Storage::open(settings, pool, keys.verifier()).await.unwrap();
+        let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
+        let client = database.client().await;
+        Self { storage, gateway, keys, _database: database, client, folder }
+    }
+
+    /// The folder that is seeded from.
+    pub(crate) fn folder(&self) -> &'static Path {
+        Box::leak(self.folder.path().join("files").into_boxed_path())
+    }
+
+    /// Writes a file into it.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub(crate) async fn seed(&self, bucket: &str, public: bool) -> SeedReport {
+        let definition =
+            BucketDefinition { name: bucket.to_owned(), public: Some(public), ..BucketDefinition::default() };
+        self.storage.seed_bucket(&definition, Some(self.folder())).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.ask(Method::GET, path, &[]).await
+    }
+
+    pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri_str(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let face = self.gateway.open("storage", storage::service(self.storage.clone()));
+        let response = face.get_response(request.finish()).await;
+        let (parts, body) = response.into_parts();
+        Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
+    }
+
+    pub(crate) fn anon(&self) -> &str {
+        self.keys.api_keys().anon()
+    }
+
+    pub(crate) fn service_role(&self) -> &str {
+        self.keys.api_keys().service_role()
+    }
+
+    pub(crate) async fn sql(&self, statements: &str) {
+        self.client.batch_execute(statements).await.unwrap();
+    }
+
+    /// The only row of a query of texts.
+    pub(crate) async fn row(&self, query: &str) -> Vec<String> {
+        let row = self.client.query_one(query, &[]).await.unwrap();
+        (0..row.len()).map(|index| row.get(index)).collect()
+    }
+
+    pub(crate) fn stored_files(&self) -> usize {
+        walk(&self.folder.path().join("objects")).len()
+    }
+
+    pub(crate) fn lose_stored_files(&self) {
+        walk(&self.folder.path().join("objects")).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    }
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
