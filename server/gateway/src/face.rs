@@ -1,9 +1,10 @@
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
-use http::{Method, StatusCode, Uri};
+use http::StatusCode;
 use poem::{Endpoint, IntoResponse, Request, Response};
 
 use crate::credentials::{Presented, refusal};
@@ -40,7 +41,7 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    async fn answer(&self, mut request: Request, request_id: &RequestId) -> Response {
+    async fn answer(&self, mut request: Request, request_id: &RequestId, address: IpAddr) -> Response {
         if let Some(response) = cors::preflight(&request) {
             return response;
         }
@@ -54,7 +55,6 @@ impl<E: Endpoint> Face<E> {
             Presented::Known(kind) => Some(kind),
             Presented::Nothing | Presented::Unknown => None,
         };
-        let address = caller::address(&request, inner.settings.trusted_proxies);
         request.extensions_mut().insert(Caller { request_id: request_id.clone(), address, api_key, bearer });
         let Ok(watch) = body_limit::impose(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
@@ -78,19 +78,6 @@ impl<E: Endpoint> Face<E> {
             }
         }
     }
-
-    /// The path alone: query strings hold keys, tokens and what people search for.
-    fn log(&self, request_id: &RequestId, method: &Method, uri: &Uri, status: StatusCode, took: Duration) {
-        tracing::info!(
-            target: "access",
-            %request_id,
-            service = self.service,
-            %method,
-            path = uri.path(),
-            status = status.as_u16(),
-            microseconds = took.as_micros() as u64,
-        );
-    }
 }
 
 impl<E: Endpoint> Endpoint for Face<E> {
@@ -99,16 +86,27 @@ impl<E: Endpoint> Endpoint for Face<E> {
     async fn call(&self, request: Request) -> poem::Result<Response> {
         let start = Instant::now();
         let request_id = RequestId::of(&request);
+        let address = caller::address(&request, self.gateway.0.settings.trusted_proxies);
         let method = request.method().clone();
         let uri = request.original_uri().clone();
-        let mut response = self.answer(request, &request_id).await;
+        let mut response = self.answer(request, &request_id, address).await;
         let headers = response.headers_mut();
         cors::admit(headers);
         headers.insert(X_REQUEST_ID, request_id.header());
         headers.insert(SB_REQUEST_ID, request_id.header());
         let took = start.elapsed();
         self.metrics.answered(&method, response.status(), took);
-        self.log(&request_id, &method, &uri, response.status(), took);
+        // The path alone: query strings hold keys, tokens and what people search for.
+        tracing::info!(
+            target: "access",
+            %request_id,
+            service = self.service,
+            %address,
+            %method,
+            path = uri.path(),
+            status = response.status().as_u16(),
+            microseconds = took.as_micros() as u64,
+        );
         Ok(response)
     }
 }

@@ -61,6 +61,9 @@ impl Error {
     /// What the token said that did not fit, for an error's details; never a key or a signature.
     pub fn details(&self) -> Option<String> {
         match self {
+            Error::UnsupportedAlgorithm(name) if name.eq_ignore_ascii_case("none") => {
+                Some("JWT is unsecured but expected 'alg' was not 'none'".to_owned())
+            }
             Error::UnsupportedAlgorithm(name) => {
                 Some(format!("JWT is signed with unsupported algorithm '{name}'"))
             }

@@ -16,6 +16,15 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
+    /// The name that clients send.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Scope::Global => "global",
+            Scope::Local => "local",
+            Scope::Others => "others",
+        }
+    }
+
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: Option<&str>) -> Result<Scope, Error> {
         match name.unwrap_or_default() {

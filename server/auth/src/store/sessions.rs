@@ -112,8 +112,22 @@ pub(crate) async fn begin(
     fetch(database, transaction().statement(BEGIN.as_str(), parameters)).await
 }
 
-/// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of its own every scope
-/// means all of them.
+static END: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "with account as (
+           select * from auth.users where id = $1::uuid
+         ), ended as (
+           delete from auth.sessions s
+           where s.user_id = $1::uuid
+             and ($2::uuid is null or $3 = 'global' or (s.id = $2::uuid) = ($3 = 'local'))
+         ), {logout}
+         select",
+        logout = audit::entry("logout", Action::Logout, "account", "$4::boolean", "host($5::inet)", "null"),
+    )
+});
+
+/// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of the caller's own, every
+/// scope means all of them.
 pub(crate) async fn end(
     database: &Database,
     settings: &Settings,
@@ -122,22 +136,13 @@ pub(crate) async fn end(
     scope: Scope,
     client: &Client<'_>,
 ) -> Result<(), Error> {
-    let which = match (scope, session) {
-        (Scope::Global, _) | (_, None) => "($2::uuid is null or true)",
-        (Scope::Local, Some(_)) => "s.id = $2::uuid",
-        (Scope::Others, Some(_)) => "s.id <> $2::uuid",
-    };
-    let sql = format!(
-        "with account as (
-           select * from auth.users where id = $1::uuid
-         ), ended as (
-           delete from auth.sessions s where s.user_id = $1::uuid and {which}
-         ), {logout}
-         select",
-        logout = audit::entry("logout", Action::Logout, "account", "$3::boolean", "host($4::inet)", "null"),
-    );
-    let parameters =
-        vec![owned(id), session.and_then(owned), owned(settings.audit_log_disabled), owned(client.address)];
-    database.run(&transaction().statement(sql, parameters)).await?;
+    let parameters = vec![
+        owned(id),
+        session.and_then(owned),
+        text(scope.name()),
+        owned(settings.audit_log_disabled),
+        owned(client.address),
+    ];
+    database.run(&transaction().statement(END.as_str(), parameters)).await?;
     Ok(())
 }
