@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,7 +7,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /** The repository, which is a project that Basalt serves. */
-const project = path.resolve(import.meta.dirname, '../..')
+const repository = path.resolve(import.meta.dirname, '../..')
 
 /** The longest that a start on an empty data folder may take, in milliseconds. */
 const startLimit = 120_000
@@ -18,34 +17,48 @@ const startLimit = 120_000
  * @typedef {{ url: string, anonKey: string, serviceKey: string }} Access
  */
 
+/**
+ * How to start a server.
+ * @typedef {object} Options
+ * @property {string} [binary] by default the one named by BASALT_BINARY, else the debug build
+ * @property {string} [dataDir] the data folder, by default an empty one
+ * @property {string} [project] the project's folder, by default the repository
+ * @property {string[]} [only] the parts to serve, by default all
+ * @property {Record<string, string>} [env] settings beside those of this process's environment
+ */
+
 /** A Basalt of one's own, on free ports, for tests and benchmarks. */
 export class Server {
   /**
    * Starts a server and waits until it says that it is ready.
-   * @param {{ binary?: string, dataDir?: string }} [options] the binary, by default the one named by
-   *   BASALT_BINARY, else the debug build; the data folder, by default an empty one
+   * @param {Options} [options]
    * @returns {Promise<Server>}
    */
   static async start(options = {}) {
     const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'basalt-test-')))
-    return new Server(path.resolve(options.binary ?? defaultBinary()), dataDir).ready()
+    return new Server(path.resolve(options.binary ?? defaultBinary()), dataDir, options).ready()
   }
 
   /**
    * @param {string} binary
    * @param {string} dataDir
+   * @param {Options} [options]
    */
-  constructor(binary, dataDir) {
+  constructor(binary, dataDir, { project = repository, only = [], env = {} } = {}) {
     this.binary = binary
     /** Where its data lies. */
     this.dataDir = dataDir
+    this.project = project
+    this.environment = { ...process.env, ...env }
     /** @type {Access} */
     this.access = { url: '', anonKey: '', serviceKey: '' }
     /** How long the start took, in milliseconds. */
     this.startedIn = 0
     const begin = performance.now()
-    this.process = spawn(binary, ['serve', ...this.#place(), '--port', '0'], {
+    const parts = only.length > 0 ? ['--only', only.join(',')] : []
+    this.process = spawn(binary, ['serve', ...this.#place(), '--port', '0', ...parts], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: this.environment,
     })
     this.announced = announcedUrl(this.process).then((url) => {
       this.startedIn = Math.round(performance.now() - begin)
@@ -74,23 +87,14 @@ export class Server {
     return (await this.#command('psql', '--', '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql)).trim()
   }
 
+  /** What `basalt gen types typescript` prints. */
+  types() {
+    return this.#command('gen', 'types', 'typescript')
+  }
+
   /** The process id of the embedded Postgres. */
   async postgresPid() {
     return Number((await this.psql("select pg_read_file('postmaster.pid')")).split('\n')[0])
-  }
-
-  /** Resident memory of the server's process, Postgres not included, in bytes. Linux only. */
-  memory() {
-    const status = readFileSync(`/proc/${String(this.process.pid)}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
-  }
-
-  /** Processor time that the server's process has used, in milliseconds. Linux only. */
-  processorTime() {
-    const fields = readFileSync(`/proc/${String(this.process.pid)}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * 10
   }
 
   /**
@@ -107,7 +111,7 @@ export class Server {
   }
 
   #place() {
-    return ['--project', project, '--data-dir', this.dataDir]
+    return ['--project', this.project, '--data-dir', this.dataDir]
   }
 
   /**
@@ -115,12 +119,13 @@ export class Server {
    * @param {string[]} rest
    */
   async #command(name, ...rest) {
-    return (await run(this.binary, [name, ...this.#place(), ...rest])).stdout
+    return (await run(this.binary, [name, ...this.#place(), ...rest], { env: this.environment }))
+      .stdout
   }
 }
 
 function defaultBinary() {
-  return process.env.BASALT_BINARY ?? path.join(project, 'target/debug/basalt')
+  return process.env.BASALT_BINARY ?? path.join(repository, 'target/debug/basalt')
 }
 
 /**
@@ -138,6 +143,8 @@ function announcedUrl(child) {
       const url = /^\s*API\s+(http:\/\/\S+)/m.exec(output)?.[1]
       if (url !== undefined) {
         clearTimeout(timer)
+        // What is written from here on is read so that the pipe never fills, and not kept.
+        for (const stream of [child.stdout, child.stderr]) stream?.off('data', read).resume()
         resolve(url.replace(/\/$/, ''))
       }
     }
