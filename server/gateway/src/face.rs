@@ -48,7 +48,7 @@ impl<E: Endpoint> Face<E> {
         let inner = &self.gateway.0;
         let (presented, bearer) = inner.credentials.of(&request);
         let needs_key = self.is_open.is_some_and(|is_open| !is_open(request.uri().path()));
-        if let Some(response) = refusal(&presented).filter(|_| needs_key) {
+        if needs_key && let Some(response) = refusal(&presented) {
             return response;
         }
         let api_key = match presented {
