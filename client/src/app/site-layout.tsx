@@ -1,10 +1,13 @@
-import { Outlet } from 'react-router-dom'
+import { Outlet, useLocation } from 'react-router-dom'
 
 import { Footer } from '@/features/footer/footer'
 import { Header } from '@/features/header/header'
 
+import { ErrorBoundary } from './error-boundary'
+
 /** Header, page, footer, in the order in which the keyboard meets them. */
 export function SiteLayout() {
+  const { pathname } = useLocation()
   return (
     <>
       <a
@@ -15,7 +18,9 @@ export function SiteLayout() {
       </a>
       <Header />
       <main id="main" tabIndex={-1}>
-        <Outlet />
+        <ErrorBoundary key={pathname}>
+          <Outlet />
+        </ErrorBoundary>
       </main>
       <Footer />
     </>

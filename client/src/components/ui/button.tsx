@@ -13,13 +13,10 @@ const button = cva(
         pitch: 'bg-pitch text-chalk hover:bg-pitch-deep',
         ink: 'bg-ink text-chalk hover:bg-ink-raised',
         outline: 'text-ink ring-1 ring-ink ring-inset hover:bg-ink hover:text-chalk',
-        ghost: 'text-current hover:bg-ink/10',
       },
       size: {
         default: 'min-h-12 px-6 text-body',
         large: 'min-h-14 px-7 text-body',
-        small: 'min-h-11 px-4 text-small',
-        icon: 'size-11',
       },
     },
     defaultVariants: { variant: 'pitch', size: 'default' },

@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 
 export const Sheet = Dialog.Root
 export const SheetTrigger = Dialog.Trigger
-export const SheetClose = Dialog.Close
 
 interface SheetContentProps {
   title: string
