@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::cluster::{Cluster, Options, Search};
-use database::migrate::{self, Migrator, Report};
+use database::migrate::{self, Migrator, Report, State};
 use database::{Client, Database};
 use tokens::{KeyOverrides, Keys};
 
@@ -62,11 +62,12 @@ impl Backend {
         }
     }
 
-    /// The URI for a role. Holds a password: not for logs.
-    pub(crate) fn uri_as(&self, role: &str, password: &str) -> String {
-        match &self.cluster {
-            Some(cluster) => cluster.uri_as(role, password),
-            None => uri::for_role(&self.admin, role, password),
+    /// The URI that a service which should be `role` logs in with. Holds a password: not for logs.
+    pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> String {
+        match (logins, &self.cluster) {
+            (Logins::Administrator, _) => self.admin.clone(),
+            (Logins::OwnRoles, Some(cluster)) => cluster.uri_as(role, &password(keys, role)),
+            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role)),
         }
     }
 
@@ -100,8 +101,20 @@ pub(crate) fn keys(settings: &Settings) -> Result<Keys, Error> {
     Ok(Keys::load_or_create(&settings.key_file(), overrides)?)
 }
 
+/// How the services log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Logins {
+    /// Each as its own role, with a password that follows from the keys.
+    OwnRoles,
+    /// All as the administrator.
+    Administrator,
+}
+
 /// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed.
-pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<(), Error> {
+///
+/// Where the platform was there already, as on hosted Supabase, the roles and their passwords belong to the servers
+/// that use them: they are left alone, and the services log in as the administrator.
+pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<Logins, Error> {
     let mut client: Client = admin.client().await?;
     let mut migrator = Migrator::new(&mut client);
     say("platform schema", &migrator.platform().await?);
@@ -111,14 +124,18 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) 
     if settings.seed.enabled {
         say("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
     }
+    let status = migrator.status(&settings.migrations.path).await?;
+    if status.platform.iter().any(|entry| entry.state == State::Adopted) {
+        return Ok(Logins::Administrator);
+    }
     let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(|role| (role, password(keys, role)));
     let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
     migrate::set_role_passwords(&mut client, &passwords).await?;
-    Ok(())
+    Ok(Logins::OwnRoles)
 }
 
 /// The password of a login role.
-pub(crate) fn password(keys: &Keys, role: &str) -> String {
+fn password(keys: &Keys, role: &str) -> String {
     keys.derive(&format!("database password of {role}"))
 }
 
@@ -157,7 +174,8 @@ impl Running {
 
     /// Whether it takes connections: the files may be those of a process that was killed.
     pub(crate) async fn answers(&self) -> bool {
-        let settings = database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.uri()) };
+        let settings =
+            database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.uri()) };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;
             let answer = database.ping().await.ok();

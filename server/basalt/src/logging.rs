@@ -30,7 +30,8 @@ pub(crate) fn start(format: Option<Format>) {
     };
     let wanted = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok());
     let filter = EnvFilter::builder().parse_lossy(wanted.as_deref().unwrap_or(default));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);
+    let lines =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);
     // A second subscriber can only be a test's.
     let _ = match format {
         Format::Text => lines.with_target(false).try_init(),

@@ -67,7 +67,11 @@ mod tests {
     #[test]
     fn the_role_is_exchanged_and_all_else_kept() {
         assert_eq!(
-            for_role("postgresql://postgres:s%40crt@db.example:5432/app?sslmode=require", "authenticator", "p/w"),
+            for_role(
+                "postgresql://postgres:s%40crt@db.example:5432/app?sslmode=require",
+                "authenticator",
+                "p/w"
+            ),
             "postgresql://authenticator:p%2Fw@db.example:5432/app?sslmode=require"
         );
         assert_eq!(for_role("postgres://localhost/x", "a", "b"), "postgres://a:b@localhost/x");
@@ -75,7 +79,10 @@ mod tests {
             for_role("postgres://postgres.abc:x@pooler:6543/postgres", "authenticator", "p"),
             "postgres://authenticator.abc:p@pooler:6543/postgres"
         );
-        assert_eq!(for_role("host=h user=postgres", "a", "it's"), "host=h user=postgres user='a' password='it\\'s'");
+        assert_eq!(
+            for_role("host=h user=postgres", "a", "it's"),
+            "host=h user=postgres user='a' password='it\\'s'"
+        );
     }
 
     #[test]

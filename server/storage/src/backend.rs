@@ -55,14 +55,15 @@ impl Backend {
             self.store.head(&location(version)).await?;
             return Ok(Body::empty());
         }
-        let options =
-            GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+        let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let result = self.store.get_opts(&location(version), options).await?;
         match result.payload {
             GetResultPayload::File(file, _) => {
                 let mut file = tokio::fs::File::from_std(file);
                 file.set_max_buf_size(CHUNK);
-                file.seek(io::SeekFrom::Start(range.start)).await.map_err(|e| Error::Backend(e.to_string()))?;
+                file.seek(io::SeekFrom::Start(range.start))
+                    .await
+                    .map_err(|e| Error::Backend(e.to_string()))?;
                 let capacity = usize::try_from(length).map_or(CHUNK, |length| length.min(CHUNK));
                 Ok(Body::from_bytes_stream(ReaderStream::with_capacity(file.take(length), capacity)))
             }
@@ -78,7 +79,8 @@ impl Backend {
         version: Uuid,
         source: &mut (impl AsyncRead + Unpin + Send),
     ) -> Result<u64, Error> {
-        let mut writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), 8 * 1024 * 1024);
+        let mut writer =
+            BufWriter::with_capacity(Arc::clone(&self.store), location(version), 8 * 1024 * 1024);
         let copied = tokio::io::copy(source, &mut writer).await;
         match copied {
             Ok(count) => {

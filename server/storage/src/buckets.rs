@@ -85,9 +85,6 @@ mod tests {
         assert!(bucket.admit(5, "text/plain", 100).is_ok());
         assert!(matches!(bucket.admit(11, "image/png", 100), Err(Error::EntityTooLarge)));
         assert!(matches!(bucket.admit(9, "image/png", 8), Err(Error::EntityTooLarge)));
-        assert!(matches!(
-            bucket.admit(1, "text/plain; charset=utf-8", 100),
-            Err(Error::InvalidMimeType(_))
-        ));
+        assert!(matches!(bucket.admit(1, "text/plain; charset=utf-8", 100), Err(Error::InvalidMimeType(_))));
     }
 }

@@ -95,7 +95,9 @@ impl Error {
             Self::Database(error) => match error {
                 database::Error::Postgres(server) if server.code == "42501" => server.message.clone(),
                 database::Error::Postgres(server) => format!("database error, code: {}", server.code),
-                database::Error::AcquireTimeout(_) => "Too many connections issued to the database".to_owned(),
+                database::Error::AcquireTimeout(_) => {
+                    "Too many connections issued to the database".to_owned()
+                }
                 _ => "The connection to the database timed out".to_owned(),
             },
             _ => self.to_string(),

@@ -69,7 +69,8 @@ impl Storage {
     }
 
     async fn known(&self, bucket: &str, files: &[File]) -> Result<HashMap<String, Known>, Error> {
-        let keys = serde_json::Value::from(files.iter().map(|file| &*file.key).collect::<Vec<_>>()).to_string();
+        let keys =
+            serde_json::Value::from(files.iter().map(|file| &*file.key).collect::<Vec<_>>()).to_string();
         let transaction = Transaction::new("service_role").read_only().statement(
             "select name, version, updated_at, metadata->>'eTag' from storage.objects \
              where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))",
@@ -105,7 +106,8 @@ impl Storage {
             return Ok(false);
         }
         let mut source = open(&file.path).await?;
-        let (digest, size) = backend::digest(&mut source).await.map_err(|error| unreadable(&file.path, &error))?;
+        let (digest, size) =
+            backend::digest(&mut source).await.map_err(|error| unreadable(&file.path, &error))?;
         let etag = format!("\"{digest}\"");
         if present && known.and_then(|known| known.etag.as_deref()) == Some(&*etag) {
             return Ok(false);

@@ -1,3 +1,71 @@
+//! `basalt doctor`: looks at everything that a start needs and says what to mend, without changing anything.
+
+mod checks;
+
+use crate::console;
 use crate::error::Error;
-use crate::settings::Flags;
-pub(super) async fn run(_flags: Flags) -> Result<(), Error> { Ok(()) }
+use crate::settings::{Flags, Settings, display_path};
+
+/// What one look found.
+struct Finding {
+    /// What was looked at.
+    subject: &'static str,
+    verdict: Verdict,
+}
+
+/// How it is.
+enum Verdict {
+    /// Fine; says what was found.
+    Fine(String),
+    /// It works, but somebody should know; says what and what to do.
+    Note(String),
+    /// A start would fail; says why and what to do.
+    Broken(String),
+}
+
+/// Runs all checks and prints what they found.
+///
+/// Errors: when something is broken, so that scripts can tell.
+pub(super) async fn run(flags: Flags) -> Result<(), Error> {
+    let settings = match Settings::load(&flags) {
+        Ok(settings) => settings,
+        Err(error) => {
+            print(&[Finding { subject: "Settings", verdict: Verdict::Broken(error.to_string()) }]);
+            return Err(Error::Advice(
+                "nothing else can be checked until the settings can be read".to_owned(),
+            ));
+        }
+    };
+    console::print(format_args!(
+        "Basalt {} in {}\n",
+        env!("CARGO_PKG_VERSION"),
+        display_path(&settings.project.root)
+    ));
+    let findings = checks::all(&settings).await;
+    print(&findings);
+    let broken = findings.iter().filter(|finding| matches!(finding.verdict, Verdict::Broken(_))).count();
+    match broken {
+        0 => {
+            console::print("\nNothing is in the way of `basalt serve`.");
+            Ok(())
+        }
+        1 => Err(Error::Advice("1 problem has to be mended".to_owned())),
+        count => Err(Error::Advice(format!("{count} problems have to be mended"))),
+    }
+}
+
+fn print(findings: &[Finding]) {
+    for Finding { subject, verdict } in findings {
+        let (mark, text) = match verdict {
+            Verdict::Fine(text) => ("ok", text),
+            Verdict::Note(text) => ("note", text),
+            Verdict::Broken(text) => ("BROKEN", text),
+        };
+        for (index, line) in text.lines().enumerate() {
+            match index {
+                0 => console::print(format_args!("  {mark:<7} {subject:<12} {line}")),
+                _ => console::print(format_args!("  {:<7} {:<12} {line}", "", "")),
+            }
+        }
+    }
+}

@@ -30,7 +30,7 @@ async fn work(settings: &Settings, backend: &Backend, arguments: &Arguments) -> 
         status(settings, &admin).await
     } else {
         let migrated = backend::migrate(settings, &backend::keys(settings)?, &admin).await;
-        migrated.map(|()| console::print("The database is up to date."))
+        migrated.map(|_| console::print("The database is up to date."))
     };
     admin.close().await;
     result

@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn serve_takes_parts_and_a_dev_server() {
         let arguments =
-            Arguments::try_parse_from(["basalt", "serve", "--only", "rest,storage", "--dev", "--port", "0"]).unwrap();
+            Arguments::try_parse_from(["basalt", "serve", "--only", "rest,storage", "--dev", "--port", "0"])
+                .unwrap();
         let Command::Serve(serve) = arguments.command else { panic!("{arguments:?}") };
         assert_eq!(serve.only, Some(vec![Service::Rest, Service::Storage]));
         assert_eq!(serve.dev.as_deref(), Some("http://127.0.0.1:5173"));

@@ -12,7 +12,7 @@ use database::Database;
 use poem::{Endpoint, Server};
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::{self, Backend};
+use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
 use crate::ports::{self, NoDelay};
@@ -30,7 +30,10 @@ const IDLE: Duration = Duration::from_secs(75);
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     let signals = Signals::listen()?;
     let started = Instant::now();
-    console::note(format_args!("Starting Basalt in {}", crate::settings::display_path(&settings.project.root)));
+    console::note(format_args!(
+        "Starting Basalt in {}",
+        crate::settings::display_path(&settings.project.root)
+    ));
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
         () = signals.stop() => return Ok(()),
@@ -48,8 +51,8 @@ async fn with_backend(
 ) -> Result<(), Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
-        migrate(settings, backend, &keys).await?;
-        Running::start(settings, backend, keys.clone()).await
+        let logins = migrate(settings, backend, &keys).await?;
+        Running::start(settings, &Access { backend, logins, keys: &keys }).await
     };
     let running = tokio::select! {
         running = prepared => running?,
@@ -60,7 +63,7 @@ async fn with_backend(
     result
 }
 
-async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<(), Error> {
+async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<Logins, Error> {
     let admin = backend.admin().await?;
     let migrated = backend::migrate(settings, keys, &admin).await;
     admin.close().await;
@@ -105,15 +108,23 @@ async fn server(
         .map_err(Error::io("accept connections"))
 }
 
-/// Opens a pool for one of the services' login roles.
-async fn database(
-    backend: &Backend,
-    keys: &tokens::Keys,
-    role: &str,
-    adjust: impl FnOnce(database::Settings) -> database::Settings,
-) -> Result<Database, Error> {
-    let uri = backend.uri_as(role, &backend::password(keys, role));
-    let settings =
-        database::Settings { application_name: format!("basalt-{role}"), ..database::Settings::new(uri) };
-    Ok(Database::connect(adjust(settings)).await?)
+/// What it takes to log in to the database.
+struct Access<'a> {
+    backend: &'a Backend,
+    logins: Logins,
+    keys: &'a tokens::Keys,
+}
+
+impl Access<'_> {
+    /// Opens a pool for one of the services' login roles.
+    async fn database(
+        &self,
+        role: &str,
+        adjust: impl FnOnce(database::Settings) -> database::Settings,
+    ) -> Result<Database, Error> {
+        let uri = self.backend.login(self.logins, role, self.keys);
+        let settings =
+            database::Settings { application_name: format!("basalt-{role}"), ..database::Settings::new(uri) };
+        Ok(Database::connect(adjust(settings)).await?)
+    }
 }

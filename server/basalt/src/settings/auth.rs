@@ -17,7 +17,9 @@ pub(super) fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Settings, I
     Ok(Settings {
         external_url: external_url.unwrap_or_else(|| format!("{api_url}/auth/v1")),
         jwt_issuer: reader.get("auth.jwt_issuer", &["GOTRUE_JWT_ISSUER"])?,
-        jwt_expiry: reader.get("auth.jwt_expiry", &["GOTRUE_JWT_EXP", "JWT_EXPIRY"])?.unwrap_or(default.jwt_expiry),
+        jwt_expiry: reader
+            .get("auth.jwt_expiry", &["GOTRUE_JWT_EXP", "JWT_EXPIRY"])?
+            .unwrap_or(default.jwt_expiry),
         jwt_audience: reader.get("", &["GOTRUE_JWT_AUD"])?.unwrap_or(default.jwt_audience),
         jwt_admin_roles: reader.get("", &["GOTRUE_JWT_ADMIN_ROLES"])?.unwrap_or(default.jwt_admin_roles),
         disable_signup: reader.get("", &["GOTRUE_DISABLE_SIGNUP", "DISABLE_SIGNUP"])?.unwrap_or(!signup),

@@ -22,9 +22,10 @@ impl Environment {
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
     pub(crate) fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
-        let mut environment = Self::from_pairs(std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        }));
+        let mut environment = Self::from_pairs(
+            std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        );
         for folder in folders {
             for file in FILES {
                 environment.add_file(&folder.join(file))?;

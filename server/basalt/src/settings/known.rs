@@ -48,6 +48,31 @@ const KEYS: &[&str] = &[
     "studio.**",
 ];
 
+/// Switches of things that this release does not do. Somebody who turns one on has to hear about it.
+const SWITCHES: &[&str] = &[
+    "api.tls.enabled",
+    "auth.captcha.enabled",
+    "auth.email.smtp.enabled",
+    "auth.external.*.enabled",
+    "auth.hook.*.enabled",
+    "auth.mfa.*.enroll_enabled",
+    "auth.oauth_server.enabled",
+    "auth.passkey.enabled",
+    "auth.sms.*.enabled",
+    "auth.third_party.*.enabled",
+    "auth.web3.*.enabled",
+    "db.network_restrictions.enabled",
+    "db.ssl_enforcement.enabled",
+    "storage.analytics.enabled",
+    "storage.image_transformation.enabled",
+    "storage.vector.enabled",
+];
+
+/// Whether the key at `path` switches something on that this release does not do.
+pub(super) fn is_missing_feature(path: &[&str]) -> bool {
+    SWITCHES.iter().any(|pattern| matches(&pattern.split('.').collect::<Vec<_>>(), path))
+}
+
 /// Whether the CLI knows the key at `path`.
 pub(super) fn is_known(path: &[&str]) -> bool {
     KEYS.iter().any(|pattern| matches(&pattern.split('.').collect::<Vec<_>>(), path))
@@ -62,7 +87,9 @@ fn matches(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern, path) {
         (["**"], [_, ..]) => true,
         ([], []) => true,
-        ([first, pattern @ ..], [name, path @ ..]) => (*first == "*" || first == name) && matches(pattern, path),
+        ([first, pattern @ ..], [name, path @ ..]) => {
+            (*first == "*" || first == name) && matches(pattern, path)
+        }
         _ => false,
     }
 }

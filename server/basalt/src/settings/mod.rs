@@ -304,7 +304,8 @@ fn site(reader: &mut Reader<'_>, project: &Project) -> Result<SiteSettings, Inva
     let path: Option<PathBuf> = reader.get("basalt.site.path", &["BASALT_SITE_PATH"])?;
     let connect_src: Vec<String> =
         reader.get("basalt.site.connect_src", &["BASALT_SITE_CONNECT_SRC"])?.unwrap_or_default();
-    let connect_src = connect_src.iter().map(|url| origin("basalt.site.connect_src", url)).collect::<Result<_, _>>()?;
+    let connect_src =
+        connect_src.iter().map(|url| origin("basalt.site.connect_src", url)).collect::<Result<_, _>>()?;
     Ok(SiteSettings {
         enabled: reader.get("basalt.site.enabled", &["BASALT_SITE_ENABLED"])?.unwrap_or(false),
         path: path.map(|path| project.resolve(path)),

@@ -73,7 +73,9 @@ fn matching(path: &Path) -> Vec<PathBuf> {
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(|file| wildcard(name.as_bytes(), file.as_bytes())))
+        .filter(|entry| {
+            entry.file_name().to_str().is_some_and(|file| wildcard(name.as_bytes(), file.as_bytes()))
+        })
         .map(|entry| entry.path())
         .filter(|file| file.is_file())
         .collect()
@@ -148,10 +150,12 @@ mod tests {
 
     #[test]
     fn globs_keep_the_order_of_patterns() {
-        let folder = folder(&[("seeds/b.sql", ""), ("seeds/a.sql", ""), ("seeds/a.txt", ""), ("seed.sql", "")]);
+        let folder =
+            folder(&[("seeds/b.sql", ""), ("seeds/a.sql", ""), ("seeds/a.txt", ""), ("seed.sql", "")]);
         let project = Project::locate(folder.path(), true).unwrap();
         let patterns = ["./seed.sql", "seeds/*.sql", "missing.sql", "seeds/a.sql"].map(str::to_owned);
-        let names: Vec<_> = project.glob(&patterns).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
+        let names: Vec<_> =
+            project.glob(&patterns).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
         assert_eq!(names, ["seed.sql", "a.sql", "b.sql"]);
     }
 }

@@ -47,7 +47,8 @@ impl<'a> Reader<'a> {
         self.asked.insert(key.clone());
         for name in names {
             if let Some(text) = self.environment.get(name) {
-                let value = T::from_text(text).ok_or_else(|| Invalid::new(name, T::EXPECTED, &quoted(text)))?;
+                let value =
+                    T::from_text(text).ok_or_else(|| Invalid::new(name, T::EXPECTED, &quoted(text)))?;
                 return Ok(Some(value));
             }
         }
@@ -64,8 +65,9 @@ impl<'a> Reader<'a> {
         match self.environment.get(name) {
             Some(text) => Some(toml::Value::String(text.to_owned())),
             None => {
-                let warning =
-                    format!("{key} refers to the environment variable {name}, which is not set: {key} is ignored");
+                let warning = format!(
+                    "{key} refers to the environment variable {name}, which is not set: {key} is ignored"
+                );
                 self.warnings.push(warning);
                 None
             }
@@ -89,6 +91,11 @@ impl<'a> Reader<'a> {
         leaves(self.config, &mut Vec::new(), &mut keys);
         for path in keys {
             let key = path.join(".");
+            if known::is_missing_feature(&path)
+                && find(self.config, &path) == Some(&toml::Value::Boolean(true))
+            {
+                warnings.push(format!("{key} is true, but this release of Basalt does not do that yet"));
+            }
             if self.asked.contains(&key) || known::is_known(&path) {
                 continue;
             }

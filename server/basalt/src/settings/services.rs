@@ -198,7 +198,8 @@ fn functions(reader: &mut Reader<'_>, project: &Project) -> Result<functions::Se
     for name in names {
         let default = functions::Function::default();
         let enabled = reader.get_at(&["functions", &name, "enabled"], &[])?.unwrap_or(default.enabled);
-        let verify_jwt = reader.get_at(&["functions", &name, "verify_jwt"], &[])?.unwrap_or(default.verify_jwt);
+        let verify_jwt =
+            reader.get_at(&["functions", &name, "verify_jwt"], &[])?.unwrap_or(default.verify_jwt);
         functions.insert(name, functions::Function { enabled, verify_jwt });
     }
     Ok(functions::Settings { functions })
@@ -209,7 +210,9 @@ fn function_folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter(|entry| {
-            ["index.ts", "index.tsx", "index.js", "index.mjs"].iter().any(|file| entry.path().join(file).is_file())
+            ["index.ts", "index.tsx", "index.js", "index.mjs"]
+                .iter()
+                .any(|file| entry.path().join(file).is_file())
         })
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| !name.starts_with(['_', '.']))

@@ -4,8 +4,7 @@ use super::*;
 
 fn settings(config: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Settings, Invalid> {
     let root = std::env::temp_dir();
-    let project =
-        Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
+    let project = Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     Settings::read(flags, project, &Environment::from_pairs(pairs))
 }
@@ -29,13 +28,16 @@ fn flags_win_over_the_environment_over_the_file_over_defaults() {
 
 #[test]
 fn upstreams_variables_are_understood() {
-    let settings = read("", &[
-        ("PGRST_DB_SCHEMAS", "api, public"),
-        ("PGRST_DB_MAX_ROWS", "7"),
-        ("UPLOAD_FILE_SIZE_LIMIT", "1000"),
-        ("JWT_SECRET", "0123456789012345678901234567890123456789"),
-        ("DATABASE_URL", "postgres://x"),
-    ]);
+    let settings = read(
+        "",
+        &[
+            ("PGRST_DB_SCHEMAS", "api, public"),
+            ("PGRST_DB_MAX_ROWS", "7"),
+            ("UPLOAD_FILE_SIZE_LIMIT", "1000"),
+            ("JWT_SECRET", "0123456789012345678901234567890123456789"),
+            ("DATABASE_URL", "postgres://x"),
+        ],
+    );
     let rest = settings.services.rest.unwrap();
     assert_eq!(rest.db_schemas, ["api", "public"]);
     assert_eq!(rest.db_max_rows, Some(7));
@@ -48,17 +50,30 @@ fn upstreams_variables_are_understood() {
 #[test]
 fn unknown_names_are_warned_about_with_the_nearest_known_one() {
     let settings = read("[api]\nmax_row = 5\n[sausage]\nx = 1", &[("PGRST_DB_MAXROWS", "5"), ("HOME", "/x")]);
-    assert_eq!(settings.warnings, [
-        "unknown key api.max_row is ignored; did you mean api.max_rows?",
-        "unknown key sausage.x is ignored",
-        "unknown environment variable PGRST_DB_MAXROWS is ignored; did you mean PGRST_DB_MAX_ROWS?",
-    ]);
+    assert_eq!(
+        settings.warnings,
+        [
+            "unknown key api.max_row is ignored; did you mean api.max_rows?",
+            "unknown key sausage.x is ignored",
+            "unknown environment variable PGRST_DB_MAXROWS is ignored; did you mean PGRST_DB_MAX_ROWS?",
+        ]
+    );
 }
 
 #[test]
 fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
-    let config = "project_id = 'x'\n[studio]\nport = 1\n[db]\nshadow_port = 2\n[auth.external.apple]\nenabled = false";
+    let config =
+        "project_id = 'x'\n[studio]\nport = 1\n[db]\nshadow_port = 2\n[auth.external.apple]\nenabled = false";
     assert!(read(config, &[]).warnings.is_empty());
+}
+
+#[test]
+fn features_that_are_missing_are_not_switched_on_in_silence() {
+    let settings = read("[auth.captcha]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
+    assert_eq!(
+        settings.warnings,
+        ["auth.captcha.enabled is true, but this release of Basalt does not do that yet"]
+    );
 }
 
 #[test]
@@ -69,7 +84,10 @@ fn bad_values_are_refused_by_name() {
     assert_eq!(error, "PGRST_DB_POOL: expected a whole number from 0 on, found \"many\"");
     let error = refusal("[storage.buckets.app]\npublic = 'perhaps'", &[]);
     assert_eq!(error, "storage.buckets.app.public: expected true or false, found \"perhaps\"");
-    assert!(refusal("[api]\nexternal_url = 'example.org'", &[]).starts_with("api.external_url: expected an origin"));
+    assert!(
+        refusal("[api]\nexternal_url = 'example.org'", &[])
+            .starts_with("api.external_url: expected an origin")
+    );
 }
 
 #[test]

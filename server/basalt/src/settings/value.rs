@@ -130,7 +130,8 @@ impl Value for Bytes {
 
 /// A span of time.
 impl Value for Duration {
-    const EXPECTED: &'static str = "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\"";
+    const EXPECTED: &'static str =
+        "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\"";
 
     fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -187,6 +188,9 @@ mod tests {
 
     #[test]
     fn lists_are_split_at_commas() {
-        assert_eq!(<Vec<String>>::from_text("public, api,"), Some(vec!["public".to_owned(), "api".to_owned()]));
+        assert_eq!(
+            <Vec<String>>::from_text("public, api,"),
+            Some(vec!["public".to_owned(), "api".to_owned()])
+        );
     }
 }

@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn names_cannot_leave_the_folder() {
         assert!(is_plain("assets/index-Bd3_x~1.js") && is_plain("favicon.ico"));
-        for name in ["", "../x", "a/../x", "a//b", "/etc/passwd", ".env", "a/.git", "%2e%2e/x", "a\\b", "a b"] {
+        for name in ["", "../x", "a/../x", "a//b", "/etc/passwd", ".env", "a/.git", "%2e%2e/x", "a\\b", "a b"]
+        {
             assert!(!is_plain(name), "{name}");
         }
     }

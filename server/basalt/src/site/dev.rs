@@ -23,7 +23,9 @@ impl Proxy {
     pub(super) fn new(base: &str) -> Result<Self, String> {
         let host = base.strip_prefix("http://").unwrap_or_default();
         if !super::is_host(host) {
-            return Err(format!("expected the URL of Vite's dev server such as http://127.0.0.1:5173, found {base:?}"));
+            return Err(format!(
+                "expected the URL of Vite's dev server such as http://127.0.0.1:5173, found {base:?}"
+            ));
         }
         let client = reqwest::Client::builder()
             .timeout(PATIENCE)
@@ -38,7 +40,8 @@ impl Proxy {
         match self.fetch(request, inject).await {
             Ok(response) => response,
             Err(error) => {
-                let message = format!("Vite's dev server at {} does not answer ({error}). Is it running?", self.base);
+                let message =
+                    format!("Vite's dev server at {} does not answer ({error}). Is it running?", self.base);
                 let answer = Response::builder().status(StatusCode::BAD_GATEWAY).content_type("text/plain");
                 answer.body(message)
             }

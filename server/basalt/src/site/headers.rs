@@ -21,7 +21,8 @@ impl Origin {
     /// The origin that `request` was sent to: its `Host`, and `https` if it came over TLS or a proxy says so.
     /// A missing or malformed host counts as `localhost`.
     pub(crate) fn of(request: &Request) -> Self {
-        let host = request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+        let host =
+            request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
         let host = host.filter(|host| is_host(host)).unwrap_or("localhost").to_owned();
         let forwarded = request.header("x-forwarded-proto").and_then(|header| header.split(',').next());
         let secure = match forwarded.map(str::trim) {
@@ -48,7 +49,11 @@ pub(crate) fn is_host(text: &str) -> bool {
 
 /// What the page may do: run and show its own files, call the API and `connect_src`, and nothing else. Source:
 /// Content Security Policy Level 3.
-pub(super) fn content_security_policy(origin: &Origin, api_url: Option<&str>, connect_src: &[String]) -> String {
+pub(super) fn content_security_policy(
+    origin: &Origin,
+    api_url: Option<&str>,
+    connect_src: &[String],
+) -> String {
     let page = origin.to_string();
     let api = api_url.unwrap_or(&page);
     // Older Safari does not count ws: under 'self'.

@@ -40,7 +40,9 @@ struct Inner {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// There is no built client.
-    #[error("there is no built client {0}: build it with `npm run build`, or switch the site off (basalt.site.enabled)")]
+    #[error(
+        "there is no built client {0}: build it with `npm run build`, or switch the site off (basalt.site.enabled)"
+    )]
     NotBuilt(String),
     /// The dev server's URL cannot be used.
     #[error("--dev: {0}")]
@@ -73,7 +75,8 @@ impl Endpoint for Site {
     async fn call(&self, request: Request) -> poem::Result<Response> {
         let inner = &self.inner;
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let refusal = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+            let refusal =
+                Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return Ok(refusal.finish());
         }
         let origin = Origin::of(&request);
@@ -147,7 +150,9 @@ fn respond(request: &HeaderMap, file: File, cache_control: &'static str, status:
     insert(ETAG, &file.etag);
     insert(VARY, "accept-encoding");
     let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if status == StatusCode::OK && known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.etag) {
+    if status == StatusCode::OK
+        && known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.etag)
+    {
         response.set_status(StatusCode::NOT_MODIFIED);
         return response;
     }

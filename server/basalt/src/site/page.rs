@@ -36,7 +36,12 @@ impl Page {
             Ok(compressed) => (Bytes::from(compressed), encoding),
             Err(_) => (Bytes::from(html), Encoding::Identity),
         };
-        let file = File { body, encoding, etag: format!("\"{id:016x}\""), content_type: template.content_type.clone() };
+        let file = File {
+            body,
+            encoding,
+            etag: format!("\"{id:016x}\""),
+            content_type: template.content_type.clone(),
+        };
         let mut rendered = lock();
         if rendered.len() >= KEPT {
             rendered.clear();
@@ -69,8 +74,7 @@ fn escape(json: &str) -> String {
 mod tests {
     use super::*;
 
-    const HTML: &str =
-        "<head><script id=\"basalt-config\" type=\"application/json\">\n{ \"url\": \"%X%\" }\n</script></head>";
+    const HTML: &str = "<head><script id=\"basalt-config\" type=\"application/json\">\n{ \"url\": \"%X%\" }\n</script></head>";
 
     #[test]
     fn settings_replace_the_blocks_content() {

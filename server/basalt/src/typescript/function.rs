@@ -69,7 +69,8 @@ fn signature(view: &View<'_>, group: &[&Function], function: &Function) -> Ts {
         },
     };
     let mut options = None;
-    let refusal = conflict(view, group, function, &inputs).or_else(|| not_embeddable(view, function, &inputs));
+    let refusal =
+        conflict(view, group, function, &inputs).or_else(|| not_embeddable(view, function, &inputs));
     let returns = match refusal {
         Some(message) => Ts::Object {
             properties: vec![("error".to_owned(), Ts::atom("true"))],
@@ -139,19 +140,26 @@ fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
 /// A function of a row that returns a plain value is a computed field; called by itself it is not found.
 fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) -> Option<String> {
     match inputs {
-        [only] if only.name.is_empty() && row_type(view, only).is_some() => match returned_relation(view, function) {
-            Some(_) => None,
-            None => Some(format!(
-                "the function {}.{} with parameter or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache",
-                function.schema, function.name
-            )),
-        },
+        [only] if only.name.is_empty() && row_type(view, only).is_some() => {
+            match returned_relation(view, function) {
+                Some(_) => None,
+                None => Some(format!(
+                    "the function {}.{} with parameter or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache",
+                    function.schema, function.name
+                )),
+            }
+        }
         _ => None,
     }
 }
 
 /// Overloads that a call by names cannot tell apart (PostgREST's PGRST203).
-fn conflict(view: &View<'_>, group: &[&Function], function: &Function, inputs: &[&Argument]) -> Option<String> {
+fn conflict(
+    view: &View<'_>,
+    group: &[&Function],
+    function: &Function,
+    inputs: &[&Argument],
+) -> Option<String> {
     let single = |other: &Function| {
         let mut inputs = other.inputs();
         match (inputs.next(), inputs.next()) {
@@ -164,7 +172,8 @@ fn conflict(view: &View<'_>, group: &[&Function], function: &Function, inputs: &
     let name = format!("{}.{}", function.schema, function.name);
     let candidates = match inputs {
         [] => {
-            let rival = others().find(|other| matches!(single(other), Some((name, _, true)) if name.is_empty()))?;
+            let rival =
+                others().find(|other| matches!(single(other), Some((name, _, true)) if name.is_empty()))?;
             format!("{name}(), {name}( => {})", type_name(rival.return_type_id))
         }
         [only] if !only.name.is_empty() => {

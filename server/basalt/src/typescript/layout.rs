@@ -181,7 +181,10 @@ mod tests {
         assert_eq!(laid_out("name", &short), "        name: string | null\n");
         let long = Ts::atom(format!("Database[\"public\"][\"Enums\"][\"{}\"]", "x".repeat(40))).or_null();
         let text = laid_out("name", &long);
-        assert!(text.starts_with("        name:\n          | Database[") && text.ends_with("          | null\n"), "{text}");
+        assert!(
+            text.starts_with("        name:\n          | Database[") && text.ends_with("          | null\n"),
+            "{text}"
+        );
     }
 
     #[test]

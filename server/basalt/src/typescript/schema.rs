@@ -183,11 +183,14 @@ impl View<'_> {
             };
         }
         let relations = || self.catalog.relations.iter().filter(|relation| relation.name == name);
-        let relation = relations().find(|relation| relation.schema == self.schema).or_else(|| relations().next());
+        let relation =
+            relations().find(|relation| relation.schema == self.schema).or_else(|| relations().next());
         match relation {
             Some(relation) => {
                 let kind = if relation.is_table() { "Tables" } else { "Views" };
-                let Ts::Atom(text) = reference(&relation.schema, kind, name) else { return Ts::atom("unknown") };
+                let Ts::Atom(text) = reference(&relation.schema, kind, name) else {
+                    return Ts::atom("unknown");
+                };
                 Ts::Atom(format!("{text}[\"Row\"]"))
             }
             None => Ts::atom("unknown"),

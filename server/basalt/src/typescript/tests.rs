@@ -1,0 +1,59 @@
+//! The whole module for a schema that has one of everything.
+
+use super::generate;
+
+const SCHEMA: &str = "
+    create type public.mood as enum ('happy', 'sad \"but\" fine');
+    create type public.length as enum ('an enum with labels that are so long', 'that they do not fit', 'into one line');
+    create type public.point3 as (x int, y float8, label text);
+    create domain public.email as text check (value like '%@%');
+    create table public.teams (id bigint generated always as identity primary key, \"home town\" text);
+    create table public.players (
+        id uuid primary key default gen_random_uuid(),
+        team_id bigint not null references public.teams,
+        captain_of bigint unique references public.teams,
+        mail public.email,
+        moods public.mood[] not null default '{}',
+        mood public.mood,
+        spot public.point3,
+        stats jsonb not null,
+        num1 int, num_2 int,
+        sum int generated always as (num1 + num_2) stored
+    );
+    create view public.captains as select id, team_id from public.players where captain_of is not null;
+    create function public.add(a int, b int default 1) returns int language sql as 'select a + b';
+    create function public.nothing() returns void language sql as '';
+    create function public.pairs() returns table (key text, value jsonb) language sql as 'select null::text, null::jsonb';
+    create function public.team_players(team public.teams) returns setof public.players language sql
+        as 'select * from public.players where team_id = team.id';
+    create function public.caption(public.teams) returns text language sql as 'select ''x''::text';
+    create function public.over(a int) returns text language sql as 'select ''''::text';
+    create function public.over(a int, b int) returns text language sql as 'select ''''::text';
+    create function public.clash(a int) returns text language sql as 'select ''''::text';
+    create function public.clash(a text) returns text language sql as 'select ''''::text';
+    create function public.on_change() returns trigger language plpgsql as 'begin return new; end';
+";
+
+#[tokio::test]
+async fn everything_is_described_as_the_supabase_cli_describes_it() {
+    let database = testkit::Database::create().await;
+    let client = database.client().await;
+    client.batch_execute(SCHEMA).await.unwrap();
+    let module = generate(&client, &["public".to_owned()]).await.unwrap();
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"), &module).unwrap();
+    }
+    let expected =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"));
+    assert_eq!(module, expected.unwrap());
+}
+
+#[tokio::test]
+async fn an_empty_schema_is_said_to_be_empty() {
+    let database = testkit::Database::create().await;
+    let client = database.client().await;
+    client.batch_execute("create schema hollow").await.unwrap();
+    let module = generate(&client, &["hollow".to_owned()]).await.unwrap();
+    assert!(module.contains("  hollow: {\n    Tables: {\n      [_ in never]: never\n    }\n"), "{module}");
+    assert!(module.contains("    Enums: {},\n"), "{module}");
+}

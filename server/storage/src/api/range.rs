@@ -8,9 +8,8 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-const HTTP_DATE: &[BorrowedFormatItem<'_>] = format_description!(
-    "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
-);
+const HTTP_DATE: &[BorrowedFormatItem<'_>] =
+    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
 /// The one range of bytes that `header` asks for in an object of `size` bytes.
 ///
@@ -79,9 +78,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_served_is_refused() {
-        for header in ["bytes=0-1,3-4", "items=0-1", "bytes", "bytes=", "bytes=a-b", "bytes=-0", "bytes=10-",
-            "bytes=3-1", "bytes=+1-2", "bytes=--1"]
-        {
+        for header in [
+            "bytes=0-1,3-4",
+            "items=0-1",
+            "bytes",
+            "bytes=",
+            "bytes=a-b",
+            "bytes=-0",
+            "bytes=10-",
+            "bytes=3-1",
+            "bytes=+1-2",
+            "bytes=--1",
+        ] {
             assert_eq!(parse(header, 10), None, "{header}");
         }
         assert_eq!(parse("bytes=0-", 0), None);

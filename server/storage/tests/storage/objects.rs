@@ -1,8 +1,8 @@
 //! Reading objects over HTTP, as browsers and storage-js do it.
 
+use crate::support::Server;
 use poem::http::{Method, StatusCode};
 use serde_json::json;
-use crate::support::Server;
 
 const TEXT: &[u8] = b"0123456789";
 
@@ -97,7 +97,10 @@ async fn a_download_is_named_as_asked() {
     let answer = server.get("/object/public/open/digits.txt?download=my%20digits.txt").await;
     let disposition = "attachment; filename=my%20digits.txt; filename*=UTF-8''my%20digits.txt";
     assert_eq!(answer.header("content-disposition"), disposition);
-    assert_eq!(server.get("/object/public/open/digits.txt?download").await.header("content-disposition"), "attachment;");
+    assert_eq!(
+        server.get("/object/public/open/digits.txt?download").await.header("content-disposition"),
+        "attachment;"
+    );
 }
 
 #[tokio::test]
@@ -115,7 +118,10 @@ async fn refusals_have_upstreams_shape() {
     for (path, expected) in [
         ("/object/public/open/missing", json!(["404", "not_found", "Object not found", "NoSuchKey"])),
         ("/object/public/nowhere/x", json!(["404", "Bucket not found", "Bucket not found", "NoSuchBucket"])),
-        ("/object/public/closed/digits.txt", json!(["404", "Bucket not found", "Bucket not found", "NoSuchBucket"])),
+        (
+            "/object/public/closed/digits.txt",
+            json!(["404", "Bucket not found", "Bucket not found", "NoSuchBucket"]),
+        ),
         ("/object/closed/digits.txt", json!(["404", "Bucket not found", "Bucket not found", "NoSuchBucket"])),
         ("/object/public/open/a%23b", json!(["400", "InvalidKey", "Invalid key: a#b", "InvalidKey"])),
         ("/object/public/open/%2e%2e/x", json!(["400", "InvalidKey", "Invalid key: ../x", "InvalidKey"])),
@@ -123,7 +129,11 @@ async fn refusals_have_upstreams_shape() {
         let answer = server.get(path).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
         let body = answer.json();
-        assert_eq!(json!([body["statusCode"], body["error"], body["message"], body["code"]]), expected, "{path}");
+        assert_eq!(
+            json!([body["statusCode"], body["error"], body["message"], body["code"]]),
+            expected,
+            "{path}"
+        );
     }
     let route = server.ask(Method::POST, "/nonsense", &[]).await;
     assert_eq!(route.status, StatusCode::NOT_FOUND);
@@ -144,7 +154,9 @@ async fn row_level_security_decides_about_closed_buckets() {
     let anon = format!("Bearer {}", server.anon());
     let hidden = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
     assert_eq!(hidden.json()["code"], "NoSuchKey");
-    server.sql("create policy readable on storage.objects for select to anon using (bucket_id = 'closed')").await;
+    server
+        .sql("create policy readable on storage.objects for select to anon using (bucket_id = 'closed')")
+        .await;
     let shown = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
     assert_eq!(shown.status, StatusCode::OK);
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use storage::{BucketDefinition, Error, SeedReport};
 use crate::support::Server;
+use storage::{BucketDefinition, Error, SeedReport};
 
 #[tokio::test]
 async fn seeding_again_changes_nothing() {
@@ -70,7 +70,10 @@ async fn the_definition_is_the_buckets_row() {
     assert_eq!(server.row(query).await, ["true", "100", "{image/*}"]);
     let unspecified = BucketDefinition { name: "pictures".to_owned(), ..BucketDefinition::default() };
     server.storage.seed_bucket(&unspecified, None).await.unwrap();
-    assert_eq!(server.row("select public::text, file_size_limit is null || '' from storage.buckets").await[0], "true");
+    assert_eq!(
+        server.row("select public::text, file_size_limit is null || '' from storage.buckets").await[0],
+        "true"
+    );
 }
 
 #[tokio::test]

