@@ -75,7 +75,7 @@ impl Rest {
             settings,
         )?;
         let plan = Plan::new(&request, &cache, settings)?;
-        let outcome = match Statements::new(&plan, &request, settings) {
+        let outcome = match Statements::new(&plan, &request, settings)? {
             Some(statements) => {
                 let context = Context { request: &request, cache: &cache, settings, identity: &identity };
                 context.run(&plan, &statements, &inner.database).await?

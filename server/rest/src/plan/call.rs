@@ -305,14 +305,25 @@ fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<V
 /// the JSON text itself of anything else, null of null; JSON types keep the quotes.
 fn json_value(parameter: &Parameter, value: &str) -> ArgumentValue {
     if !parameter.is_scalar {
-        return ArgumentValue::Json(Bytes::from(format!("{{\"value\":{value}}}")));
+        return ArgumentValue::Json(wrapped(value));
     }
     if value == "null" {
         return ArgumentValue::Text(None);
     }
     let is_json = matches!(&*parameter.type_name, "json" | "jsonb");
-    let text = if is_json { None } else { serde_json::from_str::<String>(value).ok() };
-    ArgumentValue::Text(Some(text.map_or_else(|| Bytes::copy_from_slice(value.as_bytes()), Bytes::from)))
+    if is_json || !value.starts_with('"') {
+        return ArgumentValue::Text(Some(Bytes::copy_from_slice(value.as_bytes())));
+    }
+    match serde_json::from_str::<String>(value) {
+        Ok(text) => ArgumentValue::Text(Some(Bytes::from(text))),
+        // An escape that stands for no character: Postgres says so best.
+        Err(_) => ArgumentValue::Json(wrapped(value)),
+    }
+}
+
+/// `value` as the only field of an object.
+fn wrapped(value: &str) -> Bytes {
+    Bytes::from(format!("{{\"value\":{value}}}"))
 }
 
 /// The text form of a `bytea`.

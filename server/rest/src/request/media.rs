@@ -77,13 +77,18 @@ impl MediaType {
     }
 }
 
-/// The media types of an `Accept` header, the most wanted first (RFC 9110, section 12.5.1).
+/// The media types of an `Accept` header, the most wanted first and without those of quality 0; an empty header
+/// takes anything (RFC 9110, section 12.5.1).
 pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
     let mut ranked: Vec<(u32, u8, MediaType)> = split_unquoted(text)
         .into_iter()
         .filter(|part| !part.is_empty())
         .map(|part| (quality(part), specificity(part), MediaType::parse(without_quality(part))))
+        .filter(|(quality, _, _)| *quality > 0)
         .collect();
+    if text.trim().is_empty() {
+        return vec![MediaType::Any];
+    }
     ranked.sort_by_key(|(quality, specificity, _)| std::cmp::Reverse((*quality, *specificity)));
     ranked.into_iter().map(|(_, _, media)| media).collect()
 }
@@ -135,6 +140,12 @@ mod tests {
         ] {
             assert_eq!(MediaType::parse(text), media, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_left_out() {
+        assert_eq!(parse_accept("application/json;q=0, text/csv"), [MediaType::Csv]);
+        assert_eq!(parse_accept(" "), [MediaType::Any]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod sql;
 use sql::Sql;
 pub use sql::Statement;
 
+use crate::error::Error;
 use crate::plan::{Body, Node, Plan, SCALAR, Shape};
 use crate::request::{Count, Range, Request};
 use crate::settings::Settings;
@@ -28,6 +29,9 @@ pub(crate) const PUT_MISMATCH: &str = "PGRST115 rows: ";
 const SOURCE: &str = "pgrst_source";
 /// The name of the rows that are shown.
 const PAGE: &str = "pgrst_page";
+
+/// The protocol counts a statement's parameters in two bytes.
+const MOST_PARAMETERS: usize = u16::MAX as usize;
 
 /// The columns of the one row that a main statement gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +63,21 @@ pub struct Statements<'p> {
 
 impl<'p> Statements<'p> {
     /// The statements of `plan`; `None` when it needs no database.
-    pub fn new(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
+    ///
+    /// Errors: `PGRST100` for more values than one statement can have.
+    pub fn new(plan: &'p Plan, request: &Request, settings: &Settings) -> Result<Option<Self>, Error> {
+        let statements = Self::of(plan, request, settings);
+        let values = statements.as_ref().map_or(0, |statements| statements.main.parameters.len());
+        if values <= MOST_PARAMETERS {
+            return Ok(statements);
+        }
+        Err(Error::Syntax {
+            message: "\"failed to bind the request's values\"".to_owned(),
+            details: format!("unexpected {values} values expecting at most {MOST_PARAMETERS}"),
+        })
+    }
+
+    fn of(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
         let count = request.preferences.count;
         match plan {
             Plan::Read(plan) => {

@@ -8,7 +8,7 @@ fn sql_of(method: &str, url: &str, headers: &[&str], body: &str) -> String {
     let request = fixture::request(method, url, headers, body).unwrap();
     let plan = fixture::plan(&request).unwrap();
     let settings = Settings::default();
-    let statements = Statements::new(&plan, &request, &settings).unwrap();
+    let statements = Statements::new(&plan, &request, &settings).unwrap().unwrap();
     let mut out = statements.main.sql.clone();
     for (index, value) in statements.main.parameters.iter().enumerate() {
         let value = value.as_deref().map_or("null".into(), String::from_utf8_lossy);
@@ -77,6 +77,14 @@ snapshot! {
     call_with_the_whole_body: "POST" "/rpc/echo" [], r#"{"a":1}"#;
 }
 
+#[test]
+fn the_number_of_values_is_bounded() {
+    let filters = vec!["id=eq."; 70_000].join("&");
+    let request = fixture::request("GET", &format!("/players?{filters}"), &[], "").unwrap();
+    let plan = fixture::plan(&request).unwrap();
+    assert_eq!(Statements::new(&plan, &request, &Settings::default()).unwrap_err().code(), "PGRST100");
+}
+
 /// Everything outside quotes, which is all that a client must not be able to write.
 fn skeleton(sql: &str) -> String {
     let mut out = String::new();
@@ -108,7 +116,7 @@ proptest! {
         let url = format!("/players?name=eq.{}", encode(&value));
         let request = fixture::request("GET", &url, &[], "").unwrap();
         let plan = fixture::plan(&request).unwrap();
-        let statement = Statements::new(&plan, &request, &Settings::default()).unwrap().main;
+        let statement = Statements::new(&plan, &request, &Settings::default()).unwrap().unwrap().main;
         prop_assert_eq!(statement.parameters[0].as_deref(), Some(value.as_bytes()));
         prop_assert!(statement.sql.contains("\"players\".\"name\" = $1"));
     }
@@ -118,7 +126,7 @@ proptest! {
         let url = format!("/players?name=in.({})", encode(&quoted_name(&value)));
         let request = fixture::request("GET", &url, &[], "").unwrap();
         let plan = fixture::plan(&request).unwrap();
-        let statement = Statements::new(&plan, &request, &Settings::default()).unwrap().main;
+        let statement = Statements::new(&plan, &request, &Settings::default()).unwrap().unwrap().main;
         let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
         let expected = format!("{{\"{escaped}\"}}");
         prop_assert_eq!(statement.parameters[0].as_deref(), Some(expected.as_bytes()));

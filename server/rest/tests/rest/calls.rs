@@ -16,6 +16,8 @@ async fn arguments_are_named_and_have_defaults() {
     assert_eq!(league.rows("/rpc/many?names=a&names=b").await, json!("a+b"));
     assert_eq!(league.call("many", &json!({ "names": ["x", "y"] })).await.json(), json!("x+y"));
     assert_eq!(league.call("add", &json!({ "a": null, "b": 1 })).await.json(), json!(null));
+    let unpaired = league.change("POST", "/rpc/refuse", &[], r#"{"how":"\ud800"}"#).await;
+    assert_eq!((unpaired.status, unpaired.code()), (400, "22P02".to_owned()));
 }
 
 #[tokio::test]

@@ -35,6 +35,18 @@ async fn rows_are_inserted_and_shown_as_asked() {
 }
 
 #[tokio::test]
+async fn computed_fields_are_shown_of_changed_rows() {
+    let league = League::start().await;
+    let made = league.change("POST", "/players?select=label", &[FULL], r#"{"id":70,"name":"Gus"}"#).await;
+    assert_eq!(made.json(), json!([{ "label": "Gus #70" }]));
+    let changed =
+        league.change("PATCH", "/players?id=eq.70&select=label", &[FULL], r#"{"name":"Hal"}"#).await;
+    assert_eq!(changed.json(), json!([{ "label": "Hal #70" }]));
+    let gone = league.change("DELETE", "/players?id=eq.70&select=label", &[FULL], "").await;
+    assert_eq!(gone.json(), json!([{ "label": "Hal #70" }]));
+}
+
+#[tokio::test]
 async fn every_type_is_read_as_postgres_reads_it() {
     let league = League::start().await;
     let row = json!({
