@@ -1,16 +1,99 @@
-//! Finds the end of an HTTP/1.1 answer. Source: RFC 9112, section 6.
+//! Finds the end of an HTTP/1.1 answer. Source: RFC 9112, sections 6 and 7.1.
 
-/// The status of the answer in `buffer` once it is there to its end; `None` while more has to be read.
-pub(crate) fn complete(buffer: &[u8]) -> Option<u16> {
-    let head_end = find(buffer, b"\r\n\r\n")? + 4;
-    let (head, body) = buffer.split_at(head_end);
-    let status: u16 = std::str::from_utf8(head.get(9..12)?).ok()?.parse().ok()?;
-    let done = match header(head, b"content-length:") {
-        Some(length) => body.len() >= length.parse().ok()?,
-        None if header(head, b"transfer-encoding:").is_some() => body.ends_with(b"0\r\n\r\n"),
-        None => true,
-    };
-    done.then_some(status)
+use std::io;
+
+/// An answer that arrives piece by piece. Knows just enough of HTTP to tell when it is there to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// What has arrived; whoever reads from the network appends to it.
+    pub(crate) bytes: Vec<u8>,
+    state: State,
+    status: u16,
+    is_head: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// The head's end has not been found before this offset.
+    Head { searched: usize },
+    /// The answer ends at this offset.
+    Length { end: usize },
+    /// A chunk's size line begins at this offset.
+    Chunk { start: usize },
+}
+
+impl Answer {
+    /// An answer of which nothing has arrived, with room for `capacity` bytes.
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        let state = State::Head { searched: 0 };
+        Self { bytes: Vec::with_capacity(capacity), state, status: 0, is_head: false }
+    }
+
+    /// Forgets the answer, for the next one on the same connection. Answers to HEAD have no body.
+    pub(crate) fn restart(&mut self, is_head: bool) {
+        self.bytes.clear();
+        self.state = State::Head { searched: 0 };
+        self.is_head = is_head;
+    }
+
+    /// The status once the whole answer has arrived; `None` while more has to be read.
+    ///
+    /// Errors: what arrived is no answer whose end can be told on a connection that stays open.
+    pub(crate) fn complete(&mut self) -> io::Result<Option<u16>> {
+        loop {
+            match self.state {
+                State::Head { searched } => match find(&self.bytes, b"\r\n\r\n", searched) {
+                    Some(at) => self.read_head(at + 4)?,
+                    None => {
+                        self.state = State::Head { searched: self.bytes.len().saturating_sub(3) };
+                        return Ok(None);
+                    }
+                },
+                State::Length { end } => return Ok((self.bytes.len() >= end).then_some(self.status)),
+                State::Chunk { start } => match self.read_chunk(start)? {
+                    Some(next) => self.state = next,
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
+    fn read_head(&mut self, end: usize) -> io::Result<()> {
+        let head = &self.bytes[..end];
+        self.status = head
+            .get(9..12)
+            .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok())
+            .ok_or_else(|| invalid("a status line", head))?;
+        self.state = if self.is_head || matches!(self.status, 204 | 304) {
+            State::Length { end }
+        } else if let Some(length) = header(head, b"content-length:") {
+            let length: usize = length.parse().map_err(|_| invalid("a length", length.as_bytes()))?;
+            State::Length { end: end.saturating_add(length) }
+        } else if header(head, b"transfer-encoding:")
+            .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
+        {
+            State::Chunk { start: end }
+        } else {
+            return Err(invalid("Content-Length or Transfer-Encoding: chunked", head));
+        };
+        Ok(())
+    }
+
+    /// What follows the chunk whose size line begins at `start`; `None` while that line has not arrived.
+    fn read_chunk(&self, start: usize) -> io::Result<Option<State>> {
+        let Some(line_end) = find(&self.bytes, b"\r\n", start) else { return Ok(None) };
+        let line = &self.bytes[start..line_end];
+        let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        let size = std::str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| usize::from_str_radix(digits, 16).ok())
+            .ok_or_else(|| invalid("a chunk's size", line))?;
+        if size > 0 {
+            return Ok(Some(State::Chunk { start: size.saturating_add(line_end + 4) }));
+        }
+        // The last chunk: an empty line ends the answer, after trailer fields if there are any.
+        Ok(find(&self.bytes, b"\r\n\r\n", line_end).map(|at| State::Length { end: at + 4 }))
+    }
 }
 
 /// The value of the header whose lower-case name, colon included, is `name`.
@@ -21,30 +104,62 @@ fn header<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a str> {
         .map(str::trim)
 }
 
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+/// Where `needle` begins in `haystack`, at `from` or later.
+fn find(haystack: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+    let rest = haystack.get(from..)?;
+    rest.windows(needle.len()).position(|window| window == needle).map(|at| from + at)
+}
+
+fn invalid(expected: &str, found: &[u8]) -> io::Error {
+    let found = String::from_utf8_lossy(found);
+    io::Error::new(io::ErrorKind::InvalidData, format!("expected {expected} in the answer, found {found:?}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::complete;
+    use super::Answer;
+
+    /// After how many bytes the answer is complete, when it arrives byte by byte, and its status.
+    fn completes(text: &str, is_head: bool) -> Option<(usize, u16)> {
+        let mut answer = Answer::with_capacity(16);
+        answer.restart(is_head);
+        text.bytes().enumerate().find_map(|(index, byte)| {
+            answer.bytes.push(byte);
+            answer.complete().unwrap().map(|status| (index + 1, status))
+        })
+    }
 
     #[test]
     fn an_answer_ends_with_its_length() {
-        assert_eq!(complete(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"), None);
-        assert_eq!(complete(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc"), Some(200));
+        let text = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc";
+        assert_eq!(completes(text, false), Some((text.len(), 200)));
+        assert_eq!(completes(&text[..text.len() - 1], false), None);
     }
 
     #[test]
     fn a_chunked_answer_ends_with_an_empty_chunk() {
-        let head = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(complete(format!("{head}2\r\nab\r\n").as_bytes()), None);
-        assert_eq!(complete(format!("{head}2\r\nab\r\n0\r\n\r\n").as_bytes()), Some(404));
+        let text = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n0\r\n\r\n0\r\n\r\n1;x=y\r\na\r\n0\r\n\r\n";
+        assert_eq!(completes(text, false), Some((text.len(), 404)));
+    }
+
+    #[test]
+    fn trailer_fields_belong_to_the_answer() {
+        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nExpires: 0\r\n\r\n";
+        assert_eq!(completes(text, false), Some((text.len(), 200)));
     }
 
     #[test]
     fn an_answer_without_a_body_ends_with_its_head() {
-        assert_eq!(complete(b"HTTP/1.1 204 No Content\r\n\r\n"), Some(204));
-        assert_eq!(complete(b"HTTP/1.1 204 No Content\r\n"), None);
+        let text = "HTTP/1.1 204 No Content\r\n\r\n";
+        assert_eq!(completes(text, false), Some((text.len(), 204)));
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+        assert_eq!(completes(text, true), Some((text.len(), 200)));
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_refused() {
+        let mut answer = Answer::with_capacity(64);
+        answer.bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\n");
+        assert!(answer.complete().is_err());
     }
 }

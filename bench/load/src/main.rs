@@ -1,54 +1,71 @@
 //! A load generator: keep-alive HTTP/1.1 connections that each wait for an answer before they ask again.
 //!
-//! It knows just enough HTTP to find the end of an answer, so that it costs the measured server as little of the
-//! shared processor as can be. Prints one JSON object: requests, failures (answers outside 2xx), seconds,
-//! requests per second, and latencies in microseconds.
+//! It runs on one thread and knows just enough HTTP to find the end of an answer, so that it costs the measured
+//! server as little of the shared processor as can be. Prints one JSON object: requests, failures (answers with
+//! another status than the expected one), seconds, requests per second, and latencies in microseconds.
 
 mod answer;
+mod request;
+mod tally;
+mod template;
 
+use std::cell::Cell;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use rand::rngs::SmallRng;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::task::{JoinSet, LocalSet};
 
-/// Asks one URL again and again over several connections and prints how fast it was answered.
+use answer::Answer;
+use request::{Base, Requests};
+use tally::Tally;
+use template::Source;
+
+/// How long answers may be outstanding once the time is over.
+const GRACE: Duration = Duration::from_secs(30);
+/// What of a failure is shown.
+const SHOWN: usize = 400;
+
+/// Asks again and again over several connections and prints how fast it was answered.
+///
+/// The requests are a JSON array of objects: method (GET), path, headers, body, status (the expected one; any of
+/// 2xx), weight (1). In path, headers and body, {1..9} stands for a random integer, {uuid} for a random UUID, {seq}
+/// for the next number of a sequence that begins with 1.
 #[derive(Parser)]
 struct Arguments {
-    /// http://host:port/path?query
-    url: String,
-    /// Connections, each with one request under way.
-    #[arg(short, long, default_value_t = 16)]
-    connections: usize,
-    /// How long to ask.
-    #[arg(short, long, default_value_t = 5.0)]
+    /// http://host:port/path that the requests' paths are below
+    url: Base,
+    /// File of the requests; standard input when absent
+    requests: Option<PathBuf>,
+    /// Connections, each with one request under way
+    #[arg(short, long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    connections: u16,
+    /// How long to ask
+    #[arg(short, long, default_value_t = 5.0, value_parser = positive)]
     seconds: f64,
-    /// Time before that which is not counted.
-    #[arg(short, long, default_value_t = 1.0)]
+    /// Time before that which is not counted, in seconds
+    #[arg(short, long, default_value_t = 1.0, value_parser = positive)]
     warmup: f64,
-    /// A header, `Name: value`; may be repeated.
-    #[arg(short = 'H', long = "header")]
-    headers: Vec<String>,
-    /// The method; POST by default when there is a body.
-    #[arg(short = 'X', long)]
-    method: Option<String>,
-    /// A body to send.
-    #[arg(short, long)]
-    data: Option<String>,
 }
 
-/// What one connection saw.
-#[derive(Default)]
-struct Tally {
-    latencies: Vec<u32>,
-    failures: u64,
+fn positive(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("expected a number of seconds, found {text}"))?;
+    if (0.0..=86_400.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("expected 0 to 86400 seconds".to_owned())
+    }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    match run(&Arguments::parse()).await {
+    match LocalSet::new().run_until(run(Arguments::parse())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = io::Write::write_all(&mut io::stderr(), format!("load: {error}\n").as_bytes());
@@ -57,83 +74,81 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(arguments: &Arguments) -> io::Result<()> {
-    let (host, request) = request(arguments)?;
-    let warm = Instant::now() + Duration::from_secs_f64(arguments.warmup);
-    let end = warm + Duration::from_secs_f64(arguments.seconds);
-    let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..arguments.connections.max(1) {
-        tasks.spawn(ask(host.clone(), request.clone(), warm, end));
-    }
-    let mut all = Tally::default();
-    while let Some(tally) = tasks.join_next().await {
-        let tally = tally.map_err(io::Error::other)??;
-        all.latencies.extend(tally.latencies);
-        all.failures += tally.failures;
-    }
-    report(all, arguments.seconds)
-}
-
-fn request(arguments: &Arguments) -> io::Result<(String, Vec<u8>)> {
-    let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {what}", arguments.url));
-    let rest = arguments.url.strip_prefix("http://").ok_or_else(|| bad("expected http://host:port/path"))?;
-    let (host, path) = rest.split_once('/').ok_or_else(|| bad("expected a path"))?;
-    let method = arguments.method.as_deref().unwrap_or(if arguments.data.is_some() { "POST" } else { "GET" });
-    let mut text = format!("{method} /{path} HTTP/1.1\r\nHost: {host}\r\n");
-    for header in &arguments.headers {
-        text.push_str(header);
-        text.push_str("\r\n");
-    }
-    if let Some(data) = &arguments.data {
-        text.push_str(&format!("Content-Length: {}\r\n", data.len()));
-    }
-    text.push_str("\r\n");
-    text.push_str(arguments.data.as_deref().unwrap_or_default());
-    Ok((host.to_owned(), text.into_bytes()))
-}
-
-async fn ask(host: String, request: Vec<u8>, warm: Instant, end: Instant) -> io::Result<Tally> {
-    let mut stream = TcpStream::connect(&host).await?;
-    stream.set_nodelay(true)?;
-    let mut tally = Tally::default();
-    let mut buffer = Vec::with_capacity(64 * 1024);
-    loop {
-        let start = Instant::now();
-        if start >= end {
-            return Ok(tally);
-        }
-        stream.write_all(&request).await?;
-        buffer.clear();
-        let status = loop {
-            if stream.read_buf(&mut buffer).await? == 0 {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
-            }
-            if let Some(status) = answer::complete(&buffer) {
-                break status;
-            }
-        };
-        if start >= warm {
-            tally.latencies.push(u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX));
-            tally.failures += u64::from(!(200..300).contains(&status));
-        }
-    }
-}
-
-fn report(mut tally: Tally, seconds: f64) -> io::Result<()> {
-    tally.latencies.sort_unstable();
-    let count = tally.latencies.len();
-    let at = |share: f64| {
-        let index = ((count as f64 * share) as usize).min(count.saturating_sub(1));
-        tally.latencies.get(index).copied().unwrap_or_default()
+async fn run(arguments: Arguments) -> io::Result<()> {
+    let json = match &arguments.requests {
+        Some(path) => std::fs::read_to_string(path)?,
+        None => io::read_to_string(io::stdin())?,
     };
-    let line = serde_json::json!({
-        "requests": count,
-        "failures": tally.failures,
-        "seconds": seconds,
-        "per_second": (count as f64 / seconds).round(),
-        "p50_us": at(0.50),
-        "p99_us": at(0.99),
-        "max_us": at(1.0),
-    });
+    let requests = Rc::new(Requests::parse(&json, &arguments.url)?);
+    let sequence = Rc::new(Cell::new(1));
+    let counted = Instant::now() + Duration::from_secs_f64(arguments.warmup);
+    let end = counted + Duration::from_secs_f64(arguments.seconds);
+    let mut tasks = JoinSet::new();
+    for _ in 0..arguments.connections {
+        let connection = Connection {
+            stream: TcpStream::connect(&arguments.url.authority).await?,
+            requests: Rc::clone(&requests),
+            sequence: Rc::clone(&sequence),
+        };
+        tasks.spawn_local(connection.ask(counted, end));
+    }
+    let all = async {
+        let mut all = Tally::default();
+        while let Some(tally) = tasks.join_next().await {
+            all.add(tally.map_err(io::Error::other)??);
+        }
+        Ok::<_, io::Error>(all)
+    };
+    let all = tokio::time::timeout_at((end + GRACE).into(), all).await.map_err(|_| {
+        io::Error::new(io::ErrorKind::TimedOut, format!("no answer for {} s", GRACE.as_secs()))
+    })??;
+    let line = serde_json::to_string(&all.report(arguments.seconds))?;
     io::Write::write_all(&mut io::stdout(), format!("{line}\n").as_bytes())
+}
+
+struct Connection {
+    stream: TcpStream,
+    requests: Rc<Requests>,
+    sequence: Rc<Cell<u64>>,
+}
+
+impl Connection {
+    /// Asks until `end`; what was asked before `counted` is warm-up.
+    async fn ask(mut self, counted: Instant, end: Instant) -> io::Result<Tally> {
+        self.stream.set_nodelay(true)?;
+        let mut source = Source { random: rand::make_rng::<SmallRng>(), sequence: &self.sequence };
+        let mut tally = Tally::default();
+        let mut answer = Answer::with_capacity(64 * 1024);
+        let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
+        loop {
+            let request = self.requests.choose(&mut source);
+            request.render(&mut source, &mut bytes, &mut scratch);
+            let start = Instant::now();
+            if start >= end {
+                return Ok(tally);
+            }
+            self.stream.write_all(&bytes).await?;
+            answer.restart(request.is_head);
+            let status = read(&mut self.stream, &mut answer).await?;
+            tally.count((start >= counted).then(|| start.elapsed()));
+            if !request.expects(status) {
+                tally.fail(|| {
+                    let shown = &answer.bytes[..answer.bytes.len().min(SHOWN)];
+                    String::from_utf8_lossy(shown).into_owned()
+                });
+            }
+        }
+    }
+}
+
+/// Reads to the answer's end and returns its status.
+async fn read(stream: &mut TcpStream, answer: &mut Answer) -> io::Result<u16> {
+    loop {
+        if stream.read_buf(&mut answer.bytes).await? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+        }
+        if let Some(status) = answer.complete()? {
+            return Ok(status);
+        }
+    }
 }
