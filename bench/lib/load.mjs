@@ -1,22 +1,45 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import path from 'node:path'
-import { promisify } from 'node:util'
 
-const run = promisify(execFile)
 const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
 
-/** Asks `url` over `connections` for `seconds` and returns what `load` prints; fails on any answer outside 2xx. */
-export async function load(url, { headers = {}, connections = 16, seconds }) {
-  const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const { stdout } = await run(path.join(target, 'release/load'), [
-    url,
-    '-c',
-    String(connections),
-    '-s',
-    String(seconds),
-    ...flags,
-  ])
-  const figures = JSON.parse(stdout)
-  if (figures.failures > 0) throw new Error(`${figures.failures} of ${figures.requests} answers failed: ${url}`)
+/** How long a load may go on after its time, in milliseconds. */
+const grace = 60_000
+
+/**
+ * A request as the load generator takes it; `{1..9}`, `{uuid}` and `{seq}` in its texts are filled anew each time.
+ * @typedef {{ method?: string, path: string, headers?: Record<string, string>, body?: string, status?: number,
+ *   weight?: number }} Request
+ */
+
+/**
+ * Asks `requests` below `url` over so many connections and returns what the load generator saw: `requests`, `asked`
+ * (warm-up included), `per_second`, `p50_us`, `p99_us`, `max_us`.
+ *
+ * Throws when an answer's status is not the expected one.
+ */
+export async function load(url, requests, { connections, seconds, warmup = 0.5 }) {
+  const flags = ['--connections', connections, '--seconds', seconds, '--warmup', warmup].map(String)
+  const child = spawn(path.join(target, 'release/load'), [...flags, url], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    timeout: (seconds + warmup) * 1000 + grace,
+  })
+  child.stdin.end(JSON.stringify(requests))
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (code !== 0)
+    throw new Error(`the load generator ended with ${String(code)} while it asked ${url}`)
+  const figures = JSON.parse(output)
+  if (figures.failures > 0) {
+    const { method = 'GET', path: first } = requests[0]
+    throw new Error(
+      `${figures.failures} of ${figures.asked} answers of ${url} to ${method} ${first} failed. One of them:\n` +
+        figures.first_failure,
+    )
+  }
   return figures
 }

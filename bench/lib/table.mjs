@@ -5,12 +5,34 @@ export function heading(text) {
 
 /** Prints a figure: what it is, and its value with its unit. */
 export function row(name, value) {
-  process.stdout.write(`  ${name.padEnd(48)} ${value}\n`)
+  process.stdout.write(`  ${name.padEnd(58)} ${value}\n`)
 }
 
-/** The middle value, which one disturbed round does not move. */
-export function median(values) {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+/**
+ * Prints a table: the first column to the left, all others to the right.
+ * @param {string[]} columns
+ * @param {(string | number)[][]} rows
+ */
+export function table(columns, rows) {
+  const cells = [columns, ...rows].map((cells) => cells.map(String))
+  const widths = columns.map((_, index) => Math.max(...cells.map((cells) => cells[index].length)))
+  for (const [number, line] of cells.entries()) {
+    const padded = line.map((cell, index) =>
+      index === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[index]),
+    )
+    process.stdout.write(`  ${padded.join('  ').trimEnd()}\n`)
+    if (number === 0)
+      process.stdout.write(`  ${widths.map((width) => '─'.repeat(width)).join('  ')}\n`)
+  }
+}
+
+/** A number for people: three significant digits or none after the point. */
+export function figure(value) {
+  if (!Number.isFinite(value)) return '–'
+  return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
+/** Bytes for people. */
+export function mebibytes(bytes) {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }

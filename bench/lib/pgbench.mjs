@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/**
+ * Bare SQL as pgbench runs it.
+ * @typedef {object} Script
+ * @property {string} sql one statement; `:name` stands for a variable
+ * @property {Record<string, [number, number]>} [variables] random integers of these ranges
+ * @property {string} [role] the role that it runs as, `anon` by default
+ * @property {string} [claims] an SQL expression of the claims' text
+ * @property {boolean} [writes] whether it changes rows
+ */
+
+/**
+ * Runs a script over so many connections to `database` and returns transactions per second and their number.
+ *
+ * Settings and statement go to Postgres as a server of the REST interface should send them: prepared, in one
+ * pipeline, as one implicit transaction. Nothing is left that such a server could spare.
+ * @param {Record<string, string>} database PGHOST and the like, as the login role of the servers
+ * @param {Script} script
+ * @param {{ connections: number, seconds: number }} how
+ */
+export async function pgbench(database, script, { connections, seconds }) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'basalt-pgbench-'))
+  try {
+    const file = path.join(folder, 'script.sql')
+    await writeFile(file, text(script))
+    const how = ['-c', connections, '-j', Math.min(2, connections), '-T', Math.ceil(seconds)].map(
+      String,
+    )
+    const { stdout } = await run(
+      process.env.PGBENCH ?? 'pgbench',
+      ['-n', '-M', 'prepared', ...how, '-f', file],
+      {
+        env: { ...process.env, ...database },
+        timeout: seconds * 1000 + 60_000,
+      },
+    )
+    return {
+      per_second: Number(/tps = ([\d.]+)/.exec(stdout)[1]),
+      asked: Number(/transactions actually processed: (\d+)/.exec(stdout)[1]),
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** @param {Script} script */
+function text({
+  sql,
+  variables = {},
+  role = 'anon',
+  claims = `'{"role":"${role}"}'`,
+  writes = false,
+}) {
+  const settings = {
+    search_path: `'"public", "extensions"'`,
+    role: `'${role}'`,
+    'request.jwt.claims': claims,
+    'request.method': `'${writes ? 'POST' : 'GET'}'`,
+    'request.path': `'/table'`,
+    'request.headers': `'{"host":"127.0.0.1"}'`,
+    'request.cookies': `'{}'`,
+    ...(writes ? {} : { transaction_read_only: `'on'` }),
+  }
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config('${name}', ${value}, true)`,
+  )
+  return [
+    ...Object.entries(variables).map(
+      ([name, [first, last]]) => `\\set ${name} random(${first}, ${last})`,
+    ),
+    '\\startpipeline',
+    `select ${calls.join(', ')};`,
+    `${sql.trim().replaceAll(/\s+/g, ' ')};`,
+    '\\endpipeline',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The longest that SQL may take, in milliseconds. */
+const limit = 300_000
+
+/** A database of a cluster, as one of its users reaches it: over the cluster's unix socket. */
+export class Postgres {
+  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} place */
+  constructor(place) {
+    this.place = place
+  }
+
+  /**
+   * The embedded cluster of a running server, as its superuser.
+   * @param {import('../../tests/support/server.mjs').Server} server
+   */
+  static async of(server) {
+    const settings = `split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port')`
+    const [folder, port] = (await server.psql(`select ${settings}`)).split('|')
+    const [line] = readFileSync(path.join(server.dataDir, 'pgpass'), 'utf8').split('\n')
+    return new Postgres({
+      folder,
+      port,
+      user: 'postgres',
+      password: line.split(':').at(-1),
+      name: 'postgres',
+    })
+  }
+
+  /** Another database, or the same one, for another user. */
+  as(change) {
+    return new Postgres({ ...this.place, ...change })
+  }
+
+  /** The connection URI. Holds the password. */
+  get uri() {
+    const { folder, port, user, password, name } = this.place
+    return `postgresql://${user}:${encodeURIComponent(password)}@${encodeURIComponent(folder)}:${port}/${name}`
+  }
+
+  /** The environment variables by which libpq's programs find it. */
+  get environment() {
+    const { folder, port, user, password, name } = this.place
+    return { PGHOST: folder, PGPORT: port, PGUSER: user, PGPASSWORD: password, PGDATABASE: name }
+  }
+
+  /**
+   * Runs SQL with psql, each argument by itself, and returns the rows without decoration.
+   * @param {...string} statements
+   */
+  async sql(...statements) {
+    return this.#psql(...statements.flatMap((statement) => ['-c', statement]))
+  }
+
+  /** Runs a file of SQL. */
+  async file(name) {
+    return this.#psql('-f', name)
+  }
+
+  async #psql(...what) {
+    const flags = ['-X', '-qAt', '-v', 'ON_ERROR_STOP=1', ...what]
+    const { stdout } = await run(process.env.PSQL ?? 'psql', flags, {
+      env: { ...process.env, ...this.environment },
+      timeout: limit,
+    })
+    return stdout.trim()
+  }
+}

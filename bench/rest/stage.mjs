@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto'
+import path from 'node:path'
+
+import { Postgres } from '../lib/postgres.mjs'
+import { token } from '../lib/token.mjs'
+import { Server } from '../../tests/support/server.mjs'
+import { PostgREST } from './postgrest.mjs'
+import { holderId } from './workloads.mjs'
+
+/** Connections to Postgres that each server may use; PostgREST's default. */
+export const pool = Number(process.env.BENCH_POOL ?? 10)
+
+const name = 'basalt_bench'
+
+/**
+ * A server to be measured.
+ * @typedef {{ name: string, url: string, pid: number, headers: Record<string, string> }} Peer
+ */
+
+/** The database of schema.sql on a cluster of its own, and the servers on it. */
+export class Stage {
+  /** What has to be stopped, the last first. */
+  #running = []
+  #secret = randomBytes(32).toString('hex')
+
+  /**
+   * Starts everything.
+   * @param {string} binary Basalt's
+   * @param {{ withPostgREST?: boolean }} [options]
+   */
+  static async start(binary, { withPostgREST = true } = {}) {
+    const stage = new Stage()
+    try {
+      await stage.#cluster(binary)
+      await stage.#basalt(binary)
+      if (withPostgREST) await stage.#postgrest()
+    } catch (error) {
+      await stage.stop()
+      throw error
+    }
+    return stage
+  }
+
+  /** A token of the ticket holder with this number, for either server. */
+  token = (holder) =>
+    token(
+      { role: 'authenticated', sub: holderId(holder), exp: Math.floor(Date.now() / 1000) + 86_400 },
+      this.#secret,
+    )
+
+  async stop() {
+    for (const server of this.#running.splice(0).reverse()) await server.stop()
+  }
+
+  /** The embedded Postgres, kept by a Basalt that is asked nothing. */
+  async #cluster(binary) {
+    const host = await this.#start(binary, { BASALT_DATABASE_PORT: '0' })
+    const server = await Postgres.of(host)
+    await server.sql(`create database ${name}`)
+    /** The database, as its superuser. */
+    this.admin = server.as({ name })
+    await this.admin.file(path.join(import.meta.dirname, 'schema.sql'))
+    // A login like Basalt's own, but with a password that the peers know.
+    const login = { user: 'bench_login', password: randomBytes(16).toString('hex') }
+    await this.admin.sql(
+      `create role ${login.user} login noinherit password '${login.password}'`,
+      `grant anon, authenticated, service_role to ${login.user}`,
+      `alter role ${login.user} set statement_timeout = '8s'`,
+      `alter role ${login.user} set lock_timeout = '8s'`,
+      'vacuum (freeze, analyze)',
+      'checkpoint',
+    )
+    /** The database, as the login role that the servers have. */
+    this.login = this.admin.as(login)
+    this.postgresPid = await host.postgresPid()
+    this.postgresVersion = await this.admin.sql('show server_version')
+  }
+
+  async #basalt(binary) {
+    const server = await this.#start(binary, {
+      DATABASE_URL: this.admin.uri,
+      PGRST_DB_POOL: String(pool),
+    })
+    /** @type {Peer} */
+    this.basalt = {
+      name: 'Basalt',
+      url: `${server.access.url}/rest/v1`,
+      pid: server.process.pid,
+      headers: { apikey: server.access.anonKey },
+    }
+  }
+
+  async #postgrest() {
+    const server = await PostgREST.start({
+      PGRST_DB_URI: this.login.uri,
+      PGRST_DB_POOL: String(pool),
+      PGRST_DB_SCHEMAS: 'public',
+      PGRST_DB_EXTRA_SEARCH_PATH: 'public, extensions',
+      PGRST_DB_ANON_ROLE: 'anon',
+      PGRST_DB_MAX_ROWS: '1000',
+      PGRST_JWT_SECRET: this.#secret,
+    })
+    this.#running.push(server)
+    /** @type {Peer} */
+    this.postgrest = { name: 'PostgREST', url: server.url, pid: server.process.pid, headers: {} }
+  }
+
+  /** Both Basalts derive the login roles' passwords from the one secret. */
+  async #start(binary, settings) {
+    const env = { BASALT_ADMIN_PORT: '0', JWT_SECRET: this.#secret, ...settings }
+    const server = await Server.start({ binary, project: import.meta.dirname, only: ['rest'], env })
+    this.#running.push(server)
+    return server
+  }
+}
