@@ -91,8 +91,6 @@ pub enum Error {
     InvalidPath,
     /// `PGRST126`: the root has no document.
     RootDisabled,
-    /// `PGRST127`: a form of request that is not implemented.
-    NotImplemented(&'static str),
     /// `PGRST128`: `max-affected` on a function that gives one row.
     MaxAffectedOnSingle,
     /// `PGRST200`: no relationship between two relations.

@@ -110,7 +110,6 @@ impl Error {
             }
             Self::InvalidPath => entry("PGRST125", 404, "Invalid path specified in request URL"),
             Self::RootDisabled => entry("PGRST126", 404, "Root endpoint metadata is disabled"),
-            Self::NotImplemented(what) => entry("PGRST127", 400, "Feature not implemented").details(*what),
             Self::MaxAffectedOnSingle => entry("PGRST128", 400, SINGLE_RPC),
             Self::NoRelationship { parent, child, hint, schema, suggestion } => {
                 no_relationship((parent, child), hint.as_deref(), schema).maybe_hint(suggestion.clone())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::read::{Column, Node, Selected, Source};
+use super::read::{Node, Selected, Source};
 use super::{Body, Plan, Planner, Shape};
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
@@ -218,8 +218,8 @@ const fn shape(shape: Shape, function: &Function) -> Shape {
 /// Values without columns are shown as they are, whatever is selected by default.
 fn select_scalar(tree: &mut Node) {
     for selected in &mut tree.columns {
-        if selected.column.name == "*" {
-            *selected = Selected { column: Column::scalar(), cast: None, alias: None };
+        if selected.column.is_all {
+            *selected = Selected::scalar();
         }
     }
 }

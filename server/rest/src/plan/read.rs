@@ -49,8 +49,10 @@ pub enum Source {
 /// A column, or a place in its JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its name; `*` for all.
+    /// Its name.
     pub name: String,
+    /// Whether it stands for all columns instead of one.
+    pub is_all: bool,
     /// Steps into it.
     pub path: Vec<JsonStep>,
     /// Whether it has to be made JSON before stepping into it.
@@ -85,6 +87,8 @@ pub struct Embed {
     pub junction_alias: Option<String>,
     /// Whether nothing of it is shown, because it only filters.
     pub is_hidden: bool,
+    /// The names that it adds to its parent's row, if it is spread into it instead of having a key of its own.
+    pub spread: Option<Vec<String>>,
     /// What is read.
     pub node: Node,
 }
@@ -161,7 +165,7 @@ impl Planner<'_> {
         let mut root = self.node(relation, source, relation.to_owned());
         self.select(&mut root, &self.request.query.select, &mut vec![relation.to_owned()])?;
         if source == Source::Result && root.columns.is_empty() && root.embeds.is_empty() {
-            root.columns.push(Selected { column: Column::all(), cast: None, alias: None });
+            root.columns.push(Selected::all());
         }
         let is_mutation = matches!(self.request.action, crate::request::Action::Mutate { .. });
         let query = &self.request.query;
@@ -214,6 +218,7 @@ impl Planner<'_> {
     fn select(&self, node: &mut Node, items: &[SelectItem], aliases: &mut Vec<String>) -> Result<(), Error> {
         for item in items {
             match item {
+                SelectItem::All => node.columns.push(Selected::all()),
                 SelectItem::Column(column) => node.columns.push(self.selected(node, column)?),
                 SelectItem::Embed(embed) => {
                     let embed = self.embed(node, embed, aliases)?;
@@ -222,7 +227,7 @@ impl Planner<'_> {
             }
         }
         if items.is_empty() && aliases.len() == 1 {
-            node.columns.push(Selected { column: Column::all(), cast: None, alias: None });
+            node.columns.push(Selected::all());
         }
         Ok(())
     }
@@ -236,9 +241,6 @@ impl Planner<'_> {
     }
 
     fn embed(&self, parent: &Node, item: &SelectEmbed, aliases: &mut Vec<String>) -> Result<Embed, Error> {
-        if item.spread {
-            return Err(Error::NotImplemented("Spread embeds (`...relation()`) are not implemented."));
-        }
         let relationship = self.relationship(&parent.relation, &item.relation, item.hint.as_deref())?;
         let relation = relationship.foreign_table.name.clone();
         let depth = aliases.len();
@@ -262,8 +264,32 @@ impl Planner<'_> {
             join: item.join.unwrap_or(Join::Left),
             junction_alias,
             is_hidden: node.columns.is_empty() && node.embeds.iter().all(|embed| embed.is_hidden),
+            spread: item.spread.then(|| self.names(&node)),
             node,
         })
+    }
+
+    /// The names of what is shown of `node`, each once.
+    fn names(&self, node: &Node) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for selected in &node.columns {
+            if selected.column.is_all {
+                let table = self.schema.tables.get(&node.relation);
+                let columns = table.map_or(&[][..], |table| table.columns.as_slice());
+                names.extend(columns.iter().map(|column| column.name.clone()));
+            } else {
+                names.push(selected.alias.as_ref().unwrap_or(&selected.column.name).clone());
+            }
+        }
+        for embed in node.embeds.iter().filter(|embed| !embed.is_hidden) {
+            match &embed.spread {
+                Some(inner) => names.extend(inner.iter().cloned()),
+                None => names.push(embed.key.clone()),
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
     }
 
     /// Does `change` to the node that `path` leads to.
@@ -294,6 +320,7 @@ impl Planner<'_> {
         let is_json = known.is_some_and(|column| matches!(&*column.type_name, "json" | "jsonb"));
         Column {
             name: field.name.clone(),
+            is_all: false,
             path: field.path.clone(),
             to_json: !field.path.is_empty() && !is_json,
             is_searched_text: known.is_some_and(|column| column.base_type != "tsvector"),
@@ -354,11 +381,11 @@ impl Planner<'_> {
 impl Node {
     /// The columns that reading this node takes from its source, each once and sorted; `*` alone for all.
     pub(super) fn needed_columns(&self) -> Vec<String> {
-        let mut needed: Vec<&str> =
-            self.columns.iter().map(|selected| selected.column.name.as_str()).collect();
-        if needed.contains(&"*") {
+        if self.columns.iter().any(|selected| selected.column.is_all) {
             return vec!["*".to_owned()];
         }
+        let mut needed: Vec<&str> =
+            self.columns.iter().map(|selected| selected.column.name.as_str()).collect();
         needed.extend(self.embeds.iter().flat_map(|embed| embed.relationship.own_columns()));
         needed.extend(self.order.iter().filter_map(|order| match &order.target {
             OrderTarget::Own(column) => Some(column.name.as_str()),
@@ -383,15 +410,21 @@ impl Condition {
     }
 }
 
-impl Column {
+impl Selected {
     /// All columns.
-    pub(super) fn all() -> Self {
-        Self { name: "*".to_owned(), path: Vec::new(), to_json: false, is_searched_text: false }
+    fn all() -> Self {
+        Self::plain("*", true)
     }
 
     /// The column of a function's values.
     pub(super) fn scalar() -> Self {
-        Self { name: SCALAR.to_owned(), ..Self::all() }
+        Self::plain(SCALAR, false)
+    }
+
+    fn plain(name: &str, is_all: bool) -> Self {
+        let name = name.to_owned();
+        let column = Column { name, is_all, path: Vec::new(), to_json: false, is_searched_text: false };
+        Self { column, cast: None, alias: None }
     }
 }
 

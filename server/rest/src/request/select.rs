@@ -32,7 +32,7 @@ fn item<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<SelectItem>
             cut_err(')'.context(expected("\")\" or \",\""))).parse_next(input)?;
             return Ok(SelectItem::Embed(head));
         }
-        alt((star, count, column)).map(SelectItem::Column).parse_next(input)
+        alt((star, count.map(SelectItem::Column), column.map(SelectItem::Column))).parse_next(input)
     }
 }
 
@@ -91,13 +91,14 @@ fn end(input: &mut &str) -> ModalResult<()> {
         .parse_next(input)
 }
 
-fn star(input: &mut &str) -> ModalResult<SelectColumn> {
-    terminated('*', end).map(|_| plain(Field::column("*"))).parse_next(input)
+fn star(input: &mut &str) -> ModalResult<SelectItem> {
+    terminated('*', end).value(SelectItem::All).parse_next(input)
 }
 
 fn count(input: &mut &str) -> ModalResult<SelectColumn> {
     let (alias, _, aggregate_cast) = terminated((opt(alias), "count()", opt(cast)), end).parse_next(input)?;
-    Ok(SelectColumn { aggregate: Some(Aggregate::Count), alias, aggregate_cast, ..plain(Field::column("*")) })
+    let field = Field::column("*");
+    Ok(SelectColumn { field, aggregate: Some(Aggregate::Count), cast: None, aggregate_cast, alias })
 }
 
 fn column(input: &mut &str) -> ModalResult<SelectColumn> {
@@ -125,10 +126,6 @@ fn aggregate(input: &mut &str) -> ModalResult<Aggregate> {
     .parse_next(input)
 }
 
-const fn plain(field: Field) -> SelectColumn {
-    SelectColumn { field, aggregate: None, cast: None, aggregate_cast: None, alias: None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,14 +139,14 @@ mod tests {
     fn embed(text: &str) -> SelectEmbed {
         match one(text) {
             SelectItem::Embed(embed) => embed,
-            SelectItem::Column(column) => panic!("{column:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
     fn field(text: &str) -> SelectColumn {
         match one(text) {
             SelectItem::Column(column) => column,
-            SelectItem::Embed(embed) => panic!("{embed:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -182,6 +179,8 @@ mod tests {
         assert_eq!(field("total:amount::int.sum()::text").aggregate, Some(Aggregate::Sum));
         assert_eq!(field("count()").aggregate, Some(Aggregate::Count));
         assert_eq!(field("count").aggregate, None);
+        assert_eq!(one("*"), SelectItem::All);
+        assert_eq!(field("\"*\"").field.name, "*");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 /// A column, perhaps followed into its JSON: `data->phones->0->>number`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// The column's name; `*` stands for all columns in a select list.
+    /// The column's name.
     pub name: String,
     /// Steps into a JSON, composite or array value; empty for the column itself.
     pub path: Vec<JsonStep>,
@@ -39,6 +39,8 @@ pub enum JsonOperand {
 /// One item of `select=`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SelectItem {
+    /// `*`: all columns.
+    All,
     /// `alias:column->path::cast`.
     Column(SelectColumn),
     /// `alias:relation!hint!inner(…)`.

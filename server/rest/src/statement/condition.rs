@@ -46,7 +46,7 @@ pub(super) fn column(sql: &mut Sql<'_>, alias: &str, column: &Column) {
         sql.push("to_jsonb(");
     }
     sql.identifier(alias).push(".");
-    if column.name == "*" {
+    if column.is_all {
         sql.push("*");
     } else {
         sql.identifier(&column.name);

@@ -6,7 +6,7 @@ use super::sql::Sql;
 use crate::plan::{Embed, Node, Order, OrderTarget, Selected, Source};
 use crate::request::Range;
 use crate::request::syntax::{Direction, Join, Nulls};
-use crate::schema_cache::Cardinality;
+use crate::schema_cache::{Cardinality, Junction};
 
 /// The largest limit that is part of the text. A limit that is a parameter is planned anew each time; larger ones
 /// are rare enough, and would fill the caches of statements.
@@ -19,12 +19,23 @@ const EMBEDDED: &str = "pgrst_embed";
 pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     sql.push("SELECT ");
     sql.separated(&node.columns, ", ", |sql, selected| self::selected(sql, node, selected));
-    let shown: Vec<&Embed> = node.embeds.iter().filter(|embed| !embed.is_hidden).collect();
+    let shown: Vec<(usize, &Embed)> = shown(node).collect();
     if !node.columns.is_empty() && !shown.is_empty() {
         sql.push(", ");
     }
-    sql.separated(shown, ", ", |sql, embed| self::embed(sql, node, embed));
-    from(sql, node, parent);
+    sql.separated(shown, ", ", |sql, (index, embed)| match embed.spread {
+        Some(_) => {
+            sql.identifier(&spread_alias(index)).push(".*");
+        }
+        None => self::embed(sql, node, embed),
+    });
+    source(sql, node, parent);
+    for (index, embed) in self::shown(node).filter(|(_, embed)| embed.spread.is_some()) {
+        sql.push(" LEFT JOIN LATERAL (");
+        spread(sql, node, embed);
+        sql.push(") AS ").identifier(&spread_alias(index)).push(" ON true");
+    }
+    filters(sql, node, parent);
     order(sql, node);
     range(sql, node.range);
 }
@@ -79,14 +90,59 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push(" AS ").identifier(&embed.key);
 }
 
+/// The embeds of which something is shown, with their indexes.
+fn shown(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
+    node.embeds.iter().enumerate().filter(|(_, embed)| !embed.is_hidden)
+}
+
+/// The name of the rows of a spread embed, which its parent's row takes its columns from.
+fn spread_alias(index: usize) -> String {
+    format!("pgrst_spread_{index}")
+}
+
+/// A spread embed as one row: the one that it has, or one of arrays with an element for each.
+fn spread<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
+    if embed.relationship.is_to_one() {
+        return rows(sql, &embed.node, Some((parent, embed)));
+    }
+    sql.push("SELECT ");
+    sql.separated(embed.spread.iter().flatten(), ", ", |sql, name| {
+        sql.push("coalesce(json_agg(").qualified(EMBEDDED, name).push("), '[]') AS ").identifier(name);
+    });
+    sql.push(" FROM (");
+    rows(sql, &embed.node, Some((parent, embed)));
+    sql.push(") AS ").identifier(EMBEDDED);
+}
+
 /// FROM and WHERE: the relation, its junction, how it is joined, its conditions, and its inner embeds.
 fn from<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
+    source(sql, node, parent);
+    filters(sql, node, parent);
+}
+
+/// FROM: the relation and its junction.
+fn source(sql: &mut Sql<'_>, node: &Node, parent: Option<(&Node, &Embed)>) {
     sql.push(" FROM ");
     match node.source {
         Source::Table => sql.qualified(&node.schema, &node.relation),
         Source::Result => sql.identifier(SOURCE),
     };
     sql.push(" AS ").identifier(&node.alias);
+    if let Some((junction, alias)) = parent.and_then(|(_, embed)| junction(embed)) {
+        sql.push(", ").qualified(&junction.table.schema, &junction.table.name).push(" AS ").identifier(alias);
+    }
+}
+
+/// The junction of a many-to-many relationship, and its alias.
+fn junction(embed: &Embed) -> Option<(&Junction, &str)> {
+    match &embed.relationship.cardinality {
+        Cardinality::ManyToMany(junction) => Some((junction, embed.junction_alias.as_deref()?)),
+        _ => None,
+    }
+}
+
+/// WHERE: how the relation is joined, its conditions, and its inner embeds.
+fn filters<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     let mut is_first = true;
     let mut conjunction = move |sql: &mut Sql<'p>| {
         sql.push(if std::mem::take(&mut is_first) { " WHERE " } else { " AND " });
@@ -115,24 +171,16 @@ fn join<'p>(
         conjunction(sql);
         sql.qualified(left, a).push(" = ").qualified(right, b);
     };
-    match (&embed.relationship.cardinality, &embed.junction_alias) {
-        (Cardinality::ManyToMany(junction), Some(alias)) => {
-            sql.push(", ")
-                .qualified(&junction.table.schema, &junction.table.name)
-                .push(" AS ")
-                .identifier(alias);
-            for (target, through) in &junction.target_columns {
-                equal(sql, (child, target), (alias, through));
-            }
-            for (source, through) in &junction.source_columns {
-                equal(sql, (alias, through), (&parent.alias, source));
-            }
+    if let Some((junction, alias)) = junction(embed) {
+        for (target, through) in &junction.target_columns {
+            equal(sql, (child, target), (alias, through));
         }
-        _ => {
-            for (own, foreign) in embed.relationship.columns() {
-                equal(sql, (child, foreign), (&parent.alias, own));
-            }
+        for (source, through) in &junction.source_columns {
+            equal(sql, (alias, through), (&parent.alias, source));
         }
+    }
+    for (own, foreign) in embed.relationship.columns() {
+        equal(sql, (child, foreign), (&parent.alias, own));
     }
 }
 

@@ -52,6 +52,8 @@ snapshot! {
     embed_inner: "GET" "/teams?select=name,clubs!inner(name)&clubs.name=eq.x" ["prefer: count=exact"], "";
     embed_only_to_filter: "GET" "/teams?select=name,players()&players=not.is.null&or=(players.is.null,name.eq.a)" [], "";
     embed_ordered_by: "GET" "/teams?select=name,clubs(name)&order=clubs(name).desc" [], "";
+    spread_to_one: "GET" "/players?select=id,...teams(team:name,...clubs(club:name))" [], "";
+    spread_to_many: "GET" "/clubs?select=id,...teams(*,players(name))&teams.order=name" [], "";
     embed_recursive: "GET" "/staff?select=name,boss:manager_id(name),staff(name)" [], "";
     insert_object: "POST" "/clubs" [], r#"{"name":"x","founded":null}"#;
     insert_array_and_show: "POST" "/teams?select=id,clubs(name)" ["prefer: return=representation"],

@@ -137,3 +137,34 @@ async fn rows_can_be_ordered_by_what_they_refer_to() {
         [4, 3, 2, 1]
     );
 }
+
+#[tokio::test]
+async fn spread_embeds_lift_their_columns() {
+    let league = League::start().await;
+    assert_eq!(
+        league
+            .rows("/players?select=id,...teams(team:name,...clubs(club:name,founded))&id=in.(1,4)&order=id")
+            .await,
+        json!([
+            { "id": 1, "team": "Row Firsts", "club": "Harbour Row", "founded": "1901-05-01" },
+            { "id": 4, "team": null, "club": null, "founded": null },
+        ])
+    );
+    assert_eq!(
+        league.rows("/clubs?select=name,...teams(teams:name,ids:id)&order=id&teams.order=id.desc").await,
+        json!([
+            { "name": "Harbour Row", "teams": ["Row Reserves", "Row Firsts"], "ids": [2, 1] },
+            { "name": "Mill Lane", "teams": ["Lane Firsts"], "ids": [3] },
+            { "name": "Old Quarry", "teams": [], "ids": [] },
+        ])
+    );
+    assert_eq!(
+        league.rows("/matches?select=...home_id(home:name),...away_id(away:name),...players(born)&id=eq.1&players.order=id").await,
+        json!([{ "home": "Row Firsts", "away": "Lane Firsts", "born": ["1990-01-01", null] }])
+    );
+    assert_eq!(league.ids("/players?select=id,...teams!inner(name)&teams.name=eq.Lane%20Firsts").await, [3]);
+    assert_eq!(
+        league.ids("/players?select=id,...teams(name)&order=teams(name).desc.nullslast,id").await,
+        [1, 2, 3, 4]
+    );
+}
