@@ -17,6 +17,7 @@ mod error;
 mod identifier;
 pub mod migrate;
 mod pool;
+mod replicas;
 mod settings;
 mod statement_cache;
 mod tls;
@@ -45,6 +46,7 @@ pub struct Database {
 
 struct Inner {
     batches: Arc<pool::Pool>,
+    replicas: replicas::Replicas,
     clients: client::Clients,
     catalog: catalog::Listener,
 }
@@ -56,14 +58,15 @@ impl Database {
     /// Errors: [`Error::Configuration`] for a URI that cannot be understood or certificates that cannot be read.
     /// Must be called inside a Tokio runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
-        let target = Arc::new(connect::Target::from_uri(&settings)?);
+        let target = Arc::new(connect::Target::from_uri(&settings.uri, &settings)?);
         let catalog = match &settings.channel {
             Some(channel) => catalog::Listener::start(Arc::clone(&target), channel.clone()),
             None => catalog::Listener::silent(),
         };
         let clients = client::Clients::new(&target, &settings)?;
         let batches = pool::Pool::start(target, &settings);
-        Ok(Self { inner: Arc::new(Inner { batches, clients, catalog }) })
+        let replicas = replicas::Replicas::start(&batches, &settings)?;
+        Ok(Self { inner: Arc::new(Inner { batches, replicas, clients, catalog }) })
     }
 
     /// Lends a `tokio-postgres` client for work that is not hot. It returns to the pool when dropped.
@@ -79,11 +82,24 @@ impl Database {
     /// prepared is prepared anew without the caller's notice; nothing else is ever run twice, except that a
     /// read-only transaction is tried again on a fresh connection when the pooled one turns out to be dead.
     ///
+    /// A read-only transaction goes to one of the healthy replicas in turn, where there are any, unless
+    /// [`Transaction::on_primary`] keeps it from there; the primary answers when they cannot.
+    ///
     /// Errors: [`Error::Postgres`] with everything that the server said; [`Error::Timeout`] after
     /// [`Transaction::timeout`], the statement having been cancelled; [`Error::AcquireTimeout`];
     /// [`Error::Unavailable`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        if transaction.may_be_late()
+            && let Some(answer) = self.inner.replicas.run(transaction).await
+        {
+            return answer;
+        }
         self.inner.batches.run(transaction).await
+    }
+
+    /// How many replicas take reads now.
+    pub fn healthy_replicas(&self) -> usize {
+        self.inner.replicas.healthy()
     }
 
     /// A counter that grows whenever the catalog may have changed: on a notification in `settings.channel` and
@@ -94,7 +110,7 @@ impl Database {
 
     /// Answers whether Postgres takes and answers a statement now, within two seconds.
     pub async fn ping(&self) -> Result<(), Error> {
-        let transaction = Transaction::anonymous().read_only().statement("select 1", Vec::new());
+        let transaction = Transaction::anonymous().read_only().on_primary().statement("select 1", Vec::new());
         self.run(&transaction.timeout(PING_TIMEOUT)).await.map(drop)
     }
 
@@ -102,6 +118,7 @@ impl Database {
     pub async fn close(&self) {
         self.inner.catalog.stop().await;
         self.inner.clients.close();
+        self.inner.replicas.close().await;
         self.inner.batches.close().await;
     }
 }

@@ -10,7 +10,13 @@ pub struct Settings {
     /// (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`), `sslrootcert` and, for unix sockets, `host`
     /// being a folder.
     pub uri: String,
-    /// Connections of the hot path, at most. Connections are made on demand.
+    /// Standbys that may answer read-only transactions of the hot path, in the form of `uri`. `PGRST_DB_READ_URIS`.
+    pub replica_uris: Vec<String>,
+    /// A standby that lags behind the primary by more than this answers nothing.
+    pub replica_max_lag: Duration,
+    /// How often the standbys' health and lag are looked at.
+    pub replica_probe_interval: Duration,
+    /// Connections of the hot path to each server, at most. Connections are made on demand.
     pub pool_size: usize,
     /// Connections lent by [`crate::Database::client`], at most.
     pub client_pool_size: usize,
@@ -41,6 +47,9 @@ impl Settings {
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
+            replica_uris: Vec::new(),
+            replica_max_lag: Duration::from_secs(5),
+            replica_probe_interval: Duration::from_secs(1),
             pool_size: 10,
             client_pool_size: 10,
             acquisition_timeout: Duration::from_secs(10),
@@ -56,10 +65,11 @@ impl Settings {
     }
 }
 
-/// Leaves out the URI, which may hold a password.
+/// Leaves out the URIs, which may hold passwords.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
+            .field("replicas", &self.replica_uris.len())
             .field("pool_size", &self.pool_size)
             .field("channel", &self.channel)
             .field("application_name", &self.application_name)

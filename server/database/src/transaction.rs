@@ -43,6 +43,7 @@ pub struct Transaction<'a> {
     settings: Vec<(&'a str, Cow<'a, str>)>,
     isolation: Option<Isolation>,
     rollback: bool,
+    on_primary: bool,
     statements: Vec<Statement<'a>>,
     timeout: Option<Duration>,
 }
@@ -55,7 +56,14 @@ impl<'a> Transaction<'a> {
 
     /// A transaction that runs as the login role itself.
     pub const fn anonymous() -> Self {
-        Self { settings: Vec::new(), isolation: None, rollback: false, statements: Vec::new(), timeout: None }
+        Self {
+            settings: Vec::new(),
+            isolation: None,
+            rollback: false,
+            on_primary: false,
+            statements: Vec::new(),
+            timeout: None,
+        }
     }
 
     /// Sets the configuration parameter `name` to `value` until the transaction ends, as `set_config(name, value,
@@ -67,10 +75,17 @@ impl<'a> Transaction<'a> {
     }
 
     /// Refuses writes with SQLSTATE 25006. Only a read-only transaction may be tried again after a broken
-    /// connection.
+    /// connection, and only that may be answered by a replica.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.setting("transaction_read_only", "on")
+    }
+
+    /// Keeps a read-only transaction off the replicas, so that it sees what has just been written.
+    #[must_use]
+    pub const fn on_primary(mut self) -> Self {
+        self.on_primary = true;
+        self
     }
 
     /// Runs at `isolation` instead of the database's default.
@@ -107,6 +122,11 @@ impl<'a> Transaction<'a> {
 
     pub(crate) fn is_read_only(&self) -> bool {
         self.settings.iter().any(|(name, value)| *name == "transaction_read_only" && value == "on")
+    }
+
+    /// Whether a replica may answer.
+    pub(crate) fn may_be_late(&self) -> bool {
+        !self.on_primary && self.is_read_only()
     }
 
     pub(crate) fn role(&self) -> &str {

@@ -1,0 +1,141 @@
+//! Reads on a real streaming standby that is delayed, stopped and promoted.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use database::cluster::{Cluster, Options};
+use database::{Database, Settings, Transaction};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+struct Pair {
+    primary: Cluster,
+    standby: Cluster,
+    database: Database,
+    folder: tempfile::TempDir,
+}
+
+impl Pair {
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let primary = start(folder.path().join("primary"), 0).await;
+        // A standby begins as a copy of its primary, taken while that is down.
+        assert!(primary.stop().await);
+        copy(&folder.path().join("primary"), &folder.path().join("standby"));
+        let primary = start(folder.path().join("primary"), 0).await;
+        follow(&primary, &folder.path().join("standby/postgres"));
+        let standby = start(folder.path().join("standby"), 0).await;
+
+        let mut settings = Settings::new(primary.uri());
+        settings.replica_uris = vec![standby.tcp_uri(standby.superuser(), standby.password()).unwrap()];
+        settings.replica_max_lag = Duration::from_millis(500);
+        settings.replica_probe_interval = Duration::from_millis(50);
+        let database = Database::connect(settings).await.unwrap();
+        Self { primary, standby, database, folder }
+    }
+
+    /// Waits until so many replicas take reads.
+    async fn healthy(&self, count: usize) {
+        let reached = async {
+            while self.database.healthy_replicas() != count {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(LIMIT, reached).await.unwrap();
+    }
+
+    /// Whether `transaction` is answered by a server in recovery.
+    async fn is_on_standby(&self, transaction: Transaction<'_>) -> bool {
+        let transaction = transaction.statement("select pg_is_in_recovery()", Vec::new());
+        let answer = self.database.run(&transaction).await.unwrap();
+        answer.last().unwrap().first().unwrap().text(0) == Some("t")
+    }
+
+    async fn stop(self) {
+        self.database.close().await;
+        self.standby.stop().await;
+        self.primary.stop().await;
+        drop(self.folder);
+    }
+}
+
+async fn start(data_dir: PathBuf, port: u16) -> Cluster {
+    let options = Options { port: Some(port), search: testkit::search(), ..Options::new(data_dir) };
+    Cluster::start(options).await.unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    assert!(copied.success());
+    let _ = std::fs::remove_dir_all(to.join("run"));
+}
+
+/// Makes the cluster in `data` a standby of `primary`.
+fn follow(primary: &Cluster, data: &Path) {
+    let config: tokio_postgres::Config = primary.uri().parse().unwrap();
+    let settings = format!(
+        "primary_conninfo = 'host={} port={} user={} password={}'\n",
+        primary.socket_dir().display(),
+        config.get_ports()[0],
+        primary.superuser(),
+        primary.password(),
+    );
+    std::fs::write(data.join("standby.signal"), "").unwrap();
+    let file = data.join("postgresql.auto.conf");
+    let before = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, before + &settings).unwrap();
+}
+
+async fn admin(cluster: &Cluster, sql: &str) {
+    let (client, connection) = tokio_postgres::connect(&cluster.uri(), tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    client.batch_execute(sql).await.unwrap();
+    drop(client);
+    let _ = connection.await;
+}
+
+fn read() -> Transaction<'static> {
+    Transaction::anonymous().read_only()
+}
+
+#[tokio::test]
+async fn reads_go_to_a_standby_only_while_it_is_fit() {
+    let mut pair = Pair::start().await;
+    pair.healthy(1).await;
+    assert!(pair.is_on_standby(read()).await);
+    assert!(!pair.is_on_standby(read().on_primary()).await, "a read that has to be fresh");
+    assert!(!pair.is_on_standby(Transaction::anonymous()).await, "a transaction that may write");
+
+    admin(&pair.primary, "create table public.t (v int)").await;
+    admin(&pair.standby, "select pg_wal_replay_pause()").await;
+    admin(&pair.primary, "insert into public.t values (1)").await;
+    pair.healthy(0).await;
+    assert!(!pair.is_on_standby(read()).await, "a delayed standby");
+    admin(&pair.standby, "select pg_wal_replay_resume()").await;
+    pair.healthy(1).await;
+
+    assert!(pair.standby.stop().await);
+    // The one read that finds the standby gone is answered by the primary, too.
+    assert!(!pair.is_on_standby(read()).await, "a stopped standby");
+    pair.healthy(0).await;
+    let port = pair.standby.tcp_port().unwrap();
+    pair.standby = start(pair.folder.path().join("standby"), port).await;
+    pair.healthy(1).await;
+    assert!(pair.is_on_standby(read()).await);
+
+    admin(&pair.standby, "select pg_promote()").await;
+    pair.healthy(0).await;
+    assert!(!pair.is_on_standby(read()).await);
+    pair.stop().await;
+}
+
+#[tokio::test]
+async fn reads_go_on_without_the_primary() {
+    let pair = Pair::start().await;
+    pair.healthy(1).await;
+    assert!(pair.primary.stop().await);
+    assert!(pair.is_on_standby(read()).await);
+    let write = Transaction::anonymous().statement("select 1", Vec::new());
+    assert!(pair.database.run(&write).await.is_err());
+    pair.stop().await;
+}
