@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let client = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../client");
-    // A path that does not exist would rerun this every time; its parent tells when it appears.
+    // While it does not exist, cargo runs this at every build, which then has nothing to do.
     println!("cargo::rerun-if-changed={}", client.join("dist").display());
     if client.join("dist/index.html").is_file() {
         embed(&client.join("dist"), &site)?;

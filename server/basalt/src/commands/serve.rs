@@ -28,6 +28,7 @@ const IDLE: Duration = Duration::from_secs(75);
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
+    crate::site::check(&settings.site)?;
     let signals = Signals::listen()?;
     let started = Instant::now();
     console::note(format_args!(

@@ -11,6 +11,11 @@ const SIMILAR: f64 = 0.8;
 /// Environment variables with these prefixes are ours to understand; all others belong to somebody else.
 const OUR_PREFIXES: [&str; 2] = ["BASALT_", "PGRST_"];
 
+/// Variables of ours that are read before the settings are, or by the programs around the server: what to log, and
+/// what the tests and the client's dev server run against.
+const READ_ELSEWHERE: [&str; 5] =
+    ["BASALT_LOG", "BASALT_LOG_FORMAT", "BASALT_BINARY", "BASALT_TEST_", "BASALT_URL"];
+
 /// Reads the settings of one project.
 pub(crate) struct Reader<'a> {
     environment: &'a Environment,
@@ -102,7 +107,10 @@ impl<'a> Reader<'a> {
             let candidates = self.asked.iter().map(String::as_str).chain(known::exact());
             warnings.push(unknown("key", &key, nearest(&key, candidates)));
         }
-        let ours = |name: &&str| OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let ours = |name: &&str| {
+            OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                && !READ_ELSEWHERE.iter().any(|known| name.starts_with(known))
+        };
         for name in self.environment.names().filter(ours) {
             if !self.asked_names.contains(name) {
                 let candidates = self.asked_names.iter().map(String::as_str);

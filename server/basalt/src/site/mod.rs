@@ -49,11 +49,22 @@ pub(crate) enum Error {
     Dev(String),
 }
 
+/// Whether there is something to serve, to be asked before anything else is started.
+///
+/// Errors: [`Error::NotBuilt`].
+pub(crate) fn check(settings: &SiteSettings) -> Result<(), Error> {
+    let assets = Assets::choose(settings.path.as_deref());
+    match settings.enabled && settings.dev.is_none() && !assets.has_page() {
+        true => Err(Error::NotBuilt(assets.place())),
+        false => Ok(()),
+    }
+}
+
 impl Site {
     /// The site of `settings`, whose scripts will call the API at `api_url` (`None`: where the page came from)
     /// with `public_key`.
     ///
-    /// Errors: [`Error::NotBuilt`] when there is nothing to serve.
+    /// Errors: [`Error::Dev`] for a dev server's URL that is none.
     pub(crate) fn open(
         settings: SiteSettings,
         api_url: Option<String>,
@@ -61,9 +72,6 @@ impl Site {
     ) -> Result<Self, Error> {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
-        if dev.is_none() && !assets.has_page() {
-            return Err(Error::NotBuilt(assets.place()));
-        }
         let inner = Inner { settings, api_url, public_key, assets, page: Page::default(), dev };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -120,7 +120,8 @@ async fn the_compressed_page_is_the_same_page() {
 #[test]
 fn a_missing_build_is_said_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = SiteSettings { path: Some(folder.path().to_owned()), ..SiteSettings::default() };
-    let error = Site::open(settings, None, String::new()).err().unwrap().to_string();
+    let path = Some(folder.path().to_owned());
+    let error = super::check(&SiteSettings { enabled: true, path, ..SiteSettings::default() });
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("npm run build"), "{error}");
 }

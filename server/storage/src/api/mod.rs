@@ -29,7 +29,7 @@ async fn status(request: Request) -> poem::Result<Response> {
     Ok(StatusCode::OK.into())
 }
 
-/// Answers the version of the upstream release whose interface this is.
+/// Answers this release's version.
 async fn version(request: Request) -> poem::Result<Response> {
     if !object::is_read(&request) {
         return unknown(request).await;

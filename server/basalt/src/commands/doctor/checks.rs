@@ -10,7 +10,6 @@ use database::{Database, migrate};
 use super::{Finding, Verdict};
 use crate::backend::{Backend, Running};
 use crate::settings::{Settings, display_path};
-use crate::site::Site;
 
 /// Less free space than this is worth a word: Postgres alone writes logs of 1 GiB before it begins to reuse them.
 const LITTLE_SPACE: u64 = 2 << 30;
@@ -206,8 +205,8 @@ fn buckets(settings: &Settings) -> Verdict {
 }
 
 fn site(settings: &Settings) -> Verdict {
-    match Site::open(settings.site.clone(), None, String::new()) {
-        Ok(_) => Verdict::Fine("the client is built".to_owned()),
+    match crate::site::check(&settings.site) {
+        Ok(()) => Verdict::Fine("the client is built".to_owned()),
         Err(error) => Verdict::Broken(error.to_string()),
     }
 }
