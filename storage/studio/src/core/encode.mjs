@@ -37,25 +37,16 @@ export function ffmpeg(args, input) {
  */
 export async function webp(png, limit) {
   for (const quality of [90, 84, 78, 70, 60, 50]) {
-    const picture = await ffmpeg(
-      [
-        '-f',
-        'png_pipe',
-        '-i',
-        '-',
-        '-c:v',
-        'libwebp',
-        '-quality',
-        `${quality}`,
-        '-preset',
-        'drawing',
-        '-compression_level',
-        '6',
-        '-f',
-        'webp',
-        '-',
-      ],
-      png,
+    // Through a file: the length in the header of a WebP is written last, which a pipe does not allow.
+    const picture = await throughFile('webp', (path) =>
+      ffmpeg(
+        [
+          ...['-f', 'png_pipe', '-i', '-'],
+          ...['-c:v', 'libwebp', '-quality', `${quality}`, '-preset', 'drawing'],
+          ...['-compression_level', '6', '-f', 'webp', path],
+        ],
+        png,
+      ),
     )
     if (picture.length <= limit) return picture
   }
