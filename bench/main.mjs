@@ -29,8 +29,13 @@ const [rounds] = numbers('BENCH_ROUNDS', '3')
 const connections = numbers('BENCH_CONNECTIONS', '1,16,64')
 const only = (process.env.BENCH_ONLY ?? '').split(',').filter((id) => id !== '')
 
-for (const [name, measure] of Object.entries(parts)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue
-  const isRight = await measure(path.resolve(binary), { seconds, rounds, connections, only })
-  if (isRight === false) process.exitCode = 1
+try {
+  for (const [name, measure] of Object.entries(parts)) {
+    if (chosen.length > 0 && !chosen.includes(name)) continue
+    const isRight = await measure(path.resolve(binary), { seconds, rounds, connections, only })
+    if (isRight === false) process.exitCode = 1
+  }
+} catch (error) {
+  process.stderr.write(`bench: ${error.message}\n`)
+  process.exitCode = 1
 }

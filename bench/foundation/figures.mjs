@@ -4,6 +4,7 @@ import { load } from '../lib/load.mjs'
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory, processorTime } from '../lib/processes.mjs'
+import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { heading, mebibytes, row } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
@@ -22,11 +23,12 @@ const faqs = { sql: `select coalesce(json_agg(t), '[]') from (select * from faqs
 export async function foundation(binary, how) {
   heading('The server by itself')
   const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0' }
-  const cold = await Server.start({ binary, env })
-  row('cold start on an empty data folder', `${cold.startedIn} ms`)
-  await cold.stop({ keepData: true })
-  const server = await Server.start({ binary, env, dataDir: cold.dataDir })
+  const running = new Running()
   try {
+    const cold = running.add(await Server.start({ binary, env }))
+    row('cold start on an empty data folder', `${cold.startedIn} ms`)
+    await cold.stop({ keepData: true })
+    const server = running.add(await Server.start({ binary, env, dataDir: cold.dataDir }))
     row('warm start', `${server.startedIn} ms`)
     row('binary', mebibytes(statSync(binary).size))
     row('server at rest, RSS', mebibytes(memory(server.process.pid).now))
@@ -35,7 +37,7 @@ export async function foundation(binary, how) {
     const { now, peak } = memory(server.process.pid)
     row('server after load, RSS', `${mebibytes(now)}, ${mebibytes(peak)} at its peak`)
   } finally {
-    await server.stop()
+    await running.stop()
   }
 }
 

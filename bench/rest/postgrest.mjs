@@ -11,6 +11,8 @@ const program = path.resolve(
 
 /** How long PostgREST may take to load its schema cache, in milliseconds. */
 const startLimit = 30_000
+/** How long it may take to end before it is killed, in milliseconds. */
+const stopLimit = 10_000
 
 /** PostgREST of the pinned npm package, as a process. */
 export class PostgREST {
@@ -58,7 +60,9 @@ export class PostgREST {
     if (this.process.exitCode !== null) return
     const ended = once(this.process, 'exit')
     this.process.kill('SIGTERM')
+    const timer = setTimeout(() => this.process.kill('SIGKILL'), stopLimit)
     await ended
+    clearTimeout(timer)
   }
 }
 

@@ -80,5 +80,10 @@ if (binary === undefined) {
   process.stderr.write('usage: bench/soak BINARY\n')
   process.exit(2)
 }
-const isSteady = await soak(path.resolve(binary), Number(process.env.BENCH_SECONDS ?? 600))
-process.exitCode = isSteady ? 0 : 1
+try {
+  const isSteady = await soak(path.resolve(binary), Number(process.env.BENCH_SECONDS ?? 600))
+  process.exitCode = isSteady ? 0 : 1
+} catch (error) {
+  process.stderr.write(`bench: ${error.message}\n`)
+  process.exitCode = 1
+}

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 
 import { Postgres } from '../lib/postgres.mjs'
+import { Running } from '../lib/running.mjs'
 import { token } from '../lib/token.mjs'
 import { Server } from '../../tests/support/server.mjs'
 import { PostgREST } from './postgrest.mjs'
@@ -19,8 +20,7 @@ const name = 'basalt_bench'
 
 /** The database of schema.sql on a cluster of its own, and the servers on it. */
 export class Stage {
-  /** What has to be stopped, the last first. */
-  #running = []
+  #running = new Running()
   #secret = randomBytes(32).toString('hex')
 
   /**
@@ -49,7 +49,7 @@ export class Stage {
     )
 
   async stop() {
-    for (const server of this.#running.splice(0).reverse()) await server.stop()
+    await this.#running.stop()
   }
 
   /** The embedded Postgres, kept by a Basalt that is asked nothing. */
@@ -100,7 +100,7 @@ export class Stage {
       PGRST_DB_MAX_ROWS: '1000',
       PGRST_JWT_SECRET: this.#secret,
     })
-    this.#running.push(server)
+    this.#running.add(server)
     /** @type {Peer} */
     this.postgrest = { name: 'PostgREST', url: server.url, pid: server.process.pid, headers: {} }
   }
@@ -109,7 +109,6 @@ export class Stage {
   async #start(binary, settings) {
     const env = { BASALT_ADMIN_PORT: '0', JWT_SECRET: this.#secret, ...settings }
     const server = await Server.start({ binary, project: import.meta.dirname, only: ['rest'], env })
-    this.#running.push(server)
-    return server
+    return this.#running.add(server)
   }
 }

@@ -85,7 +85,6 @@ async function measure(stage, chosen, { rounds, connections, seconds }) {
         )
         const peers = ['basalt', 'postgrest', 'pgbench']
         for (const peer of [...peers.slice(round % 3), ...peers.slice(0, round % 3)]) {
-          if (workload.prepare !== undefined) await stage.admin.sql(workload.prepare)
           const how = { connections: count, seconds }
           turns.push({
             workload: workload.id,
@@ -103,6 +102,7 @@ async function measure(stage, chosen, { rounds, connections, seconds }) {
 }
 
 async function turn(stage, workload, name, how) {
+  if (workload.prepare !== undefined) await stage.admin.sql(workload.prepare)
   const peer = stage[name]
   const before = processorTimes(stage, peer)
   const figures =
@@ -110,11 +110,20 @@ async function turn(stage, workload, name, how) {
       ? await pgbench(stage.login.environment, workload.limit, how)
       : await load(peer.url, requestsFor(peer, workload, stage), how)
   const after = processorTimes(stage, peer)
+  if (workload.inserts !== undefined) {
+    await checkRows(stage, figures.asked * workload.inserts, `${name}, ${workload.id}`)
+  }
   return {
     ...figures,
     server_us: peer && (after.server - before.server) / figures.asked,
     postgres_us: (after.postgres - before.postgres) / figures.asked,
   }
+}
+
+/** Every insert that was acknowledged must be there, and nothing else. */
+async function checkRows(stage, expected, what) {
+  const found = Number(await stage.admin.sql('select count(*) from check_ins'))
+  if (found !== expected) throw new Error(`${what}: expected ${expected} rows, found ${found}`)
 }
 
 function processorTimes(stage, peer) {

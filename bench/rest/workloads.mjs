@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto'
  * @property {boolean} [isRead] whether answers can be compared: the same question has the same answer
  * @property {boolean} [isComparedAsJson] whether whitespace and the order of keys may differ
  * @property {string} [prepare] SQL that is run before each measurement
+ * @property {number} [inserts] rows that each request adds to check_ins
  */
 
 const json = { 'Content-Type': 'application/json' }
@@ -130,6 +131,7 @@ export const workloads = [
   {
     id: 'insert',
     title: 'insert one, minimal',
+    inserts: 1,
     target: 8,
     isSmall: true,
     prepare: 'truncate check_ins',
@@ -146,6 +148,7 @@ export const workloads = [
   {
     id: 'bulk',
     title: 'bulk insert of 100',
+    inserts: 100,
     target: 2.5,
     prepare: 'truncate check_ins',
     requests: () => [
