@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::cluster::{Cluster, Options, Search};
 use database::migrate::{self, Migrator, Report, State};
@@ -21,6 +21,9 @@ pub(crate) const AUTH_ADMIN: &str = "supabase_auth_admin";
 /// The role that the storage service logs in as.
 pub(crate) const STORAGE_ADMIN: &str = "supabase_storage_admin";
 
+/// How long the database of `DATABASE_URL` may take to come up, and how often it is tried.
+const EXTERNAL_LIMIT: Duration = Duration::from_secs(30);
+const EXTERNAL_PAUSE: Duration = Duration::from_millis(500);
 /// How long another process's Postgres may take to answer before it counts as gone.
 const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 
@@ -36,7 +39,9 @@ impl Backend {
     /// Starts the embedded Postgres, or takes the one of `DATABASE_URL`.
     pub(crate) async fn start(settings: &Settings) -> Result<Self, Error> {
         if let Some(url) = &settings.database.url {
-            return Ok(Self { cluster: None, admin: url.clone() });
+            let backend = Self { cluster: None, admin: url.clone() };
+            backend.wait().await?;
+            return Ok(backend);
         }
         let mut search = Search::new(Some(&settings.project.root));
         if let Some(folder) = &settings.database.binaries {
@@ -60,6 +65,29 @@ impl Backend {
             }
             _ => Self::start(settings).await,
         }
+    }
+
+    /// Waits for a database that may be starting at the same time as this process.
+    ///
+    /// Errors: when it refuses the administrator, or is still not there after [`EXTERNAL_LIMIT`].
+    async fn wait(&self) -> Result<(), Error> {
+        let admin = self.admin().await.map_err(|error| Error::Advice(format!("DATABASE_URL: {error}")))?;
+        let started = Instant::now();
+        let mut said = false;
+        let answer = loop {
+            match admin.ping().await {
+                Err(error) if error.is_unavailable() && started.elapsed() < EXTERNAL_LIMIT => {
+                    if !said {
+                        console::step(format_args!("waiting for the database of DATABASE_URL ({error})"));
+                        said = true;
+                    }
+                    tokio::time::sleep(EXTERNAL_PAUSE).await;
+                }
+                answer => break answer,
+            }
+        };
+        admin.close().await;
+        answer.map_err(|error| Error::Advice(format!("DATABASE_URL: {error}")))
     }
 
     /// The URI that a service which should be `role` logs in with. Holds a password: not for logs.

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use database::cluster::Cluster;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn basalt(folder: &Path) -> Command {
@@ -54,12 +56,15 @@ struct Served {
 
 impl Served {
     fn start(folder: &Path) -> Self {
-        let mut child = basalt(folder)
-            .args(["serve", "--port", "0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        Self::ready(Self::launch(basalt(folder)))
+    }
+
+    fn launch(mut command: Command) -> Child {
+        command.args(["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Reads what a launched server prints until it is ready.
+    fn ready(mut child: Child) -> Self {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let (mut origin, mut key) = (String::new(), String::new());
         let mut line = String::new();
@@ -142,6 +147,45 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
     assert!(!lock.exists());
     let postmaster = rustix::process::Pid::from_raw(postmaster).unwrap();
     assert!(rustix::process::test_kill_process(postmaster).is_err(), "Postgres outlived its server");
+}
+
+/// Nodes are equal: two that start at the same moment on an empty database serve the same project.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_start_together_on_another_postgres() {
+    let project = project();
+    let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
+    let url = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
+    let node = |name: &str| {
+        let mut command = basalt(project.path());
+        command.arg("--data-dir").arg(project.path().join(name)).env("DATABASE_URL", &url);
+        command.env("JWT_SECRET", "a secret that both nodes share, 32 bytes or more");
+        command.env("STORAGE_FILE_BACKEND_PATH", project.path().join("objects"));
+        Served::launch(command)
+    };
+    let nodes = [node("one"), node("two")].map(Served::ready);
+    for node in &nodes {
+        assert_eq!(node.get("/rest/v1/goods?select=name").1, "[{\"name\":\"lamp\"}]");
+        assert_eq!(node.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
+    }
+    let [one, two] = nodes;
+    assert_eq!(one.key, two.key);
+    one.stop();
+    assert_eq!(two.get("/health/ready").0, "HTTP/1.1 200 OK");
+    two.stop();
+    postgres.stop().await;
+}
+
+#[test]
+fn a_wrong_database_url_is_named() {
+    let project = project();
+    let mut command = basalt(project.path());
+    command.arg("migrate").env("DATABASE_URL", "postgres://nobody:secret@127.0.0.1:notaport/x");
+    let output = command.output().unwrap();
+    assert!(
+        text(&output).contains("DATABASE_URL: ") && !text(&output).contains("secret"),
+        "{}",
+        text(&output)
+    );
 }
 
 #[test]

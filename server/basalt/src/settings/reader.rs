@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         }
         let Some(value) = find(self.config, path) else { return Ok(None) };
         let Some(value) = self.substituted(&key, value) else { return Ok(None) };
-        T::from_toml(&value).map(Some).ok_or_else(|| Invalid::new(&key, T::EXPECTED, &shown(&value)))
+        T::from_toml(&value).map(Some).ok_or_else(|| refused::<T>(&key, &shown(&value)))
     }
 
     /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file.
@@ -119,6 +119,13 @@ impl<'a> Reader<'a> {
         }
         warnings
     }
+}
+
+/// The refusal of a value that is not a `T`. What was found is not repeated where it may be a secret.
+fn refused<T: Value>(name: &str, found: &str) -> Invalid {
+    let lower = name.to_ascii_lowercase();
+    let secret = ["secret", "key", "password", "url"].iter().any(|word| lower.contains(word));
+    Invalid::new(name, T::EXPECTED, &if secret { "something else" } else { found })
 }
 
 fn find<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {

@@ -91,6 +91,12 @@ fn bad_values_are_refused_by_name() {
 }
 
 #[test]
+fn a_refusal_does_not_repeat_a_secret() {
+    let error = refusal("[auth]\njwt_secret = 12345", &[]);
+    assert_eq!(error, "auth.jwt_secret: expected a text, found something else");
+}
+
+#[test]
 fn env_stands_for_a_variable() {
     let config = "[api]\nexternal_url = 'env(MY_URL)'";
     let settings = read(config, &[("MY_URL", "https://api.example.org/")]);

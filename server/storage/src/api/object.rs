@@ -60,7 +60,14 @@ async fn read(request: &Request, prefix: &str, admission: Admission) -> Result<R
         json: &claims.json,
     });
     let object = objects::find(storage, &bucket, &key, reader).await?;
-    response::object(storage, request, &object).await
+    match response::object(storage, request, &object).await {
+        // The object may have been replaced, and its old bytes removed, since its row was read.
+        Err(Error::NoSuchKey) => {
+            let current = objects::find(storage, &bucket, &key, reader).await?;
+            response::object(storage, request, &current).await
+        }
+        answer => answer,
+    }
 }
 
 /// The caller's verified claims, as far as the route asks for them.
