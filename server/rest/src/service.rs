@@ -98,6 +98,9 @@ impl Endpoint for Rest {
 
     async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
         Ok(self.answer(incoming).await.unwrap_or_else(|error| {
+            if error.status().is_server_error() {
+                tracing::warn!(code = %error.code(), message = %error.message(), "request failed");
+            }
             let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
             // Without a failed load there is no better guess than a moment.
             let wait = is_unavailable.then(|| self.inner.cache.retry_after().unwrap_or(1));

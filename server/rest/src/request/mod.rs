@@ -2,6 +2,7 @@
 //!
 //! Source: PostgREST's documentation, "API", and the order in which it refuses requests.
 
+mod csv;
 mod filter;
 mod grammar;
 mod media;
@@ -240,6 +241,7 @@ fn payload(
     let payload = match content_type {
         MediaType::Json if is_call && body.is_empty() => Payload::json(Bytes::from_static(b"{}"), None)?,
         MediaType::Json => Payload::json(body, columns)?,
+        MediaType::Csv => Payload::json(csv::to_json(&body)?, None)?,
         MediaType::UrlEncoded if is_call => Payload::Form(form(&body)?),
         MediaType::UrlEncoded => {
             let fields: serde_json::Map<_, _> =

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-pub use load::{Catalog, load};
+pub use load::{Catalog, ForeignKey, LoadError, load};
 pub use relationships::{Cardinality, Junction, Relationship};
 
 /// A name with its schema.

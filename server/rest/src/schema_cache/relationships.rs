@@ -4,8 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Catalog, QualifiedName};
-use crate::schema_cache::load::ForeignKey;
+use super::{Catalog, ForeignKey, QualifiedName};
 
 /// How the rows of one relation belong to those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]

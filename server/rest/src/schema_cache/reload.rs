@@ -8,7 +8,7 @@ use arc_swap::ArcSwapOption;
 use database::Database;
 use tokio_util::sync::CancellationToken;
 
-use super::{SchemaCache, load};
+use super::{LoadError, SchemaCache, load};
 use crate::settings::Settings;
 
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
@@ -41,10 +41,10 @@ impl SharedCache {
 
     /// Loads the cache once, replacing the current one.
     ///
-    /// Errors: [`load::LoadError`]; the current cache then stays.
-    pub async fn refresh(&self, database: &Database, settings: &Settings) -> Result<(), load::LoadError> {
+    /// Errors: [`LoadError`]; the current cache then stays.
+    pub async fn refresh(&self, database: &Database, settings: &Settings) -> Result<(), LoadError> {
         let started = Instant::now();
-        let catalog = load::load(database, settings).await?;
+        let catalog = load(database, settings).await?;
         let cache = SchemaCache::new(catalog, &settings.db_schemas);
         tracing::info!(summary = cache.summary(), elapsed = ?started.elapsed(), "schema cache loaded");
         self.current.store(Some(Arc::new(cache)));

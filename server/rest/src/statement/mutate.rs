@@ -91,9 +91,8 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
             }
             on_conflict(sql, payload, Resolution::MergeDuplicates, key);
         }
-        Change::Update { payload, conditions } if payload.columns.is_empty() => {
+        Change::Update { payload, .. } if payload.columns.is_empty() => {
             // Nothing to set is nothing changed, yet the columns shown of it must be there.
-            let _ = conditions;
             sql.push("SELECT ");
             returned(sql, plan);
             sql.push(" FROM ").qualified(&plan.schema, &plan.relation);

@@ -102,6 +102,22 @@ async fn forms_are_rows_too() {
 }
 
 #[tokio::test]
+async fn lines_of_csv_are_rows_too() {
+    let league = League::start().await;
+    let request = league.request("POST", "/players?select=id,name,born,tags&order=id");
+    let request = request.bearer_auth(token_of("authenticated")).header("content-type", "text/csv");
+    let request = request.header("prefer", "return=representation");
+    let body = "id,name,born,tags\n80,\"Ida, the 1st\",NULL,\"{a,b}\"\n81,Jon,1999-09-09,{}\n";
+    assert_eq!(
+        send(request.body(body)).await.json(),
+        json!([
+            { "id": 80, "name": "Ida, the 1st", "born": null, "tags": ["a", "b"] },
+            { "id": 81, "name": "Jon", "born": "1999-09-09", "tags": [] },
+        ])
+    );
+}
+
+#[tokio::test]
 async fn duplicates_are_merged_or_ignored() {
     let league = League::start().await;
     let merge = ("prefer", "resolution=merge-duplicates, return=representation");

@@ -162,6 +162,16 @@ async fn oversized_requests_end_in_errors() {
     assert_eq!(league.get(&filters).await.status, 200);
 }
 
+#[tokio::test]
+async fn deep_embeds_are_answered() {
+    let league = League::start().await;
+    for embed in ["staff(", "staff!inner(", "...manager_id("] {
+        let url = format!("/staff?select={}id{}", embed.repeat(60), ")".repeat(60));
+        let answer = league.get(&url).await;
+        assert_eq!(answer.status, 200, "{embed}: {answer:?}");
+    }
+}
+
 fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
