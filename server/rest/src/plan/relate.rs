@@ -74,7 +74,11 @@ fn matches(relationship: &Relationship, target: &str, hint: Option<&str>) -> boo
         };
     }
     match hint {
-        None => is_target || relationship.constraint() == Some(target) || own_column == Some(target),
+        None => {
+            // A key's name means the table that it refers to, not the views on it.
+            let is_named = relationship.constraint() == Some(target) || own_column == Some(target);
+            is_target || is_named && !relationship.leads_to_view
+        }
         Some(hint) => {
             let is_junction = match &relationship.cardinality {
                 Cardinality::ManyToMany(junction) => junction.table.name == hint,

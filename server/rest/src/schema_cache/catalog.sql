@@ -167,6 +167,29 @@ functions as (
       or parameters.total = 1 and parameters.only_type in
         ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
 ),
+relations as (
+  select
+    c.oid::bigint as oid,
+    n.nspname as schema,
+    c.relname as name,
+    (select json_object_agg(a.attnum, a.attname)
+     from pg_catalog.pg_attribute a
+     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
+    coalesce(
+      (select json_agg(a.attname order by a.attname)
+       from pg_catalog.pg_constraint k
+       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = any (k.conkey)
+       where k.conrelid = c.oid and k.contype = 'p'),
+      '[]') as primary_key,
+    (select r.ev_action::text
+     from pg_catalog.pg_rewrite r
+     where r.ev_class = c.oid and r.ev_type = '1' and c.relkind in ('v', 'm')) as definition
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
+    and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+    and exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)
+),
 role_settings as (
   select r.rolname, json_agg(json_build_array(name.setting_name, name.setting_value)) as settings
   from pg_catalog.pg_auth_members m
@@ -184,6 +207,7 @@ role_settings as (
 select json_build_object(
   'tables', coalesce((select json_agg(tables) from tables), '[]'),
   'foreign_keys', coalesce((select json_agg(foreign_keys) from foreign_keys), '[]'),
+  'relations', coalesce((select json_agg(relations) from relations), '[]'),
   'functions', coalesce((select json_agg(functions) from functions), '[]'),
   'role_settings', coalesce((select json_object_agg(rolname, settings) from role_settings), '{}')
 )

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::{Database, quote_literal};
 use serde::Deserialize;
 
-use super::{Function, QualifiedName, Table};
+use super::{Function, QualifiedName, Relation, Table};
 use crate::settings::Settings;
 
 /// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
@@ -18,6 +18,9 @@ pub struct Catalog {
     pub tables: Vec<Table>,
     /// All foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
+    /// All relations, with the definitions of views.
+    #[serde(default)]
+    pub relations: Vec<Relation>,
     /// Functions of the exposed schemas.
     pub functions: Vec<Function>,
     /// Settings by role.

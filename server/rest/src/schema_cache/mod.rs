@@ -5,6 +5,7 @@
 mod load;
 mod relationships;
 pub mod reload;
+mod views;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 
 pub use load::{Catalog, ForeignKey, LoadError, load};
 pub use relationships::{Cardinality, Junction, Relationship};
+pub use views::Relation;
 
 /// A name with its schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
@@ -141,7 +143,8 @@ impl Returns {
 
 impl SchemaCache {
     /// Builds the cache of the exposed `schemas` from what the catalog says.
-    pub fn new(catalog: Catalog, schemas: &[String]) -> Self {
+    pub fn new(mut catalog: Catalog, schemas: &[String]) -> Self {
+        views::inherit_keys(&mut catalog);
         let related = relationships::derive(&catalog, schemas);
         let mut cache = Self { role_settings: catalog.role_settings, ..Self::default() };
         for schema in schemas {

@@ -13,6 +13,8 @@ pub struct Relationship {
     pub table: QualifiedName,
     /// The relation that it leads to.
     pub foreign_table: QualifiedName,
+    /// Whether that is a view, which no constraint promises to have each row once.
+    pub leads_to_view: bool,
     /// How many rows there are on the other side, and what they are joined by.
     pub cardinality: Cardinality,
 }
@@ -103,6 +105,8 @@ impl Relationship {
 
 /// All relationships between relations of `schemas`, in a stable order: by relation, target, then cardinality.
 pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship> {
+    let views = catalog.relations.iter().filter(|relation| relation.definition.is_some());
+    let views: HashSet<(&str, &str)> = views.map(|view| (view.schema.as_str(), view.name.as_str())).collect();
     let mut found = Vec::new();
     for key in &catalog.foreign_keys {
         let columns = key.columns.clone();
@@ -123,9 +127,15 @@ pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship>
         found.push(Relationship {
             table: table.clone(),
             foreign_table: foreign_table.clone(),
+            leads_to_view: false,
             cardinality: there,
         });
-        found.push(Relationship { table: foreign_table, foreign_table: table, cardinality: back });
+        found.push(Relationship {
+            table: foreign_table,
+            foreign_table: table,
+            leads_to_view: false,
+            cardinality: back,
+        });
     }
     found.extend(through_junctions(catalog, schemas));
     found.retain(|relationship| {
@@ -133,6 +143,10 @@ pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship>
         schemas.contains(&relationship.table.schema)
             && relationship.table.schema == relationship.foreign_table.schema
     });
+    let is_view = |name: &QualifiedName| views.contains(&(name.schema.as_str(), name.name.as_str()));
+    for relationship in &mut found {
+        relationship.leads_to_view = is_view(&relationship.foreign_table);
+    }
     found.sort_by(|a, b| {
         (&a.table, &a.foreign_table, &a.cardinality).cmp(&(&b.table, &b.foreign_table, &b.cardinality))
     });
@@ -181,6 +195,7 @@ fn through(table: &QualifiedName, source: &ForeignKey, target: &ForeignKey) -> R
     Relationship {
         table: source.foreign_table.clone(),
         foreign_table: target.foreign_table.clone(),
+        leads_to_view: false,
         cardinality: Cardinality::ManyToMany(Junction {
             table: table.clone(),
             source_constraint: source.constraint.clone(),

@@ -86,7 +86,11 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push(if is_to_one { "(SELECT row_to_json(" } else { "coalesce((SELECT json_agg(" });
     sql.identifier(EMBEDDED).push(".*) FROM (");
     rows(sql, &embed.node, Some((parent, embed)));
-    sql.push(") AS ").identifier(EMBEDDED).push(if is_to_one { ")" } else { "), '[]')" });
+    sql.push(") AS ").identifier(EMBEDDED);
+    if is_to_one && embed.relationship.leads_to_view {
+        sql.push(" LIMIT 1");
+    }
+    sql.push(if is_to_one { ")" } else { "), '[]')" });
     sql.push(" AS ").identifier(&embed.key);
 }
 

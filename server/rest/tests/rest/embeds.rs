@@ -168,3 +168,40 @@ async fn spread_embeds_lift_their_columns() {
         [1, 2, 3, 4]
     );
 }
+
+#[tokio::test]
+async fn views_inherit_their_tables_relationships() {
+    let league = League::start().await;
+    assert_eq!(
+        league.rows("/squads?select=name,clubs(name),players(name)&squad_id=eq.3").await,
+        json!([{ "name": "Lane Firsts", "clubs": { "name": "Mill Lane" }, "players": [{ "name": "Cyd" }] }])
+    );
+    assert_eq!(
+        league.rows("/clubs?select=first_squads(first_id)&id=eq.1").await,
+        json!([{ "first_squads": [{ "first_id": 1 }] }])
+    );
+    assert_eq!(
+        league.rows("/players?select=first_squads(name,clubs(name))&id=eq.3").await,
+        json!([{ "first_squads": { "name": "Lane Firsts", "clubs": { "name": "Mill Lane" } } }])
+    );
+    assert_eq!(
+        league.rows("/players?select=team_id(name),players_team_id_fkey(id)&id=eq.3").await,
+        json!([{ "team_id": { "name": "Lane Firsts" }, "players_team_id_fkey": { "id": 3 } }])
+    );
+}
+
+#[tokio::test]
+async fn a_view_on_a_junction_is_another_junction() {
+    let league = League::start().await;
+    let superuser = league.database.client().await;
+    let view =
+        "create view league.appearances as select match_id as game, player_id as who from league.lineups;
+                grant select on league.appearances to anon; notify pgrst";
+    superuser.batch_execute(view).await.unwrap();
+    league.until("/appearances", 200).await;
+    league.until("/matches?select=players(name)", 300).await;
+    assert_eq!(
+        league.rows("/matches?select=players!appearances(name)&id=eq.2").await,
+        json!([{ "players": [{ "name": "Ada" }] }])
+    );
+}

@@ -106,6 +106,19 @@ impl League {
         }
     }
 
+    /// Asks until the answer has this status, for as long as a reload of the schema cache may take.
+    pub(crate) async fn until(&self, url: &str, status: u16) {
+        let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
+        loop {
+            let answer = self.get(url).await;
+            if answer.status == status {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{url} still answers {answer:?}");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+
     /// A request that is yet to be sent.
     pub(crate) fn request(&self, method: &str, url: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();

@@ -65,6 +65,11 @@ grant usage on all sequences in schema league to authenticated;
 create view league.adults with (security_invoker) as select id, name from league.players where born < '1991-01-01';
 grant select on league.adults to anon;
 
+create view league.squads as select id as squad_id, club_id as club, name, upper(name) as loud from league.teams;
+create view league.first_squads as select squad_id as first_id, club as first_club, name from league.squads
+  where name like '%Firsts' order by (select count(*) from league.players p where p.team_id = squad_id);
+grant select on league.squads, league.first_squads to anon, authenticated;
+
 create function league.label(p league.players) returns text stable language sql as $$ select p.name || ' #' || p.id $$;
 create function league.add(a int, b int default 10) returns int immutable language sql as $$ select a + b $$;
 create function league.team_players(team int) returns setof league.players stable rows 10 language sql

@@ -1,21 +1,6 @@
 //! The schema cache follows the database.
 
-use std::time::Duration;
-
 use crate::harness::League;
-
-/// Asks until the answer has this status, for as long as a reload may take.
-async fn until(league: &League, url: &str, status: u16) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-    loop {
-        let answer = league.get(url).await;
-        if answer.status == status {
-            return;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{url} still answers {answer:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
 
 #[tokio::test]
 async fn new_tables_are_seen_after_a_notice() {
@@ -25,10 +10,10 @@ async fn new_tables_are_seen_after_a_notice() {
     let sql = "create table league.seasons (id int primary key, club_id int references league.clubs);
                grant select on league.seasons to anon; notify pgrst, 'reload schema'";
     superuser.batch_execute(sql).await.unwrap();
-    until(&league, "/seasons", 200).await;
-    until(&league, "/clubs?select=*,seasons(*)", 200).await;
+    league.until("/seasons", 200).await;
+    league.until("/clubs?select=*,seasons(*)", 200).await;
     superuser.batch_execute("drop table league.seasons; notify pgrst").await.unwrap();
-    until(&league, "/seasons", 404).await;
+    league.until("/seasons", 404).await;
 }
 
 #[tokio::test]
