@@ -2,16 +2,24 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use poem::http::uri::Scheme;
 use poem::listener::Acceptor;
 use poem::web::{LocalAddr, RemoteAddr};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::Error;
 
 /// How many ports from the wanted one upwards are tried.
 const TRIES: u16 = 20;
+
+/// The pause after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens on `port`, or on the next one that is free; 0 takes any.
 ///
@@ -35,20 +43,23 @@ fn none_free(port: u16) -> Error {
     Error::Advice(format!("every port from {port} to {last} is taken: name another one with --port"))
 }
 
-/// Accepts connections and tells the system to send each answer at once: small answers on a connection that is kept
-/// open would otherwise wait for the peer's acknowledgement of the one before.
-pub(crate) struct NoDelay {
+/// Accepts connections.
+///
+/// The system is told to send each answer at once: small answers on a connection that is kept open would otherwise
+/// wait for the peer's acknowledgement of the one before. A connection that stays silent is closed.
+pub(crate) struct Connections {
     listener: TcpListener,
     address: SocketAddr,
+    silence: Duration,
 }
 
-impl NoDelay {
-    /// Accepts from `listener`.
+impl Connections {
+    /// Accepts from `listener`. A connection on which nothing was read or written for `silence` is closed.
     ///
     /// Errors: when the system does not know the listener's address.
-    pub(crate) fn new(listener: TcpListener) -> Result<Self, Error> {
+    pub(crate) fn new(listener: TcpListener, silence: Duration) -> Result<Self, Error> {
         let address = listener.local_addr().map_err(Error::io("find out the port that is listened on"))?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, silence })
     }
 
     /// The address that is listened on.
@@ -57,17 +68,108 @@ impl NoDelay {
     }
 }
 
-impl Acceptor for NoDelay {
-    type Io = TcpStream;
+impl Acceptor for Connections {
+    type Io = Connection;
 
     fn local_addr(&self) -> Vec<LocalAddr> {
         vec![LocalAddr(self.address.into())]
     }
 
     async fn accept(&mut self) -> io::Result<(Self::Io, LocalAddr, RemoteAddr, Scheme)> {
-        let (stream, peer) = self.listener.accept().await?;
+        let (stream, peer) = match self.listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file descriptors, most likely: trying again at once would only burn the processor.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                return Err(error);
+            }
+        };
         stream.set_nodelay(true)?;
-        Ok((stream, LocalAddr(self.address.into()), RemoteAddr(peer.into()), Scheme::HTTP))
+        let connection = Connection::new(stream, self.silence);
+        Ok((connection, LocalAddr(self.address.into()), RemoteAddr(peer.into()), Scheme::HTTP))
+    }
+}
+
+/// A connection that breaks when it is silent for too long: half a request that is never finished must not hold its
+/// memory for ever.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    silence: Duration,
+    last: Instant,
+    /// Looked at when nothing can be read. It is moved on only when it goes off, not at every byte.
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, silence: Duration) -> Self {
+        let last = Instant::now();
+        Self { stream, silence, last, timer: Box::pin(sleep_until(last + silence)) }
+    }
+
+    /// Notes that something happened, if it did.
+    fn note<T>(&mut self, poll: Poll<T>) -> Poll<T> {
+        if poll.is_ready() {
+            self.last = Instant::now();
+        }
+        poll
+    }
+
+    /// Ready once the connection was silent for too long.
+    fn poll_silent(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.timer.as_mut().poll(context).is_ready() {
+            let deadline = self.last + self.silence;
+            if deadline <= Instant::now() {
+                return Poll::Ready(());
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let read = Pin::new(&mut this.stream).poll_read(context, into);
+        match this.note(read) {
+            Poll::Pending => this.poll_silent(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
+            ready => ready,
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(context, bytes);
+        this.note(written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
+        this.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
     }
 }
 
@@ -85,5 +187,19 @@ mod tests {
         let second = listen(host, taken).await.unwrap();
         let port = second.local_addr().unwrap().port();
         assert!(port > taken && port < taken + TRIES, "{port}");
+    }
+
+    #[tokio::test]
+    async fn a_silent_connection_is_closed() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+        let listener = listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await.unwrap();
+        let mut connections = Connections::new(listener, Duration::from_millis(20)).unwrap();
+        let mut client = TcpStream::connect(connections.address()).await.unwrap();
+        client.write_all(b"GET / HT").await.unwrap();
+        let (mut connection, ..) = connections.accept().await.unwrap();
+        let mut request = Vec::new();
+        let error = connection.read_to_end(&mut request).await.unwrap_err();
+        assert_eq!((request.as_slice(), error.kind()), (&b"GET / HT"[..], io::ErrorKind::TimedOut));
     }
 }

@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
-use crate::ports::{self, NoDelay};
+use crate::ports::{self, Connections};
 use crate::settings::Settings;
 use services::Running;
 use signals::Signals;
 
 /// How long requests that are being answered may take once the server was told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
-/// A connection on which nothing was said for this long is closed; longer than load balancers keep theirs (60 s), so
-/// that it is they who close it.
-const IDLE: Duration = Duration::from_secs(75);
+/// A connection on which nothing was said for this long is closed: longer than the slowest answer may take to begin
+/// (an edge function, 400 s on hosted Supabase), and than load balancers keep theirs.
+const SILENCE: Duration = Duration::from_secs(420);
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
@@ -79,8 +79,11 @@ async fn listen(
     signals: &Signals,
     started: Instant,
 ) -> Result<(), Error> {
-    let public = NoDelay::new(ports::listen(settings.host, settings.port).await?)?;
-    let admin = NoDelay::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
+    let public = Connections::new(ports::listen(settings.host, settings.port).await?, SILENCE)?;
+    let admin = Connections::new(
+        ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?,
+        SILENCE,
+    )?;
     let (address, admin_address) = (public.address(), admin.address());
     let stop = CancellationToken::new();
     let routes = routes::public(settings, keys, running)?;
@@ -98,12 +101,11 @@ async fn listen(
 }
 
 async fn server(
-    acceptor: NoDelay,
+    acceptor: Connections,
     routes: impl Endpoint + 'static,
     stop: CancellationToken,
 ) -> Result<(), Error> {
     Server::new_with_acceptor(acceptor)
-        .idle_timeout(IDLE)
         .run_with_graceful_shutdown(routes, stop.cancelled_owned(), Some(DRAIN))
         .await
         .map_err(Error::io("accept connections"))
