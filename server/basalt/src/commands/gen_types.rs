@@ -43,8 +43,7 @@ async fn generate(settings: &Settings, backend: &Backend, schemas: &[String]) ->
         if backend.cluster.is_some() {
             crate::backend::migrate(settings, &crate::backend::keys(settings)?, &admin).await?;
         }
-        let client = admin.client().await?;
-        typescript::generate(&client, schemas).await.map_err(Error::from)
+        typescript::generate(&admin, schemas).await.map_err(Error::from)
     };
     let types = types.await;
     admin.close().await;

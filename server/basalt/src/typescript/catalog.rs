@@ -5,12 +5,16 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::references::Reference;
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Catalog {
     pub(super) relations: Vec<Relation>,
-    pub(super) relationships: Vec<Relationship>,
     pub(super) functions: Vec<Function>,
     pub(super) types: Vec<Type>,
+    /// Set by [`Self::with_references`].
+    #[serde(skip)]
+    pub(super) references: Vec<Reference>,
     #[serde(skip)]
     type_index: HashMap<i64, usize>,
 }
@@ -35,17 +39,6 @@ pub(super) struct Column {
     /// `a` always, `d` by default, empty.
     identity: String,
     pub(super) is_updatable: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Relationship {
-    pub(super) name: String,
-    pub(super) relation_id: i64,
-    pub(super) columns: Vec<String>,
-    pub(super) referenced_schema: String,
-    pub(super) referenced_relation: String,
-    pub(super) referenced_columns: Vec<String>,
-    pub(super) is_one_to_one: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,9 +126,6 @@ impl Catalog {
         for relation in &mut catalog.relations {
             relation.columns.sort_by(|a, b| collate(&a.name, &b.name));
         }
-        catalog.relationships.sort_by(|a, b| {
-            collate(&a.name, &b.name).then_with(|| collate(&a.referenced_relation, &b.referenced_relation))
-        });
         for function in &mut catalog.functions {
             function.arguments.sort_by(|a, b| collate(&a.name, &b.name));
         }
@@ -147,6 +137,17 @@ impl Catalog {
         catalog.types.sort_by(|a, b| collate(&a.name, &b.name));
         catalog.type_index = catalog.types.iter().enumerate().map(|(index, t)| (t.id, index)).collect();
         Ok(catalog)
+    }
+
+    /// The same with what its relations refer to.
+    pub(super) fn with_references(mut self, mut references: Vec<Reference>) -> Self {
+        references.sort_by(|a, b| {
+            collate(&a.foreign_key, &b.foreign_key)
+                .then_with(|| collate(&a.referenced_relation, &b.referenced_relation))
+                .then_with(|| a.referenced_columns.cmp(&b.referenced_columns))
+        });
+        self.references = references;
+        self
     }
 
     pub(super) fn type_of(&self, id: i64) -> Option<&Type> {

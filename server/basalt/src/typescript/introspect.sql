@@ -19,26 +19,6 @@ columns as (
   left join pg_catalog.pg_type base on t.typtype = 'd' and base.oid = t.typbasetype
   group by a.attrelid
 ),
-uniques as (
-  select c.conrelid, (
-    select array_agg(a.attname order by a.attnum) from pg_catalog.pg_attribute a
-    where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
-  ) as names
-  from pg_catalog.pg_constraint c where c.contype in ('p', 'u')
-),
-relationships as (
-  select c.conname, c.conrelid, target.relname as referenced, target.nspname as referenced_schema, k.names, k.targets
-  from pg_catalog.pg_constraint c
-  join relations source on source.oid = c.conrelid
-  join relations target on target.oid = c.confrelid
-  cross join lateral (
-    select array_agg(a.attname order by p.ord) as names, array_agg(f.attname order by p.ord) as targets
-    from unnest(c.conkey, c.confkey) with ordinality as p (col, ref, ord)
-    join pg_catalog.pg_attribute a on a.attrelid = c.conrelid and a.attnum = p.col
-    join pg_catalog.pg_attribute f on f.attrelid = c.confrelid and f.attnum = p.ref
-  ) k
-  where c.contype = 'f' and c.conparentid = 0
-),
 functions as (
   select p.oid, n.nspname, p.proname, p.prorettype, p.proretset, p.prorows, rt.typrelid,
     pg_catalog.pg_get_function_identity_arguments(p.oid) as identity_arguments,
@@ -80,11 +60,6 @@ select json_build_object(
       'is_updatable', r.relkind = 'v' and (pg_catalog.pg_relation_is_updatable(r.oid, false) & 20) = 20,
       'columns', coalesce(c.list, '[]')
     )), '[]') from relations r left join columns c on c.attrelid = r.oid),
-  'relationships', (select coalesce(json_agg(json_build_object(
-      'name', k.conname, 'relation_id', k.conrelid::int8, 'columns', k.names,
-      'referenced_schema', k.referenced_schema, 'referenced_relation', k.referenced, 'referenced_columns', k.targets,
-      'is_one_to_one', exists (select from uniques u where u.conrelid = k.conrelid and u.names = k.names)
-    )), '[]') from relationships k),
   'functions', (select coalesce(json_agg(json_build_object(
       'schema', f.nspname, 'name', f.proname, 'arguments', f.arguments,
       'identity_arguments', f.identity_arguments, 'result', f.result, 'return_type_id', f.prorettype::int8,

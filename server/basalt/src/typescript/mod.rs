@@ -5,9 +5,11 @@ mod catalog;
 mod function;
 mod helpers;
 mod layout;
+mod references;
 mod schema;
 
 use catalog::Catalog;
+use database::Database;
 
 /// What the types tell supabase-js about the server, which picks features by the major version and knows none above
 /// 14.
@@ -15,19 +17,17 @@ const POSTGREST_VERSION: &str = "14.17";
 
 const INTROSPECT: &str = include_str!("introspect.sql");
 
-/// The types of `schemas` in the database of `client`, as the text of a module.
+/// The types of `schemas` in `database`, as the text of a module.
 ///
 /// Errors: whatever the database says; a schema that does not exist is described as empty.
-pub(crate) async fn generate(
-    client: &tokio_postgres::Client,
-    schemas: &[String],
-) -> Result<String, database::Error> {
-    let row = client.query_one(INTROSPECT, &[&schemas]).await?;
-    let json: String = row.try_get(0)?;
-    let catalog = Catalog::parse(&json).map_err(|error| database::Error::Protocol(error.to_string()))?;
+pub(crate) async fn generate(database: &Database, schemas: &[String]) -> Result<String, database::Error> {
     let mut schemas = schemas.to_vec();
     schemas.sort();
     schemas.dedup();
+    let row = database.client().await?.query_one(INTROSPECT, &[&schemas]).await?;
+    let json: String = row.try_get(0)?;
+    let catalog = Catalog::parse(&json).map_err(|error| database::Error::Protocol(error.to_string()))?;
+    let catalog = catalog.with_references(references::load(database, &schemas).await?);
     Ok(module(&catalog, &schemas))
 }
 

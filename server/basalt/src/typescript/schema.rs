@@ -114,22 +114,20 @@ fn write_input(layout: &mut Layout, view: &View<'_>, column: &Column, optional: 
 }
 
 fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
-    let own = view.catalog.relationships.iter().filter(|relationship| {
-        relationship.relation_id == relation.id && relationship.referenced_schema == relation.schema
-    });
-    let own: Vec<_> = own.collect();
+    let own = view.catalog.references.iter();
+    let own: Vec<_> = own.filter(|r| r.schema == relation.schema && r.relation == relation.name).collect();
     if own.is_empty() {
         return layout.line("Relationships: []");
     }
     let strings = |names: &[String]| names.iter().map(|name| string(name)).collect::<Vec<_>>();
     layout.block("Relationships: [", "]", |layout| {
-        for relationship in own {
+        for reference in own {
             layout.block("{", "},", |layout| {
-                layout.line(&format!("foreignKeyName: {}", string(&relationship.name)));
-                layout.strings("columns: ", &strings(&relationship.columns), "");
-                layout.line(&format!("isOneToOne: {}", relationship.is_one_to_one));
-                layout.line(&format!("referencedRelation: {}", string(&relationship.referenced_relation)));
-                layout.strings("referencedColumns: ", &strings(&relationship.referenced_columns), "");
+                layout.line(&format!("foreignKeyName: {}", string(&reference.foreign_key)));
+                layout.strings("columns: ", &strings(&reference.columns), "");
+                layout.line(&format!("isOneToOne: {}", reference.is_one_to_one));
+                layout.line(&format!("referencedRelation: {}", string(&reference.referenced_relation)));
+                layout.strings("referencedColumns: ", &strings(&reference.referenced_columns), "");
             });
         }
     });

@@ -1,5 +1,7 @@
 //! The whole module for a schema that has one of everything.
 
+use database::{Database, Settings};
+
 use super::generate;
 
 const SCHEMA: &str = "
@@ -20,6 +22,7 @@ const SCHEMA: &str = "
         num1 int, num_2 int,
         sum int generated always as (num1 + num_2) stored
     );
+    create view public.clubs as select id, \"home town\" as town from public.teams;
     create view public.captains as select id, team_id from public.players where captain_of is not null;
     create function public.add(a int, b int default 1) returns int language sql as 'select a + b';
     create function public.nothing() returns void language sql as '';
@@ -37,9 +40,9 @@ const SCHEMA: &str = "
 #[tokio::test]
 async fn everything_is_described_as_the_supabase_cli_describes_it() {
     let database = testkit::Database::create().await;
-    let client = database.client().await;
-    client.batch_execute(SCHEMA).await.unwrap();
-    let module = generate(&client, &["public".to_owned()]).await.unwrap();
+    database.client().await.batch_execute(SCHEMA).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let module = generate(&pool, &["public".to_owned()]).await.unwrap();
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"), &module).unwrap();
     }
@@ -51,9 +54,9 @@ async fn everything_is_described_as_the_supabase_cli_describes_it() {
 #[tokio::test]
 async fn an_empty_schema_is_said_to_be_empty() {
     let database = testkit::Database::create().await;
-    let client = database.client().await;
-    client.batch_execute("create schema hollow").await.unwrap();
-    let module = generate(&client, &["hollow".to_owned()]).await.unwrap();
+    database.client().await.batch_execute("create schema hollow").await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let module = generate(&pool, &["hollow".to_owned()]).await.unwrap();
     assert!(module.contains("  hollow: {\n    Tables: {\n      [_ in never]: never\n    }\n"), "{module}");
     assert!(module.contains("    Enums: {},\n"), "{module}");
 }

@@ -1,0 +1,74 @@
+//! What tables and views refer to by foreign keys, as the REST service embeds it: views have the keys of the tables
+//! that their columns come from.
+
+use std::collections::HashMap;
+
+use database::Database;
+use rest::schema_cache::{Cardinality, ForeignKey, Relationship, SchemaCache};
+
+/// A reference from one relation to another of the same schema.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) schema: String,
+    pub(super) relation: String,
+    pub(super) foreign_key: String,
+    pub(super) columns: Vec<String>,
+    pub(super) is_one_to_one: bool,
+    pub(super) referenced_relation: String,
+    pub(super) referenced_columns: Vec<String>,
+}
+
+/// The references within each of `schemas`.
+///
+/// Errors: whatever the database says.
+pub(super) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {
+    let settings = rest::Settings { db_schemas: schemas.to_vec(), ..rest::Settings::default() };
+    let catalog = rest::schema_cache::load(database, &settings).await.map_err(|error| match error {
+        rest::schema_cache::LoadError::Database(error) => error,
+        other => database::Error::Protocol(other.to_string()),
+    })?;
+    let mut keys: HashMap<String, Vec<ForeignKey>> = HashMap::new();
+    for key in &catalog.foreign_keys {
+        keys.entry(key.constraint.clone()).or_default().push(key.clone());
+    }
+    let cache = SchemaCache::new(catalog, schemas);
+    let relationships = schemas
+        .iter()
+        .filter_map(|schema| cache.schema(schema))
+        .flat_map(|schema| schema.relationships.values().flatten());
+    Ok(relationships.filter_map(|relationship| reference(relationship, &keys)).collect())
+}
+
+fn reference(relationship: &Relationship, keys: &HashMap<String, Vec<ForeignKey>>) -> Option<Reference> {
+    let (constraint, pairs, is_one_to_one) = match &relationship.cardinality {
+        Cardinality::ManyToOne { constraint, columns } => (constraint, columns, false),
+        Cardinality::OneToOne { constraint, columns } => (constraint, columns, true),
+        Cardinality::OneToMany { .. } | Cardinality::ManyToMany(_) => return None,
+    };
+    let refers = !is_one_to_one
+        || keys.get(constraint).is_none_or(|keys| keys.iter().any(|key| refers(relationship, key)));
+    let within = relationship.table.schema == relationship.foreign_table.schema;
+    let (columns, referenced_columns) = pairs.iter().cloned().unzip();
+    (refers && within).then(|| Reference {
+        schema: relationship.table.schema.clone(),
+        relation: relationship.table.name.clone(),
+        foreign_key: constraint.clone(),
+        columns,
+        is_one_to_one,
+        referenced_relation: relationship.foreign_table.name.clone(),
+        referenced_columns,
+    })
+}
+
+/// Whether a one-to-one relationship, which is known in both directions, starts from the side that holds `key`.
+/// Between two views that cannot be told, and both sides count.
+fn refers(relationship: &Relationship, key: &ForeignKey) -> bool {
+    let (table, foreign_table) = (&relationship.table, &relationship.foreign_table);
+    if *table == key.table && *foreign_table == key.foreign_table {
+        return relationship.columns() == key.columns;
+    }
+    if *table == key.table || *foreign_table == key.foreign_table {
+        return true;
+    }
+    *table != key.foreign_table && *foreign_table != key.table
+}
