@@ -9,11 +9,17 @@ use super::{Invalid, Reader};
 /// Reads them. `api_url` is where clients reach the API.
 pub(super) fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Settings, Invalid> {
     let default = Settings::default();
+    let has_config = reader.has_config();
     let external_url: Option<String> = reader.get("auth.external_url", &["GOTRUE_API_EXTERNAL_URL"])?;
     let signup: bool = reader.get("auth.enable_signup", &[])?.unwrap_or(true);
     let confirmations: Option<bool> = reader.get("auth.email.enable_confirmations", &[])?;
     let phone_confirmations: Option<bool> = reader.get("auth.sms.enable_confirmations", &[])?;
-    let not = |value: Option<bool>| value.map(|value| !value);
+    // Where a config.toml says nothing, the CLI's template does: no confirmations. Without a file upstream's
+    // defaults hold.
+    let autoconfirm = |confirmations: Option<bool>, default: bool| match confirmations {
+        Some(confirmations) => !confirmations,
+        None => has_config || default,
+    };
     Ok(Settings {
         external_url: external_url.unwrap_or_else(|| format!("{api_url}/auth/v1")),
         jwt_issuer: reader.get("auth.jwt_issuer", &["GOTRUE_JWT_ISSUER"])?,
@@ -37,12 +43,10 @@ pub(super) fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Settings, I
             .unwrap_or(default.anonymous_users_enabled),
         mailer_autoconfirm: reader
             .get("", &["GOTRUE_MAILER_AUTOCONFIRM", "ENABLE_EMAIL_AUTOCONFIRM"])?
-            .or(not(confirmations))
-            .unwrap_or(default.mailer_autoconfirm),
+            .unwrap_or_else(|| autoconfirm(confirmations, default.mailer_autoconfirm)),
         sms_autoconfirm: reader
             .get("", &["GOTRUE_SMS_AUTOCONFIRM", "ENABLE_PHONE_AUTOCONFIRM"])?
-            .or(not(phone_confirmations))
-            .unwrap_or(default.sms_autoconfirm),
+            .unwrap_or_else(|| autoconfirm(phone_confirmations, default.sms_autoconfirm)),
         sessions: sessions(reader)?,
         passwords: passwords(reader)?,
         refresh_token_rotation: reader

@@ -79,6 +79,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether there is a `config.toml` with anything in it.
+    pub(crate) fn has_config(&self) -> bool {
+        !self.config.is_empty()
+    }
+
     /// The names of the tables under `path`, for example the buckets under `storage.buckets`.
     pub(crate) fn tables(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {

@@ -91,6 +91,17 @@ fn bad_values_are_refused_by_name() {
 }
 
 #[test]
+fn confirmations_default_to_what_the_supabase_cli_has() {
+    let autoconfirm = |config: &str, variables: &[(&str, &str)]| {
+        read(config, variables).services.auth.unwrap().mailer_autoconfirm
+    };
+    assert!(!autoconfirm("", &[]));
+    assert!(autoconfirm("project_id = 'x'", &[]));
+    assert!(!autoconfirm("[auth.email]\nenable_confirmations = true", &[]));
+    assert!(!autoconfirm("project_id = 'x'", &[("GOTRUE_MAILER_AUTOCONFIRM", "false")]));
+}
+
+#[test]
 fn a_refusal_does_not_repeat_a_secret() {
     let error = refusal("[auth]\njwt_secret = 12345", &[]);
     assert_eq!(error, "auth.jwt_secret: expected a text, found something else");
