@@ -22,7 +22,8 @@ const faqs = { sql: `select coalesce(json_agg(t), '[]') from (select * from faqs
  */
 export async function foundation(binary, how) {
   heading('The server by itself')
-  const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0' }
+  // A line for each request, as started here without a terminal, would keep this process busy with reading it.
+  const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
   const running = new Running()
   try {
     const cold = running.add(await Server.start({ binary, env }))

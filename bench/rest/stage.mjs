@@ -105,9 +105,13 @@ export class Stage {
     this.postgrest = { name: 'PostgREST', url: server.url, pid: server.process.pid, headers: {} }
   }
 
-  /** Both Basalts derive the login roles' passwords from the one secret. */
+  /**
+   * Both Basalts derive the login roles' passwords from the one secret. Neither writes a line for each request, as
+   * PostgREST does not by default: lines would keep whoever reads the pipe busy, too.
+   */
   async #start(binary, settings) {
-    const env = { BASALT_ADMIN_PORT: '0', JWT_SECRET: this.#secret, ...settings }
+    const common = { BASALT_ADMIN_PORT: '0', BASALT_LOG: 'warn', JWT_SECRET: this.#secret }
+    const env = { ...common, ...settings }
     const server = await Server.start({ binary, project: import.meta.dirname, only: ['rest'], env })
     return this.#running.add(server)
   }
