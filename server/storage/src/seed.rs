@@ -115,7 +115,12 @@ impl Storage {
         let mimetype = content_type(&file.key);
         bucket.admit(size, &mimetype, self.settings().file_size_limit)?;
         let version = Uuid::new_v4();
-        self.backend().write(version, &mut open(&file.path).await?).await?;
+        let written = self.backend().write(version, &mut open(&file.path).await?).await?;
+        if written != size {
+            self.backend().remove(version).await?;
+            let path = file.path.display();
+            return Err(Error::Backend(format!("{path} changed while it was read: start again")));
+        }
         let metadata = json!({
             "eTag": etag, "size": size, "mimetype": mimetype, "cacheControl": "max-age=3600",
             "lastModified": iso_milliseconds(OffsetDateTime::now_utc()),

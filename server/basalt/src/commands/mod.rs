@@ -106,28 +106,30 @@ impl Arguments {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Error> {
         logging::start(self.common.log_format);
-        let mut flags = self.common.flags();
-        if let Command::Serve(arguments) = &self.command {
-            flags.only.clone_from(&arguments.only);
-            flags.port = arguments.port;
-            flags.host = arguments.host;
-            flags.dev.clone_from(&arguments.dev);
-        }
-        if let Command::Doctor = self.command {
-            return block_on(doctor::run(flags));
-        }
-        let settings = Settings::load(&flags)?;
-        for warning in &settings.warnings {
-            tracing::warn!("{warning}");
-        }
+        let flags = self.common.flags();
         match self.command {
-            Command::Serve(_) => block_on(serve::run(settings)),
-            Command::Migrate(arguments) => block_on(migrate::run(settings, arguments)),
-            Command::Keys(arguments) => keys::run(&settings, &arguments),
-            Command::Psql(arguments) => psql::run(&settings, arguments),
-            Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(settings, arguments)),
-            Command::Doctor => Ok(()),
+            Command::Doctor => block_on(doctor::run(flags)),
+            Command::Serve(arguments) => block_on(serve::run(load(&arguments.added_to(flags))?)),
+            Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
+            Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
+            Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
+            Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(load(&flags)?, arguments)),
         }
+    }
+}
+
+/// Reads the settings and says what is odd about them.
+fn load(flags: &Flags) -> Result<Settings, Error> {
+    let settings = Settings::load(flags)?;
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(settings)
+}
+
+impl ServeArguments {
+    fn added_to(self, flags: Flags) -> Flags {
+        Flags { only: self.only, port: self.port, host: self.host, dev: self.dev, ..flags }
     }
 }
 
