@@ -5,10 +5,12 @@
 //! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
 //! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O.
 //!
-//! This crate refuses to build JSON: Postgres does, and its bytes go to the client untouched.
+//! This crate refuses to build the JSON of rows: Postgres does, and its bytes go to the client untouched. The
+//! description of a schema ([`openapi`]) is made here, from the cache.
 
 mod caller;
 pub mod error;
+pub mod openapi;
 pub mod plan;
 pub mod request;
 pub mod response;
@@ -21,4 +23,4 @@ pub mod transaction;
 pub use caller::Identity;
 pub use error::Error;
 pub use service::{Rest, service};
-pub use settings::{Settings, TxEnd, Verbosity};
+pub use settings::{OpenApiMode, ProxyUri, Settings, TxEnd, Verbosity};

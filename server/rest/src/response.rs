@@ -8,6 +8,7 @@ use poem::http::{HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
 
 use crate::error::{Error, RangeError};
+use crate::openapi;
 use crate::plan::{Change, MutatePlan, Plan};
 use crate::request::{Action, Count, Mutation, Preferences, Range, Representation, Request, Resolution};
 use crate::settings::Settings;
@@ -51,6 +52,7 @@ pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Respo
             }
             draft
         }
+        Plan::Describe(_) => return described(request, outcome.body).finish(None, request.headers_only),
         Plan::Info(allow) => return Ok(info(allow)),
     };
     if let Some(applied) = applied(request, plan).applied() {
@@ -83,6 +85,16 @@ pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> 
 /// `code` as a structured field's token, whatever a function raised.
 fn printable(code: &str) -> String {
     code.chars().filter(char::is_ascii_graphic).collect()
+}
+
+/// The document of a schema. Nothing that functions set and no preference changes it.
+fn described(request: &Request, document: Bytes) -> Draft {
+    let mut draft = Draft { status: StatusCode::OK, headers: Vec::new(), body: document };
+    draft.push(header::CONTENT_TYPE, format!("{}; charset=utf-8", openapi::MEDIA_TYPE));
+    if request.is_profile_negotiated {
+        draft.push(HeaderName::from_static("content-profile"), request.schema.clone());
+    }
+    draft
 }
 
 fn info(allow: &str) -> Response {

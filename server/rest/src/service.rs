@@ -11,9 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Identity, bearer_of};
 use crate::error::Error;
+use crate::openapi;
 use crate::plan::Plan;
 use crate::request::{Incoming, Request};
 use crate::response;
+use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
 use crate::settings::Settings;
 use crate::statement::Statements;
@@ -82,8 +84,24 @@ impl Rest {
             }
             None => Outcome::default(),
         };
+        let outcome = match &plan {
+            Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,
+            _ => outcome,
+        };
         response::success(&request, &plan, outcome)
     }
+}
+
+/// Puts the document of the request's schema in place of the privileges that `outcome` tells of.
+fn described(
+    request: &Request,
+    cache: &SchemaCache,
+    settings: &Settings,
+    outcome: Outcome,
+) -> Result<Outcome, Error> {
+    let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
+    let document = openapi::document(schema, &outcome.body, settings)?;
+    Ok(Outcome { body: document.into(), ..outcome })
 }
 
 fn unreadable(error: &ReadBodyError, settings: &Settings) -> Error {

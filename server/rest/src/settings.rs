@@ -20,6 +20,19 @@ pub struct Settings {
     pub db_tx_end: TxEnd,
     /// Whether embeds may still be addressed by their relation's name though they have an alias. Default: true.
     pub url_use_legacy_target_names: bool,
+    /// A function of the request's schema that answers for the root in place of the OpenAPI document. Default: none.
+    pub db_root_spec: Option<String>,
+    /// What the OpenAPI document lists. Default: `follow-privileges`.
+    pub openapi_mode: OpenApiMode,
+    /// Whether the OpenAPI document says that a token is sent. Default: false.
+    pub openapi_security_active: bool,
+    /// Where clients reach the service, for the OpenAPI document. Default: none, for the host and port that it
+    /// listens on.
+    pub openapi_server_proxy_uri: Option<ProxyUri>,
+    /// The host that the service listens on, as the OpenAPI document names it. Default: `!4`, any IPv4 address.
+    pub server_host: String,
+    /// The port that the service listens on, as the OpenAPI document names it. Default: 3000.
+    pub server_port: u16,
     /// How much an error tells. Default: `verbose`.
     pub client_error_verbosity: Verbosity,
     /// The largest body that is read, in bytes; larger ones answer 413. Default: 50 MiB.
@@ -41,6 +54,12 @@ impl Default for Settings {
                 .collect(),
             db_tx_end: TxEnd::Commit,
             url_use_legacy_target_names: true,
+            db_root_spec: None,
+            openapi_mode: OpenApiMode::FollowPrivileges,
+            openapi_security_active: false,
+            openapi_server_proxy_uri: None,
+            server_host: "!4".to_owned(),
+            server_port: 3000,
             client_error_verbosity: Verbosity::Verbose,
             max_body_size: 50 * 1024 * 1024,
         }
@@ -95,4 +114,87 @@ pub enum Verbosity {
     Verbose,
     /// `minimal`: code and message.
     Minimal,
+}
+
+/// What the document at the root lists (`openapi-mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenApiMode {
+    /// `follow-privileges`: what the caller's role may use.
+    FollowPrivileges,
+    /// `ignore-privileges`: everything in the schema.
+    IgnorePrivileges,
+    /// `disabled`: there is no document, and no `db-root-spec` either.
+    Disabled,
+}
+
+impl std::str::FromStr for OpenApiMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "follow-privileges" => Ok(Self::FollowPrivileges),
+            "ignore-privileges" => Ok(Self::IgnorePrivileges),
+            "disabled" => Ok(Self::Disabled),
+            other => {
+                Err(format!("expected follow-privileges, ignore-privileges or disabled, found `{other}`"))
+            }
+        }
+    }
+}
+
+/// Where clients reach the service (`openapi-server-proxy-uri`): `http` or `https`, a host, a port, a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyUri {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The host.
+    pub host: String,
+    /// The port; the scheme's own where none was given.
+    pub port: u16,
+    /// The path that the service's paths continue.
+    pub path: String,
+}
+
+impl std::str::FromStr for ProxyUri {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = || format!("expected a URI like https://example.com:8443/basePath, found `{text}`");
+        let uri: http::Uri = text.parse().map_err(|_| refused())?;
+        let authority = uri.authority().ok_or_else(refused)?;
+        let (scheme, own_port) = match uri.scheme_str() {
+            Some("http") => ("http", 80),
+            Some("https") => ("https", 443),
+            _ => return Err(refused()),
+        };
+        let has_port = authority.as_str().rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = if has_port { authority.port_u16().filter(|port| *port > 0) } else { Some(own_port) };
+        if authority.as_str().contains('@') || authority.host().is_empty() || uri.query().is_some() {
+            return Err(refused());
+        }
+        let host = authority.host().to_owned();
+        let port = port.ok_or_else(refused)?;
+        Ok(Self { scheme: scheme.to_owned(), host, port, path: uri.path().to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxy_uris_have_a_scheme_and_a_host() {
+        let parsed: ProxyUri = "https://api.example.com/rest/v1".parse().unwrap();
+        assert_eq!(
+            (parsed.host.as_str(), parsed.port, parsed.path.as_str()),
+            ("api.example.com", 443, "/rest/v1")
+        );
+        assert_eq!("http://[::1]:8000".parse::<ProxyUri>().unwrap().port, 8000);
+        assert_eq!("http://[::1]".parse::<ProxyUri>().unwrap().port, 80);
+        for bad in
+            ["", "example.com", "ftp://x", "http://a@b", "http://x?y", "http://x:0", "http://x:99999", "/x"]
+        {
+            assert!(bad.parse::<ProxyUri>().is_err(), "{bad}");
+        }
+    }
 }

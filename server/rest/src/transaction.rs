@@ -114,7 +114,7 @@ impl Context<'_> {
             }
         }
         let is_read_only = match plan {
-            Plan::Read(_) | Plan::Info(_) => true,
+            Plan::Read(_) | Plan::Describe(_) | Plan::Info(_) => true,
             Plan::Mutate(_) => false,
             Plan::Call(call) => call.is_read_only,
         };

@@ -270,7 +270,7 @@ fn describe(relationship: &Relationship) -> Value {
     let (cardinality, by) = match &relationship.cardinality {
         Cardinality::OneToMany { constraint, columns } => ("one-to-many", by_key(constraint, columns)),
         Cardinality::ManyToOne { constraint, columns } => ("many-to-one", by_key(constraint, columns)),
-        Cardinality::OneToOne { constraint, columns } => ("one-to-one", by_key(constraint, columns)),
+        Cardinality::OneToOne { constraint, columns, .. } => ("one-to-one", by_key(constraint, columns)),
         Cardinality::ManyToMany(junction) => {
             let by = format!(
                 "{} using {}({}) and {}({})",

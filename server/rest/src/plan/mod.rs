@@ -3,6 +3,7 @@
 //! A plan can be printed and compared; making one needs no database.
 
 mod call;
+mod describe;
 mod mutate;
 mod read;
 mod relate;
@@ -10,6 +11,7 @@ mod relate;
 use bytes::Bytes;
 
 pub use call::{Argument, ArgumentValue, CallPlan};
+pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
 
@@ -27,6 +29,8 @@ pub enum Plan {
     Mutate(Box<MutatePlan>),
     /// A function's result.
     Call(Box<CallPlan>),
+    /// The document that describes the schema.
+    Describe(DescribePlan),
     /// Nothing but an `Allow` header of this value.
     Info(String),
 }
@@ -84,6 +88,8 @@ impl Plan {
             Action::Read { relation } => planner.read(relation),
             Action::Mutate { relation, mutation } => planner.mutate(relation, *mutation),
             Action::Call { function, by_get } => planner.call(function, *by_get),
+            Action::Describe => planner.describe(),
+            Action::RootInfo => Ok(Plan::Info("OPTIONS,GET,HEAD".to_owned())),
             Action::RelationInfo { relation } => planner.relation_info(relation),
             Action::FunctionInfo { function } => planner.function_info(function),
         }

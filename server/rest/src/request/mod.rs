@@ -25,7 +25,7 @@ pub use query::Query;
 pub use range::Range;
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{OpenApiMode, Settings};
 
 /// What the client wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub enum Action {
         /// By GET or HEAD: arguments are in the query string and nothing may be written.
         by_get: bool,
     },
+    /// The document that describes the schema.
+    Describe,
+    /// Which methods the root takes.
+    RootInfo,
     /// Which methods a relation takes.
     RelationInfo {
         /// The relation's name.
@@ -122,6 +126,7 @@ pub struct Incoming<'a> {
 }
 
 enum Resource {
+    Root,
     Relation(String),
     Function(String),
 }
@@ -133,7 +138,7 @@ impl Request {
     /// `PGRST117` for the method, `PGRST100` for the query string, `PGRST103` and `PGRST114` for ranges,
     /// `PGRST102` for the body.
     pub fn parse(incoming: &Incoming<'_>, settings: &Settings) -> Result<Self, Error> {
-        let resource = resource(incoming.path)?;
+        let resource = resource(incoming.path, settings)?;
         let (schema, is_profile_negotiated) = schema(incoming, settings)?;
         let action = action(resource, incoming.method)?;
         let is_call_by_get = matches!(action, Action::Call { by_get: true, .. });
@@ -163,14 +168,18 @@ impl Request {
     }
 }
 
-fn resource(path: &str) -> Result<Resource, Error> {
+fn resource(path: &str, settings: &Settings) -> Result<Resource, Error> {
     let decode = |segment: &str| match percent_decode_str(segment).decode_utf8() {
         Ok(name) if !name.contains('\0') => Ok(name.into_owned()),
         _ => Err(Error::InvalidPath),
     };
     let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
     match segments.as_slice() {
-        [""] => Err(Error::RootDisabled),
+        [""] => match &settings.db_root_spec {
+            _ if settings.openapi_mode == OpenApiMode::Disabled => Err(Error::RootDisabled),
+            Some(function) => Ok(Resource::Function(function.clone())),
+            None => Ok(Resource::Root),
+        },
         ["rpc", function] if !function.is_empty() => Ok(Resource::Function(decode(function)?)),
         [relation] => Ok(Resource::Relation(decode(relation)?)),
         _ => Err(Error::InvalidPath),
@@ -193,6 +202,9 @@ fn schema(incoming: &Incoming<'_>, settings: &Settings) -> Result<(String, bool)
 
 fn action(resource: Resource, method: &Method) -> Result<Action, Error> {
     match (resource, method.as_str()) {
+        (Resource::Root, "GET" | "HEAD") => Ok(Action::Describe),
+        (Resource::Root, "OPTIONS") => Ok(Action::RootInfo),
+        (Resource::Root, other) => Err(Error::UnsupportedMethod(other.to_owned())),
         (Resource::Function(function), "GET" | "HEAD") => Ok(Action::Call { function, by_get: true }),
         (Resource::Function(function), "POST") => Ok(Action::Call { function, by_get: false }),
         (Resource::Function(function), "OPTIONS") => Ok(Action::FunctionInfo { function }),
@@ -314,7 +326,9 @@ mod tests {
         assert_eq!(action("GET", "/na%20me"), Action::Read { relation: "na me".into() });
         assert_eq!(action("POST", "/rpc/f"), Action::Call { function: "f".into(), by_get: false });
         assert_eq!(action("OPTIONS", "/t"), Action::RelationInfo { relation: "t".into() });
-        assert_eq!(code("GET", "/", &[]), "PGRST126");
+        assert_eq!(action("HEAD", "/"), Action::Describe);
+        assert_eq!(action("OPTIONS", "/"), Action::RootInfo);
+        assert_eq!(code("POST", "/", &[]), "PGRST117");
         assert_eq!(code("GET", "/a/b", &[]), "PGRST125");
         assert_eq!(code("GET", "/a%00", &[]), "PGRST125");
         assert_eq!(code("TRACE", "/a", &[]), "PGRST117");

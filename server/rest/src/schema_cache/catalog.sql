@@ -20,6 +20,14 @@ columns as (
       'name', a.attname,
       'type', pg_catalog.format_type(a.atttypid, a.atttypmod),
       'base_type', pg_catalog.format_type(t.base_oid, null),
+      'comment', pg_catalog.col_description(a.attrelid, a.attnum),
+      'is_nullable', not (a.attnotnull or own.typtype = 'd' and own.typnotnull),
+      'max_length', information_schema._pg_char_max_length(
+        information_schema._pg_truetypid(a, own), information_schema._pg_truetypmod(a, own)),
+      'labels', coalesce(
+        (select json_agg(label.enumlabel order by label.enumsortorder)
+         from pg_catalog.pg_enum label where label.enumtypid = t.base_oid),
+        '[]'),
       'default', case
         when a.attidentity = 'd' then
           (select format('nextval(%L)', s.objid::regclass)
@@ -38,6 +46,7 @@ columns as (
   join pg_catalog.pg_class c on c.oid = a.attrelid
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   join types t on t.oid = a.atttypid
+  join pg_catalog.pg_type own on own.oid = a.atttypid
   left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attnum > 0 and not a.attisdropped
     and c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
@@ -48,6 +57,7 @@ tables as (
   select
     n.nspname as schema,
     c.relname as name,
+    pg_catalog.obj_description(c.oid, 'pg_class') as comment,
     c.relkind in ('r', 'p') or c.relkind in ('v', 'f')
       and pg_catalog.pg_relation_is_updatable(c.oid, true) & 8 = 8 as insertable,
     c.relkind in ('r', 'p') or c.relkind in ('v', 'f')
@@ -140,6 +150,8 @@ functions as (
   select
     n.nspname as schema,
     p.proname as name,
+    p.oid::bigint as oid,
+    pg_catalog.obj_description(p.oid, 'pg_proc') as comment,
     coalesce(parameters.parameters, '[]') as parameters,
     json_build_object(
       'schema', bn.nspname,
@@ -209,5 +221,10 @@ select json_build_object(
   'foreign_keys', coalesce((select json_agg(foreign_keys) from foreign_keys), '[]'),
   'relations', coalesce((select json_agg(relations) from relations), '[]'),
   'functions', coalesce((select json_agg(functions) from functions), '[]'),
+  'schema_comments', coalesce(
+    (select json_object_agg(n.nspname, pg_catalog.obj_description(n.oid, 'pg_namespace'))
+     from pg_catalog.pg_namespace n
+     where n.nspname = any ({schemas}) and pg_catalog.obj_description(n.oid, 'pg_namespace') is not null),
+    '{}'),
   'role_settings', coalesce((select json_object_agg(rolname, settings) from role_settings), '{}')
 )

@@ -23,6 +23,9 @@ pub struct Catalog {
     pub relations: Vec<Relation>,
     /// Functions of the exposed schemas.
     pub functions: Vec<Function>,
+    /// Comments by schema, of those that have one.
+    #[serde(default)]
+    pub schema_comments: HashMap<String, String>,
     /// Settings by role.
     pub role_settings: HashMap<String, Vec<(String, String)>>,
 }

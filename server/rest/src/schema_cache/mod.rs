@@ -40,6 +40,8 @@ pub struct Schema {
     pub tables: HashMap<String, Table>,
     /// Functions by name; those that share a name are ordered by their number of parameters.
     pub functions: HashMap<String, Vec<Function>>,
+    /// Its comment.
+    pub comment: Option<String>,
     /// Relationships by the name of the relation that they start from.
     pub relationships: HashMap<String, Vec<Arc<Relationship>>>,
 }
@@ -51,6 +53,9 @@ pub struct Table {
     pub schema: String,
     /// Its name.
     pub name: String,
+    /// Its comment.
+    #[serde(default)]
+    pub comment: Option<String>,
     /// Whether rows can be inserted.
     pub insertable: bool,
     /// Whether rows can be updated.
@@ -84,6 +89,18 @@ pub struct Column {
     pub base_type: String,
     /// Its default as an SQL expression.
     pub default: Option<String>,
+    /// Its comment.
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// Whether it may be null.
+    #[serde(default)]
+    pub is_nullable: bool,
+    /// The most characters or bits that its type takes, where there is such a limit.
+    #[serde(default)]
+    pub max_length: Option<u32>,
+    /// The values of its enumerated type in their order; empty for any other type.
+    #[serde(default)]
+    pub labels: Vec<String>,
 }
 
 /// A function.
@@ -93,6 +110,12 @@ pub struct Function {
     pub schema: String,
     /// Its name.
     pub name: String,
+    /// Its identity in `pg_proc`.
+    #[serde(default)]
+    pub oid: u32,
+    /// Its comment.
+    #[serde(default)]
+    pub comment: Option<String>,
     /// Its input parameters in their order.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
@@ -148,7 +171,8 @@ impl SchemaCache {
         let related = relationships::derive(&catalog, schemas);
         let mut cache = Self { role_settings: catalog.role_settings, ..Self::default() };
         for schema in schemas {
-            cache.schemas.insert(schema.clone(), Schema::default());
+            let comment = catalog.schema_comments.remove(schema);
+            cache.schemas.insert(schema.clone(), Schema { comment, ..Schema::default() });
         }
         for table in catalog.tables {
             if let Some(schema) = cache.schemas.get_mut(&table.schema) {

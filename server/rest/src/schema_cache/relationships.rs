@@ -42,6 +42,8 @@ pub enum Cardinality {
         constraint: String,
         /// What is equal on both sides.
         columns: Vec<(String, String)>,
+        /// Whether the foreign key is on the own side.
+        refers: bool,
     },
     /// Any number, through a junction.
     ManyToMany(Junction),
@@ -114,8 +116,8 @@ pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship>
         let constraint = key.constraint.clone();
         let (there, back) = if key.is_one_to_one {
             (
-                Cardinality::OneToOne { constraint: constraint.clone(), columns },
-                Cardinality::OneToOne { constraint, columns: swapped },
+                Cardinality::OneToOne { constraint: constraint.clone(), columns, refers: true },
+                Cardinality::OneToOne { constraint, columns: swapped, refers: false },
             )
         } else {
             (

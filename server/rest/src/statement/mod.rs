@@ -6,6 +6,7 @@
 
 mod call;
 mod condition;
+mod describe;
 mod mutate;
 mod read;
 mod sql;
@@ -100,6 +101,7 @@ impl<'p> Statements<'p> {
             }
             Plan::Mutate(plan) => Some(Self { main: mutate::statement(plan), estimate: None }),
             Plan::Call(plan) => Some(Self { main: call::statement(plan, count, settings), estimate: None }),
+            Plan::Describe(plan) => Some(Self { main: describe::statement(plan), estimate: None }),
             Plan::Info(_) => None,
         }
     }

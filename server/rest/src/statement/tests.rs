@@ -46,6 +46,7 @@ snapshot! {
     read_head: "HEAD" "/players" ["prefer: count=exact"], "";
     read_stripped: "GET" "/players" ["accept: application/vnd.pgrst.array+json;nulls=stripped"], "";
     read_csv: "GET" "/clubs" ["accept: text/csv"], "";
+    describe_schema: "GET" "/" [], "";
     embed_to_one_and_to_many: "GET" "/teams?select=name,clubs(name),players(id,name)&players.name=eq.x\
         &players.order=id.desc&players.limit=3" [], "";
     embed_many_to_many: "GET" "/matches?select=id,players(name)" [], "";

@@ -4,6 +4,7 @@ mod calls;
 mod embeds;
 mod harness;
 mod mutations;
+mod openapi;
 mod reads;
 mod refusals;
 mod schema_cache;

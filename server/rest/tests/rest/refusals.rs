@@ -40,7 +40,7 @@ async fn each_mistake_has_its_code() {
         ("GET", "/players", vec![("prefer", "handling=strict, odd=1")], 400, "PGRST122"),
         ("GET", "/players?select=count()", vec![], 400, "PGRST123"),
         ("GET", "/a/b", vec![], 404, "PGRST125"),
-        ("GET", "/", vec![], 404, "PGRST126"),
+        ("POST", "/", vec![], 405, "PGRST117"),
         ("GET", "/players?select=club(*)", vec![], 400, "PGRST200"),
         ("GET", "/rpc/nothing", vec![], 404, "PGRST202"),
         ("PATCH", "/clubs?columns=nope", vec![], 400, "PGRST204"),

@@ -1,0 +1,84 @@
+//! What a row of each relation looks like.
+
+use serde_json::{Map, Value, json};
+
+use super::{Listed, types};
+use crate::schema_cache::{Cardinality, Column, Relationship, Schema, Table};
+
+/// A schema for each relation, by its name.
+pub(super) fn all(listed: &Listed<'_>) -> Value {
+    let tables = listed.tables.iter();
+    Value::Object(tables.map(|table| (table.name.clone(), definition(table, listed.schema))).collect())
+}
+
+fn definition(table: &Table, schema: &Schema) -> Value {
+    let mut definition = Map::new();
+    if let Some(comment) = &table.comment {
+        definition.insert("description".to_owned(), comment.as_str().into());
+    }
+    let required: Vec<&str> = table
+        .columns
+        .iter()
+        .filter(|column| !column.is_nullable)
+        .map(|column| column.name.as_str())
+        .collect();
+    if !required.is_empty() {
+        definition.insert("required".to_owned(), json!(required));
+    }
+    let references = schema.relationships.get(&table.name).map_or(&[][..], Vec::as_slice);
+    let property = |column: &Column| {
+        let reference = reference(column, references.iter().map(AsRef::as_ref));
+        (column.name.clone(), property(table, column, reference.as_deref()))
+    };
+    let properties: Map<String, Value> = table.columns.iter().map(property).collect();
+    definition.insert("properties".to_owned(), Value::Object(properties));
+    definition.insert("type".to_owned(), "object".into());
+    Value::Object(definition)
+}
+
+fn property(table: &Table, column: &Column, reference: Option<&str>) -> Value {
+    let type_name = types::described(column);
+    let mut property = Map::new();
+    let mut add = |name: &str, value: Value| property.insert(name.to_owned(), value);
+    if let Some(description) = description(table, column, reference) {
+        add("description", description.into());
+    }
+    if let Some(default) = column.default.as_deref().and_then(|text| types::default(type_name, text)) {
+        add("default", default);
+    }
+    if let Some(length) = column.max_length {
+        add("maxLength", length.into());
+    }
+    if !column.labels.is_empty() {
+        add("enum", json!(column.labels));
+    }
+    types::describe(&mut property, type_name);
+    Value::Object(property)
+}
+
+/// The column's comment and notes on its keys. Generators of clients find the keys by their tags.
+fn description(table: &Table, column: &Column, reference: Option<&str>) -> Option<String> {
+    let is_key = table.primary_key.contains(&column.name);
+    let key = is_key.then_some("This is a Primary Key.<pk/>");
+    let notes: Vec<&str> = key.into_iter().chain(reference).collect();
+    if notes.is_empty() {
+        return column.comment.clone();
+    }
+    let comment = column.comment.as_ref().map(|comment| format!("{comment}\n\n")).unwrap_or_default();
+    Some(format!("{comment}Note:\n{}", notes.join("\n")))
+}
+
+/// A note on what the column alone refers to: a table rather than a view of it.
+fn reference<'a>(column: &Column, relationships: impl Iterator<Item = &'a Relationship>) -> Option<String> {
+    let target = |relationship: &'a Relationship| match &relationship.cardinality {
+        Cardinality::ManyToOne { columns, .. } | Cardinality::OneToOne { columns, refers: true, .. } => {
+            let [(own, foreign)] = columns.as_slice() else { return None };
+            (*own == column.name).then_some((relationship, foreign))
+        }
+        _ => None,
+    };
+    let (relationship, foreign) =
+        relationships.filter_map(target).min_by_key(|(relationship, _)| relationship.leads_to_view)?;
+    let table = &relationship.foreign_table.name;
+    Some(format!("This is a Foreign Key to `{table}.{foreign}`.<fk table='{table}' column='{foreign}'/>"))
+}

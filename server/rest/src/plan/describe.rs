@@ -1,0 +1,39 @@
+//! The root: a document that describes the schema.
+
+use super::{Plan, Planner};
+use crate::error::Error;
+use crate::openapi;
+use crate::request::MediaType;
+use crate::settings::OpenApiMode;
+
+/// A document that describes a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescribePlan {
+    /// The schema.
+    pub schema: String,
+    /// Whether only what the caller's role may use is listed.
+    pub follows_privileges: bool,
+}
+
+impl Planner<'_> {
+    /// Errors: `PGRST107` for a client that takes neither OpenAPI nor JSON.
+    pub(super) fn describe(&self) -> Result<Plan, Error> {
+        let accept = &self.request.accept;
+        if !accept.iter().any(is_given) {
+            return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().to_owned()).collect()));
+        }
+        Ok(Plan::Describe(DescribePlan {
+            schema: self.request.schema.clone(),
+            follows_privileges: self.settings.openapi_mode == OpenApiMode::FollowPrivileges,
+        }))
+    }
+}
+
+fn is_given(media: &MediaType) -> bool {
+    let essence = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match media {
+        MediaType::Any | MediaType::Json => true,
+        MediaType::Other(name) => essence(name) == openapi::MEDIA_TYPE,
+        _ => false,
+    }
+}
