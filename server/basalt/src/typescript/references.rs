@@ -42,7 +42,7 @@ pub(super) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<
 fn reference(relationship: &Relationship, keys: &HashMap<String, Vec<ForeignKey>>) -> Option<Reference> {
     let (constraint, pairs, is_one_to_one) = match &relationship.cardinality {
         Cardinality::ManyToOne { constraint, columns } => (constraint, columns, false),
-        Cardinality::OneToOne { constraint, columns } => (constraint, columns, true),
+        Cardinality::OneToOne { constraint, columns, .. } => (constraint, columns, true),
         Cardinality::OneToMany { .. } | Cardinality::ManyToMany(_) => return None,
     };
     let refers = !is_one_to_one
