@@ -134,9 +134,23 @@ fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error>
     Ok(if value.is_null() { Value::Object(serde_json::Map::new()) } else { value })
 }
 
-/// Postgres writes timestamps with the offset of its session; clients get UTC.
+/// The first and the last moment that RFC 3339 can tell.
+const EARLIEST: &str = "0001-01-01T00:00:00Z";
+const LATEST: &str = "9999-12-31T23:59:59Z";
+
+/// Postgres writes timestamps with the offset of its session; clients get UTC. What RFC 3339 cannot tell becomes the
+/// nearest moment that it can: administrators ban users until `infinity`.
 fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    if text == "-infinity" || text.ends_with(" BC") {
+        return Ok(Some(EARLIEST.to_owned()));
+    }
+    if text == "infinity" || text.find('-').is_some_and(|digits_of_year| digits_of_year > 4) {
+        return Ok(Some(LATEST.to_owned()));
+    }
     let moment = OffsetDateTime::parse(&text, &Rfc3339).map_err(serde::de::Error::custom)?;
-    moment.to_offset(time::UtcOffset::UTC).format(&Rfc3339).map(Some).map_err(serde::de::Error::custom)
+    match moment.checked_to_offset(time::UtcOffset::UTC) {
+        Some(moment) => moment.format(&Rfc3339).map(Some).map_err(serde::de::Error::custom),
+        None => Ok(Some(if moment.year() > 1 { LATEST } else { EARLIEST }.to_owned())),
+    }
 }

@@ -165,3 +165,20 @@ async fn a_projects_own_trigger_may_refuse_a_sign_in_in_its_own_words() {
     assert_eq!(answer.refusal(), (500, "unexpected_failure"));
     assert_eq!(server.value("select count(*) from auth.sessions").await, 0);
 }
+
+#[tokio::test]
+async fn moments_beyond_the_calendar_keep_nobody_from_an_answer() {
+    let server = Server::start().await;
+    server.user("ada@example.com").await;
+    server.sql("update auth.users set banned_until = 'infinity'").await;
+    assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "user_banned"));
+    let strange =
+        "banned_until = '-infinity', invited_at = '12026-01-01', recovery_sent_at = '0044-03-15 BC'";
+    server.sql(&format!("update auth.users set {strange}")).await;
+    let answer = server.sign_in("ada@example.com").await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let user = &answer.body["user"];
+    assert_eq!(user["banned_until"], json!("0001-01-01T00:00:00Z"));
+    assert_eq!(user["invited_at"], json!("9999-12-31T23:59:59Z"));
+    assert_eq!(user["recovery_sent_at"], json!("0001-01-01T00:00:00Z"));
+}
