@@ -18,8 +18,12 @@ pub(crate) enum Address {
 impl Address {
     /// The one address of a request in which absent fields are empty.
     ///
-    /// Errors: `validation_failed` for none or both.
+    /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL, which no text in
+    /// Postgres contains, so that nobody has it.
     pub(crate) fn from_fields(email: &str, phone: &str) -> Result<Address, Error> {
+        if email.contains('\0') || phone.contains('\0') {
+            return Err(Error::InvalidCredentials);
+        }
         match (email, phone) {
             ("", "") => Err(Error::validation("missing email or phone")),
             (email, "") => Ok(Address::Email(email.to_lowercase())),

@@ -167,6 +167,14 @@ async fn a_projects_own_trigger_may_refuse_a_sign_in_in_its_own_words() {
 }
 
 #[tokio::test]
+async fn an_address_that_postgres_cannot_hold_is_nobodys() {
+    let server = Server::start().await;
+    server.user("ada@example.com").await;
+    let answer = server.sign_in("ada@example.com\0").await;
+    assert_eq!(answer.refusal(), (400, "invalid_credentials"));
+}
+
+#[tokio::test]
 async fn moments_beyond_the_calendar_keep_nobody_from_an_answer() {
     let server = Server::start().await;
     server.user("ada@example.com").await;
