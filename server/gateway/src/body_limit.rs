@@ -1,65 +1,119 @@
-//! Refuses bodies that are larger than a service takes.
+//! Refuses bodies that are larger than a service takes, and senders that never finish one.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{StatusCode, Version};
 use poem::{Body, Request, Response};
+use tokio::time::Instant;
 
-/// Watches a body whose length is not known beforehand.
-pub(crate) struct Watch(Option<Arc<AtomicBool>>);
+/// How long a sender may pause. nginx's `client_body_timeout` allows the same.
+const PAUSE: Duration = Duration::from_secs(60);
+/// Bytes per second that a sender must keep up on the whole, beyond the first pause: less than any line that people
+/// use, enough to end somebody who sends a byte now and then to occupy the server.
+const SLOWEST: u64 = 512;
+
+/// Nothing was wrong with the body so far.
+const FINE: u8 = 0;
+const TOO_LARGE: u8 = 1;
+const TOO_SLOW: u8 = 2;
+
+/// Watches a body while the service reads it.
+pub(crate) struct Watch(Option<Arc<AtomicU8>>);
 
 impl Watch {
-    /// Whether more came than was allowed, so that the service saw a broken body.
-    pub(crate) fn exceeded(&self) -> bool {
-        self.0.as_ref().is_some_and(|exceeded| exceeded.load(Ordering::Relaxed))
+    /// The answer that is due if the service saw a broken body, because more came than `limit` bytes, or too slowly.
+    pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
+        match self.0.as_ref()?.load(Ordering::Relaxed) {
+            TOO_LARGE => Some(too_large(limit)),
+            TOO_SLOW => Some(too_slow()),
+            _ => None,
+        }
     }
 }
 
 /// The announced length is beyond the limit.
 pub(crate) struct TooLarge;
 
-/// Checks the announced length of the body, or puts a counter into one that announces none.
+/// Checks the announced length of the body and puts a watch into it, if there is one.
 pub(crate) fn impose(request: &mut Request, limit: u64) -> Result<Watch, TooLarge> {
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
-        return Ok(count(request, limit));
+        return Ok(watch(request, limit));
     }
     match headers
         .get(CONTENT_LENGTH)
         .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
     {
-        Some(Some(length)) if length <= limit => Ok(Watch(None)),
+        Some(Some(0)) => Ok(Watch(None)),
+        Some(Some(length)) if length <= limit => Ok(watch(request, limit)),
         Some(_) => Err(TooLarge),
-        None if request.version() == Version::HTTP_2 => Ok(count(request, limit)),
+        None if request.version() == Version::HTTP_2 => Ok(watch(request, limit)),
         // Neither length nor encoding: there is no body (RFC 9112, section 6.3).
         None => Ok(Watch(None)),
     }
 }
 
-fn count(request: &mut Request, limit: u64) -> Watch {
-    let exceeded = Arc::new(AtomicBool::new(false));
-    let watch = Watch(Some(Arc::clone(&exceeded)));
-    let seen = AtomicU64::new(0);
-    let chunks = request.take_body().into_bytes_stream().map(move |chunk| {
-        let chunk: Bytes = chunk?;
-        let total = seen.fetch_add(chunk.len() as u64, Ordering::Relaxed) + chunk.len() as u64;
-        if total > limit {
-            exceeded.store(true, Ordering::Relaxed);
-            return Err(io::Error::other(format!("request body is larger than {limit} bytes")));
-        }
-        Ok(chunk)
+fn watch(request: &mut Request, limit: u64) -> Watch {
+    let verdict = Arc::new(AtomicU8::new(FINE));
+    let chunks = Box::pin(request.take_body().into_bytes_stream());
+    let incoming = Incoming { chunks, limit, received: 0, begun: None, verdict: Arc::clone(&verdict) };
+    let watched = stream::unfold(incoming, |mut incoming| async move {
+        let chunk = incoming.next().await?;
+        Some((chunk, incoming))
     });
-    request.set_body(Body::from_bytes_stream(chunks));
-    watch
+    request.set_body(Body::from_bytes_stream(watched));
+    Watch(Some(verdict))
+}
+
+/// A body on its way.
+struct Incoming {
+    chunks: BoxStream<'static, io::Result<Bytes>>,
+    limit: u64,
+    received: u64,
+    /// When the service began to read: what it did before is not the sender's fault.
+    begun: Option<Instant>,
+    verdict: Arc<AtomicU8>,
+}
+
+impl Incoming {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        let now = Instant::now();
+        let begun = *self.begun.get_or_insert(now);
+        let deadline = (now + PAUSE).min(begun + PAUSE + Duration::from_secs(self.received / SLOWEST));
+        // What has arrived already is taken even after the deadline: then it was the service that was slow.
+        let Ok(chunk) = tokio::time::timeout_at(deadline, self.chunks.next()).await else {
+            return Some(Err(self.refuse(TOO_SLOW, "the request body comes too slowly")));
+        };
+        let Some(Ok(bytes)) = &chunk else { return chunk };
+        self.received += bytes.len() as u64;
+        if self.received > self.limit {
+            return Some(Err(self.refuse(TOO_LARGE, "the request body is too large")));
+        }
+        chunk
+    }
+
+    fn refuse(&self, verdict: u8, reason: &'static str) -> io::Error {
+        self.verdict.store(verdict, Ordering::Relaxed);
+        io::Error::other(reason)
+    }
 }
 
 pub(crate) fn too_large(limit: u64) -> Response {
     let message = format!("Request body is larger than the {limit} bytes that are allowed here");
+    refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)
+}
+
+fn too_slow() -> Response {
+    refusal(StatusCode::REQUEST_TIMEOUT, "Request body was not received in time")
+}
+
+fn refusal(status: StatusCode, message: &str) -> Response {
     let body = serde_json::json!({ "message": message }).to_string();
-    Response::builder().status(StatusCode::PAYLOAD_TOO_LARGE).content_type("application/json").body(body)
+    Response::builder().status(status).content_type("application/json").body(body)
 }

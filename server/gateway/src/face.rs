@@ -60,7 +60,7 @@ impl<E: Endpoint> Face<E> {
             return body_limit::too_large(self.body_limit);
         };
         let response = self.call_service(request, request_id).await;
-        if watch.exceeded() { body_limit::too_large(self.body_limit) } else { response }
+        watch.refusal(self.body_limit).unwrap_or(response)
     }
 
     async fn call_service(&self, request: Request, request_id: &RequestId) -> Response {

@@ -4,8 +4,9 @@
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use gateway::{Caller, Gateway, Settings};
 use http::{Method, StatusCode};
 use poem::endpoint::{make, make_sync};
@@ -201,6 +202,35 @@ async fn bodies_beyond_the_limit_get_413_whether_they_say_so_or_not() {
     }
     let wider = gateway.open("reader", reader()).body_limit(1000);
     assert_eq!(wider.call(announced(500)).await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn senders_that_never_finish_a_body_get_408() {
+    let reads = make(|mut request: Request| async move {
+        let read = request.take_body().into_bytes().await;
+        read.map(|bytes| bytes.len().to_string()).map_err(poem::Error::from)
+    });
+    let face = gateway(&keys()).open("reader", reads).body_limit(1_000_000);
+    let pausing = |seconds: u64, count: usize| {
+        stream::iter(0..count).then(move |_| async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            Ok::<_, std::io::Error>(vec![0])
+        })
+    };
+    let send = async |announced: bool, body: BoxStream<'static, Result<Vec<u8>, std::io::Error>>| {
+        let request = if announced {
+            get("/").header("content-length", 1000)
+        } else {
+            get("/").header("transfer-encoding", "chunked")
+        };
+        face.call(request.body(Body::from_bytes_stream(body))).await.unwrap().status()
+    };
+    for announced in [true, false] {
+        assert_eq!(send(announced, pausing(50, 1).boxed()).await, StatusCode::OK);
+        assert_eq!(send(announced, stream::pending().boxed()).await, StatusCode::REQUEST_TIMEOUT);
+        let drip = pausing(1, 1_000).boxed();
+        assert_eq!(send(announced, drip).await, StatusCode::REQUEST_TIMEOUT, "a byte per second");
+    }
 }
 
 #[tokio::test]
