@@ -1,7 +1,7 @@
 //! API keys and the exchange of credentials, as Supabase's gateway does it.
 
 use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use poem::{Request, Response};
 use tokens::{ApiKeyKind, ApiKeys, Keys, Verifier};
@@ -94,6 +94,25 @@ fn api_key(request: &Request) -> Option<Bearer> {
     let parameters = request.uri().query()?.split('&');
     let value = parameters.filter_map(|parameter| parameter.strip_prefix("apikey=")).next()?;
     Bearer::from_token(&percent_decode_str(value).decode_utf8_lossy())
+}
+
+/// Takes the API key out of the query of `request`: it was meant for the gateway, and a service would read a filter
+/// into it and repeat it in an error.
+pub(crate) fn hide(request: &mut Request) {
+    let is_key = |parameter: &&str| parameter.starts_with("apikey=");
+    let Some(query) = request.uri().query() else { return };
+    if request.headers().contains_key(&API_KEY) || !query.split('&').any(|parameter| is_key(&parameter)) {
+        return;
+    }
+    let kept: Vec<&str> = query.split('&').filter(|parameter| !is_key(parameter)).collect();
+    let path = request.uri().path();
+    let target = if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) };
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = target.parse().ok();
+    // Parts of an address that was valid, less a parameter, make a valid one.
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
 }
 
 /// Where the token begins in an `Authorization: Bearer …` header; None for other schemes.

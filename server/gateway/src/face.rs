@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use http::StatusCode;
 use poem::{Endpoint, IntoResponse, Request, Response};
 
-use crate::credentials::{Presented, refusal};
+use crate::credentials::{Presented, hide, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::{Caller, Gateway, RequestId, body_limit, caller, cors};
@@ -51,6 +51,7 @@ impl<E: Endpoint> Face<E> {
         if needs_key && let Some(response) = refusal(&presented) {
             return response;
         }
+        hide(&mut request);
         let api_key = match presented {
             Presented::Known(kind) => Some(kind),
             Presented::Nothing | Presented::Unknown => None,

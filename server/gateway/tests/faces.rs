@@ -234,6 +234,24 @@ async fn senders_that_never_finish_a_body_get_408() {
 }
 
 #[tokio::test]
+async fn a_key_in_the_query_stays_with_the_gateway() {
+    let keys = keys();
+    let echo = make_sync(|request| request.uri().to_string());
+    let face = gateway(&keys).guarded("echo", echo);
+    let key = keys.api_keys().publishable();
+    for (sent, seen) in [
+        (format!("/a?apikey={key}&select=*&b=%26"), "/a?select=*&b=%26"),
+        (format!("/a?select=*&apikey={key}"), "/a?select=*"),
+        (format!("/a?apikey={key}"), "/a"),
+    ] {
+        let (status, body) = ask(&face, get(&sent)).await;
+        assert_eq!((status, body), (StatusCode::OK, json!(seen)));
+    }
+    let column = get("/a?apikey=eq.1").header("apikey", key);
+    assert_eq!(ask(&face, column).await.1, json!("/a?apikey=eq.1"), "a column of that name");
+}
+
+#[tokio::test]
 async fn health_tells_live_from_ready() {
     let gateway = gateway(&keys());
     let up = gateway.health(|| async { Ok(()) });
