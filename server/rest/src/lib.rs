@@ -8,6 +8,7 @@
 //! This crate refuses to build the JSON of rows: Postgres does, and its bytes go to the client untouched. The
 //! description of a schema ([`openapi`]) is made here, from the cache.
 
+mod bytea;
 mod caller;
 pub mod error;
 pub mod openapi;

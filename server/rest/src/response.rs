@@ -32,9 +32,14 @@ struct Draft {
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
 pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
+    if plan.body().is_some_and(|body| body.explain().is_some()) {
+        let mut draft = Draft { status: StatusCode::OK, headers: Vec::new(), body: Bytes::new() };
+        draft.show(request, plan, outcome.body);
+        return draft.finish(None, request.headers_only);
+    }
     let mut draft = match plan {
         Plan::Read(read) => {
-            if read.body.shape == crate::plan::Shape::Object && outcome.rows != 1 {
+            if read.body.must_be_single() && outcome.rows != 1 {
                 return Err(Error::NotSingular(outcome.rows.unsigned_abs()));
             }
             let mut draft = ranged(request, &outcome)?;
@@ -230,7 +235,9 @@ impl Draft {
 
     /// Adds the body and what describes it.
     fn show(&mut self, request: &Request, plan: &Plan, body: Bytes) {
-        self.push(header::CONTENT_TYPE, plan.media_type(request).content_type());
+        if let Some(made) = plan.body() {
+            self.push(header::CONTENT_TYPE, made.media.content_type());
+        }
         if request.is_profile_negotiated {
             self.push(HeaderName::from_static("content-profile"), request.schema.clone());
         }

@@ -13,6 +13,8 @@ pub struct Settings {
     pub db_max_rows: Option<i64>,
     /// A function (`name` or `schema.name`) that is called before every request's statement. Default: none.
     pub db_pre_request: Option<String>,
+    /// Whether clients may see Postgres' plan of a request; it tells much of the database. Default: false.
+    pub db_plan_enabled: bool,
     /// Functions' own settings that are applied to the whole transaction.
     /// Default: `statement_timeout`, `plan_filter.statement_cost_limit`, `default_transaction_isolation`.
     pub db_hoisted_tx_settings: Vec<String>,
@@ -47,6 +49,7 @@ impl Default for Settings {
             db_anon_role: None,
             db_max_rows: None,
             db_pre_request: None,
+            db_plan_enabled: false,
             db_hoisted_tx_settings: ["statement_timeout", "plan_filter.statement_cost_limit"]
                 .into_iter()
                 .chain(["default_transaction_isolation"])

@@ -3,11 +3,12 @@
 //! Source: PostgREST's documentation, "Transactions".
 
 use bytes::Bytes;
-use database::{Database, Isolation, Row, Transaction, quote_identifier};
+use database::{Database, Isolation, Row, Rows, Transaction, quote_identifier};
 
+use crate::bytea;
 use crate::caller::Identity;
 use crate::error::Error;
-use crate::plan::Plan;
+use crate::plan::{Body, Plan};
 use crate::request::{Count, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
@@ -15,6 +16,9 @@ use crate::statement::{ResultColumn, Statement, Statements};
 
 /// The setting of a function that says at which isolation level it is to be called.
 const ISOLATION: &str = "default_transaction_isolation";
+
+/// The OID of `bytea`. Source: PostgreSQL's `pg_type.dat`, where the OIDs of base types are fixed.
+const BYTEA: u32 = 17;
 
 /// What a transaction gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,9 +81,16 @@ impl Context<'_> {
             .run(&transaction)
             .await
             .map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
-        let row = answer.statements().get(main).and_then(|rows| rows.first());
-        let row = row.ok_or_else(|| Error::Client("the statement gave no row".to_owned()))?;
+        let rows = answer.statements().get(main);
+        if let (Some(rows), Some(_)) = (rows, plan.body().and_then(Body::explain)) {
+            return Ok(Outcome { body: explanation(rows), ..Outcome::default() });
+        }
+        let first = rows.and_then(|rows| Some((rows, rows.first()?)));
+        let (rows, row) = first.ok_or_else(|| Error::Client("the statement gave no row".to_owned()))?;
         let mut outcome = outcome(row);
+        if rows.columns().get(ResultColumn::Body as usize).is_some_and(|column| column.type_oid == BYTEA) {
+            outcome.body = bytea::decode(&outcome.body).into();
+        }
         if statements.estimate.is_some() {
             let estimate = answer.statements().get(main + 1).and_then(|rows| rows.first());
             outcome.total = self.estimated(outcome.total, estimate.and_then(|row| row.get(0)));
@@ -175,6 +186,16 @@ fn plan_rows(explained: &[u8]) -> Option<i64> {
     let rows = document.get(0)?.get("Plan")?.get("Plan Rows")?;
     // Very large estimates are printed as floating-point numbers.
     rows.as_i64().or_else(|| rows.as_f64().map(|rows| rows as i64))
+}
+
+/// The lines of a plan.
+fn explanation(rows: &Rows) -> Bytes {
+    let mut text = Vec::new();
+    for row in rows {
+        text.extend_from_slice(row.get(0).unwrap_or_default());
+        text.push(b'\n');
+    }
+    text.into()
 }
 
 fn outcome(row: &Row) -> Outcome {

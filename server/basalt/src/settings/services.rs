@@ -143,6 +143,7 @@ fn rest(reader: &mut Reader<'_>) -> Result<rest::Settings, Invalid> {
         db_anon_role: Some(reader.get("", &["PGRST_DB_ANON_ROLE"])?.unwrap_or_else(|| "anon".to_owned())),
         db_max_rows: (max_rows > 0).then(|| i64::from(max_rows)),
         db_pre_request: reader.get("", &["PGRST_DB_PRE_REQUEST"])?,
+        db_plan_enabled: reader.get("", &["PGRST_DB_PLAN_ENABLED"])?.unwrap_or(default.db_plan_enabled),
         db_hoisted_tx_settings: reader
             .get("", &["PGRST_DB_HOISTED_TX_SETTINGS"])?
             .unwrap_or(default.db_hoisted_tx_settings),

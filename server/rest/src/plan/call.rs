@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::read::{Node, Selected, Source};
-use super::{Body, Plan, Planner, Shape};
+use super::{Body, Plan, Planner, Produced, Shape};
+use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
 use crate::schema_cache::{Function, Parameter};
@@ -88,13 +89,14 @@ impl Planner<'_> {
         if is_scalar {
             select_scalar(&mut tree);
         }
-        let body = self.body()?;
+        let body = self.body(Produced::Result(function), &mut tree)?;
         request.preferences.check()?;
         let row_limit = request.preferences.row_limit();
         if row_limit.is_some() && !function.returns.is_set {
             return Err(Error::MaxAffectedOnSingle);
         }
-        let must_be_single = body.shape == Shape::Object && function.returns.is_set;
+        let must_be_single = body.must_be_single() && function.returns.is_set;
+        let row_limit = row_limit.filter(|_| body.explain().is_none());
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
             function: function.name.clone(),
@@ -188,7 +190,7 @@ impl Planner<'_> {
             && parameter.name.is_empty()
         {
             let raw = super::raw_body(payload);
-            let value = if parameter.type_name == "bytea" { hex(&raw) } else { raw };
+            let value = if parameter.type_name == "bytea" { bytea::encode(&raw).into() } else { raw };
             return Ok(vec![argument(parameter, ArgumentValue::Text(Some(value)))]);
         }
         let form = match payload {
@@ -205,7 +207,7 @@ impl Planner<'_> {
 }
 
 /// What a function's result looks like where a relation would give `shape`.
-const fn shape(shape: Shape, function: &Function) -> Shape {
+fn shape(shape: Shape, function: &Function) -> Shape {
     let returns = &function.returns;
     match (shape, returns.is_composite, returns.is_set) {
         (Shape::Array | Shape::Object, true, false) => Shape::FunctionRow,
@@ -324,11 +326,4 @@ fn json_value(parameter: &Parameter, value: &str) -> ArgumentValue {
 /// `value` as the only field of an object.
 fn wrapped(value: &str) -> Bytes {
     Bytes::from(format!("{{\"value\":{value}}}"))
-}
-
-/// The text form of a `bytea`.
-fn hex(raw: &[u8]) -> Bytes {
-    let digits = raw.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let digits = digits.map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-    Bytes::from(format!("\\x{}", digits.collect::<String>()))
 }

@@ -20,7 +20,7 @@ impl Planner<'_> {
     pub(super) fn describe(&self) -> Result<Plan, Error> {
         let accept = &self.request.accept;
         if !accept.iter().any(is_given) {
-            return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().to_owned()).collect()));
+            return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().into_owned()).collect()));
         }
         Ok(Plan::Describe(DescribePlan {
             schema: self.request.schema.clone(),

@@ -7,6 +7,7 @@ mod describe;
 mod mutate;
 mod read;
 mod relate;
+mod representation;
 
 use bytes::Bytes;
 
@@ -14,9 +15,11 @@ pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
+use representation::Produced;
+pub use representation::{AggregateInput, Body, Shape};
 
 use crate::error::Error;
-use crate::request::{Action, MediaType, Representation, Request};
+use crate::request::{Action, Representation, Request};
 use crate::schema_cache::{Schema, SchemaCache};
 use crate::settings::Settings;
 
@@ -24,7 +27,7 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
     /// Rows of a relation.
-    Read(ReadPlan),
+    Read(Box<ReadPlan>),
     /// A change of rows, and what is shown of them.
     Mutate(Box<MutatePlan>),
     /// A function's result.
@@ -44,34 +47,6 @@ pub struct ReadPlan {
     pub body: Body,
 }
 
-/// How rows are made into a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Body {
-    /// Which rows become what.
-    pub shape: Shape,
-    /// Whether keys that are null are left out.
-    pub strips_nulls: bool,
-}
-
-/// Which rows become what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// No body at all.
-    Nothing,
-    /// An array of objects.
-    Array,
-    /// The object of the one row that there must be.
-    Object,
-    /// The object of the one row that a function gives.
-    FunctionRow,
-    /// The value that a function gives.
-    Scalar,
-    /// An array of the values that a function gives.
-    ScalarArray,
-    /// Comma-separated values with a line of names.
-    Csv,
-}
-
 /// The column of a function's values that have no columns of their own.
 pub const SCALAR: &str = "pgrst_scalar";
 
@@ -83,7 +58,7 @@ impl Plan {
     /// PUT that names no single row, `PGRST122` and `PGRST128` for preferences, `PGRST123` for aggregates.
     pub fn new(request: &Request, cache: &SchemaCache, settings: &Settings) -> Result<Self, Error> {
         let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
-        let planner = Planner { request, schema, settings };
+        let planner = Planner { request, cache, schema, settings };
         match &request.action {
             Action::Read { relation } => planner.read(relation),
             Action::Mutate { relation, mutation } => planner.mutate(relation, *mutation),
@@ -95,59 +70,32 @@ impl Plan {
         }
     }
 
-    /// The media type of the answer's body.
-    pub fn media_type(&self, request: &Request) -> MediaType {
-        let wanted = |media: &MediaType| !matches!(media, MediaType::Any);
-        request
-            .accept
-            .iter()
-            .find(|media| is_available(media))
-            .filter(|m| wanted(m))
-            .cloned()
-            .unwrap_or(MediaType::Json)
+    /// How the answer's body is made; `None` for an answer that never has one.
+    pub const fn body(&self) -> Option<&Body> {
+        match self {
+            Self::Read(plan) => Some(&plan.body),
+            Self::Mutate(plan) => Some(&plan.body),
+            Self::Call(plan) => Some(&plan.body),
+            Self::Describe(_) | Self::Info(_) => None,
+        }
     }
 }
 
 /// What all plans are made from.
 struct Planner<'a> {
     request: &'a Request,
+    cache: &'a SchemaCache,
     schema: &'a Schema,
     settings: &'a Settings,
 }
 
-const fn is_available(media: &MediaType) -> bool {
-    matches!(
-        media,
-        MediaType::Any
-            | MediaType::Json
-            | MediaType::JsonStripped
-            | MediaType::Object { .. }
-            | MediaType::Csv
-    )
-}
-
 impl Planner<'_> {
     fn read(&self, relation: &str) -> Result<Plan, Error> {
-        self.table(relation)?;
-        let tree = self.tree(relation, Source::Table)?;
-        let body = self.body()?;
+        let table = self.table(relation)?;
+        let mut tree = self.tree(relation, Source::Table)?;
+        let body = self.body(Produced::Rows(table), &mut tree)?;
         self.request.preferences.check()?;
-        Ok(Plan::Read(ReadPlan { tree, body }))
-    }
-
-    /// The first media type that the client accepts and that can be given.
-    fn body(&self) -> Result<Body, Error> {
-        let accept = &self.request.accept;
-        let Some(media) = accept.iter().find(|media| is_available(media)) else {
-            return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().to_owned()).collect()));
-        };
-        let (shape, strips_nulls) = match media {
-            MediaType::Object { stripped } => (Shape::Object, *stripped),
-            MediaType::Csv => (Shape::Csv, false),
-            media => (Shape::Array, *media == MediaType::JsonStripped),
-        };
-        let shape = if self.request.headers_only && shape != Shape::Object { Shape::Nothing } else { shape };
-        Ok(Body { shape, strips_nulls })
+        Ok(Plan::Read(Box::new(ReadPlan { tree, body })))
     }
 
     fn wants_representation(&self) -> bool {

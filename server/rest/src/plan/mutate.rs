@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 
 use super::read::Source;
-use super::{Body, Condition, Node, Plan, Planner, Shape};
+use super::{Body, Condition, Node, Plan, Planner, Produced};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
-use crate::request::{self, MediaType, Missing, Mutation, Representation, Resolution};
+use crate::request::{self, Missing, Mutation, Representation, Resolution};
 use crate::schema_cache::Table;
 
 /// A change of rows.
@@ -94,17 +94,17 @@ pub struct TypedColumn {
 impl Planner<'_> {
     pub(super) fn mutate(&self, relation: &str, mutation: Mutation) -> Result<Plan, Error> {
         let table = self.table(relation)?;
-        let tree = self.tree(relation, Source::Result)?;
+        let mut tree = self.tree(relation, Source::Result)?;
         let preferences = &self.request.preferences;
         let change = self.change(table, mutation, &tree)?;
         preferences.check()?;
-        let wanted = self.body()?;
-        let must_be_single = mutation != Mutation::Put && self.wants_object();
-        let body =
-            if self.wants_representation() { wanted } else { Body { shape: Shape::Nothing, ..wanted } };
+        let wanted = self.body(Produced::Rows(table), &mut tree)?;
+        let is_explained = wanted.explain().is_some();
+        let must_be_single = mutation != Mutation::Put && wanted.must_be_single();
+        let body = if self.wants_representation() { wanted } else { wanted.hidden() };
         let shows_location =
             mutation == Mutation::Insert && preferences.representation == Some(Representation::HeadersOnly);
-        let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete);
+        let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete) && !is_explained;
         Ok(Plan::Mutate(Box::new(MutatePlan {
             schema: table.schema.clone(),
             relation: table.name.clone(),
@@ -116,11 +116,6 @@ impl Planner<'_> {
             must_be_single,
             row_limit: preferences.row_limit().filter(|_| limits_rows),
         })))
-    }
-
-    fn wants_object(&self) -> bool {
-        let first = self.request.accept.iter().find(|media| super::is_available(media));
-        matches!(first, Some(MediaType::Object { .. }))
     }
 
     fn change(&self, table: &Table, mutation: Mutation, tree: &Node) -> Result<Change, Error> {

@@ -412,7 +412,7 @@ impl Condition {
 
 impl Selected {
     /// All columns.
-    fn all() -> Self {
+    pub(super) fn all() -> Self {
         Self::plain("*", true)
     }
 

@@ -1,5 +1,9 @@
 //! Media types of requests and responses, and the choice among those that the client accepts.
 
+use std::borrow::Cow;
+
+use super::explain::{Explain, ExplainFormat};
+
 /// A media type, as far as it is told apart here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaType {
@@ -18,12 +22,16 @@ pub enum MediaType {
     OctetStream,
     /// `text/csv`.
     Csv,
+    /// `application/geo+json`.
+    GeoJson,
     /// `text/plain`.
     Text,
     /// `text/xml`.
     Xml,
     /// `*/*`.
     Any,
+    /// `application/vnd.pgrst.plan`, `+text`, `+json`.
+    Explain(Box<Explain>),
     /// Any other, as it was sent.
     Other(String),
 }
@@ -31,9 +39,12 @@ pub enum MediaType {
 impl MediaType {
     /// Parses one media type; upper and lower case mean the same.
     pub fn parse(text: &str) -> Self {
-        let mut parts = text.split(';').map(str::trim);
-        let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let stripped = parts.any(|part| part.eq_ignore_ascii_case("nulls=stripped"));
+        let (essence, parameters) = split_parameters(text);
+        let stripped = parameters.iter().any(|(name, value)| name == "nulls" && *value == "stripped");
+        let explain = |format| {
+            let value = |name| parameters.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+            Self::Explain(Box::new(Explain::new(format, value("for"), value("options"))))
+        };
         match &*essence {
             "application/json" => Self::Json,
             "application/vnd.pgrst.array+json" | "application/vnd.pgrst.array" if stripped => {
@@ -41,8 +52,11 @@ impl MediaType {
             }
             "application/vnd.pgrst.array+json" | "application/vnd.pgrst.array" => Self::Json,
             "application/vnd.pgrst.object+json" | "application/vnd.pgrst.object" => Self::Object { stripped },
+            "application/vnd.pgrst.plan" | "application/vnd.pgrst.plan+text" => explain(ExplainFormat::Text),
+            "application/vnd.pgrst.plan+json" => explain(ExplainFormat::Json),
             "application/x-www-form-urlencoded" => Self::UrlEncoded,
             "application/octet-stream" => Self::OctetStream,
+            "application/geo+json" => Self::GeoJson,
             "text/csv" => Self::Csv,
             "text/plain" => Self::Text,
             "text/xml" => Self::Xml,
@@ -52,26 +66,39 @@ impl MediaType {
     }
 
     /// Its name without a charset.
-    pub fn name(&self) -> &str {
-        match self {
+    pub fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
             Self::Json => "application/json",
             Self::JsonStripped => "application/vnd.pgrst.array+json;nulls=stripped",
             Self::Object { stripped: false } => "application/vnd.pgrst.object+json",
             Self::Object { stripped: true } => "application/vnd.pgrst.object+json;nulls=stripped",
             Self::UrlEncoded => "application/x-www-form-urlencoded",
             Self::OctetStream => "application/octet-stream",
+            Self::GeoJson => "application/geo+json",
             Self::Csv => "text/csv",
             Self::Text => "text/plain",
             Self::Xml => "text/xml",
             Self::Any => "*/*",
+            Self::Explain(explain) => return Cow::Owned(explain.media_type()),
             Self::Other(name) => name,
+        })
+    }
+
+    /// Whether a body of type `given` is what this one asks for. Parameters of types that are not known here,
+    /// such as a charset, do not tell them apart.
+    pub fn is_met_by(&self, given: &Self) -> bool {
+        match (self, given) {
+            (Self::Other(wanted), Self::Other(given)) => {
+                split_parameters(wanted).0 == split_parameters(given).0
+            }
+            _ => self == given,
         }
     }
 
     /// The value of a `Content-Type` header.
     pub fn content_type(&self) -> String {
         match self {
-            Self::OctetStream | Self::Other(_) => self.name().to_owned(),
+            Self::OctetStream | Self::Other(_) => self.name().into_owned(),
             _ => format!("{}; charset=utf-8", self.name()),
         }
     }
@@ -80,10 +107,12 @@ impl MediaType {
 /// The media types of an `Accept` header, the most wanted first and without those of quality 0; an empty header
 /// takes anything (RFC 9110, section 12.5.1).
 pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
-    let mut ranked: Vec<(u32, u8, MediaType)> = split_unquoted(text)
-        .into_iter()
+    let mut ranked: Vec<(u32, isize, MediaType)> = split_unquoted(text, ',')
         .filter(|part| !part.is_empty())
-        .map(|part| (quality(part), specificity(part), MediaType::parse(without_quality(part))))
+        .map(|part| {
+            let (quality, media) = quality(part);
+            (quality, specificity(&media), MediaType::parse(&media))
+        })
         .filter(|(quality, _, _)| *quality > 0)
         .collect();
     if text.trim().is_empty() {
@@ -93,35 +122,41 @@ pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
     ranked.into_iter().map(|(_, _, media)| media).collect()
 }
 
-/// Splits at commas outside double quotes.
-fn split_unquoted(text: &str) -> Vec<&str> {
+/// The type itself in lower case, and its parameters, their names in lower case and their values without quotes.
+fn split_parameters(text: &str) -> (String, Vec<(String, &str)>) {
+    let mut parts = split_unquoted(text, ';');
+    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let parameters = parts.filter_map(|part| part.split_once('='));
+    let parameters = parameters
+        .map(|(name, value)| (name.trim_end().to_ascii_lowercase(), value.trim_start().trim_matches('"')));
+    (essence, parameters.collect())
+}
+
+/// Splits at `separator` outside double quotes.
+fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
-    let separator = |c: char| {
+    let is_separator = move |c: char| {
         is_quoted ^= c == '"';
-        c == ',' && !is_quoted
+        c == separator && !is_quoted
     };
-    text.split(separator).map(str::trim).collect()
+    text.split(is_separator).map(str::trim)
 }
 
-/// `;q=` in thousandths; 1000 when it is absent.
-fn quality(part: &str) -> u32 {
-    let value = part.split(';').skip(1).find_map(|parameter| parameter.trim().strip_prefix("q="));
-    let parsed = value.and_then(|value| value.trim().parse::<f64>().ok()).filter(|q| (0.0..=1.0).contains(q));
+/// `;q=` in thousandths, 1000 when it is absent, and the media range before it.
+fn quality(part: &str) -> (u32, String) {
+    let parameters: Vec<&str> = split_unquoted(part, ';').collect();
+    let is_weight = |part: &&str| part.starts_with("q=") || part.starts_with("Q=");
+    let at = parameters.iter().position(is_weight).unwrap_or(parameters.len());
+    let parsed = parameters.get(at).and_then(|weight| weight.get(2..)?.trim().parse::<f64>().ok());
     // The cast cannot overflow: the value lies between 0 and 1000.
-    parsed.map_or(1000, |q| (q * 1000.0) as u32)
+    let quality = parsed.filter(|q| (0.0..=1.0).contains(q)).map_or(1000, |q| (q * 1000.0) as u32);
+    (quality, parameters[..at].join(";"))
 }
 
-/// How much a media range says: a full type more than `type/*`, that more than `*/*`.
-fn specificity(part: &str) -> u8 {
-    match part.split(';').next().unwrap_or_default().trim() {
-        "*/*" => 0,
-        range if range.ends_with("/*") => 1,
-        _ => 2,
-    }
-}
-
-fn without_quality(part: &str) -> &str {
-    part.find(";q=").or_else(|| part.find("; q=")).map_or(part, |at| part.get(..at).unwrap_or(part))
+/// How much a media range says: each parameter makes it more, each asterisk less.
+fn specificity(range: &str) -> isize {
+    let count = |c| isize::try_from(range.matches(c).count()).unwrap_or(isize::MAX);
+    count(';') - count('*')
 }
 
 #[cfg(test)]
@@ -136,6 +171,7 @@ mod tests {
             ("application/vnd.pgrst.object+json;nulls=stripped", MediaType::Object { stripped: true }),
             ("application/vnd.pgrst.array+json; nulls=stripped", MediaType::JsonStripped),
             ("application/vnd.pgrst.array+json", MediaType::Json),
+            ("application/geo+json", MediaType::GeoJson),
             ("image/png", MediaType::Other("image/png".to_owned())),
         ] {
             assert_eq!(MediaType::parse(text), media, "{text}");
@@ -143,7 +179,35 @@ mod tests {
     }
 
     #[test]
+    fn explanations_say_what_was_understood() {
+        for (text, name) in [
+            ("application/vnd.pgrst.plan", "text; for=\"application/json\""),
+            (
+                "application/vnd.pgrst.plan ; for=\"text/csv\" ; options=analyze",
+                "text; for=\"text/csv\"; options=analyze",
+            ),
+            (
+                "application/vnd.pgrst.plan+json;FOR=\"application/vnd.pgrst.object+json;nulls=stripped\"; options=wal|odd|verbose|;",
+                "json; for=\"application/vnd.pgrst.object+json;nulls=stripped\"; options=verbose|wal",
+            ),
+        ] {
+            assert_eq!(MediaType::parse(text).name(), format!("application/vnd.pgrst.plan+{name}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_unknown_types_mean_nothing() {
+        let png = MediaType::parse("image/png");
+        assert!(MediaType::parse("Image/PNG; x=1").is_met_by(&png));
+        assert!(!MediaType::parse("image/pn").is_met_by(&png));
+    }
+
+    #[test]
     fn what_is_not_wanted_is_left_out() {
+        assert_eq!(
+            parse_accept("text/csv; q=0.0, image/png;x=\"a,b;q=0\""),
+            [MediaType::parse("image/png;x=\"a,b;q=0\"")]
+        );
         assert_eq!(parse_accept("application/json;q=0, text/csv"), [MediaType::Csv]);
         assert_eq!(parse_accept(" "), [MediaType::Any]);
     }
@@ -155,6 +219,10 @@ mod tests {
         assert_eq!(
             found,
             [MediaType::Object { stripped: false }, MediaType::Any, MediaType::Json, MediaType::Csv]
+        );
+        assert_eq!(
+            parse_accept("text/csv, application/vnd.pgrst.array+json;nulls=stripped"),
+            [MediaType::JsonStripped, MediaType::Csv]
         );
     }
 }

@@ -3,6 +3,7 @@
 //! Source: PostgREST's documentation, "API", and the order in which it refuses requests.
 
 mod csv;
+mod explain;
 mod filter;
 mod grammar;
 mod media;
@@ -18,6 +19,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, header};
 use percent_encoding::percent_decode_str;
 
+pub use explain::{Explain, ExplainFormat, ExplainOption};
 pub use media::MediaType;
 pub use payload::Payload;
 pub use preferences::{Count, Handling, Missing, Preferences, Representation, Resolution, TransactionEnd};

@@ -13,6 +13,27 @@ types as (
   join base_types b on b.oid = t.oid
   join pg_catalog.pg_type base on base.oid = b.base_oid and base.typtype <> 'd'
 ),
+-- Implicit casts between a domain and json, or from text to it, are how its values are shown and read.
+domain_casts as (
+  select
+    case source.typtype when 'd' then source.oid else target.oid end as domain,
+    json_object_agg(
+      case when source.typtype = 'd' then 'to_json' when source.oid = 'json'::regtype then 'from_json' else 'from_text' end,
+      c.castfunc::regproc::text
+    ) as functions
+  from pg_catalog.pg_cast c
+  join pg_catalog.pg_type source on source.oid = c.castsource
+  join pg_catalog.pg_type target on target.oid = c.casttarget
+  where c.castcontext = 'i' and c.castmethod = 'f' and has_function_privilege(c.castfunc, 'execute')
+    and (source.typtype = 'd' and target.oid = 'json'::regtype
+      or target.typtype = 'd' and source.oid in ('json'::regtype, 'text'::regtype))
+  group by 1
+),
+media_types as (
+  select t.oid, t.typname as name
+  from pg_catalog.pg_type t
+  where t.typtype = 'd' and (t.typname ~ '^[A-Za-z0-9.-]+/[A-Za-z0-9.+-]+$' or t.typname = '*/*')
+),
 columns as (
   select
     a.attrelid,
@@ -28,6 +49,7 @@ columns as (
         (select json_agg(label.enumlabel order by label.enumsortorder)
          from pg_catalog.pg_enum label where label.enumtypid = t.base_oid),
         '[]'),
+      'casts', (select functions from domain_casts where domain = a.atttypid),
       'default', case
         when a.attidentity = 'd' then
           (select format('nextval(%L)', s.objid::regclass)
@@ -159,6 +181,7 @@ functions as (
       'is_set', p.proretset,
       'is_composite', base.typtype = 'c' or coalesce(p.proargmodes::text[] && '{t,b,o}', false)
     ) as returns,
+    (select m.name from media_types m where m.oid = p.prorettype and not p.proretset) as media_type,
     p.provolatile = 'v' as is_volatile,
     coalesce(
       (select json_agg(json_build_array(split_part(setting, '=', 1), substr(setting, strpos(setting, '=') + 1)))
@@ -178,6 +201,21 @@ functions as (
     and (coalesce(parameters.unnamed, 0) = 0
       or parameters.total = 1 and parameters.only_type in
         ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+),
+media_handlers as (
+  select
+    json_build_object('schema', n.nspname, 'name', p.proname) as function,
+    case when argument.typrelid <> 0 then json_build_object('schema', rn.nspname, 'name', r.relname) end as relation,
+    m.name as media_type
+  from pg_catalog.pg_proc p
+  join media_types m on m.oid = p.prorettype
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join pg_catalog.pg_type argument on argument.oid = p.proargtypes[0]
+  left join pg_catalog.pg_class r on r.oid = argument.typrelid
+  left join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace
+  where p.prokind = 'a' and p.pronargs = 1 and n.nspname = any ({schemas})
+    and (argument.oid = 'anyelement'::regtype or r.relkind in ('r', 'v', 'm', 'f', 'p'))
+  order by n.nspname, p.proname
 ),
 relations as (
   select
@@ -226,5 +264,13 @@ select json_build_object(
      from pg_catalog.pg_namespace n
      where n.nspname = any ({schemas}) and pg_catalog.obj_description(n.oid, 'pg_namespace') is not null),
     '{}'),
+  'media_handlers', coalesce((select json_agg(media_handlers) from media_handlers), '[]'),
+  -- PostGIS' function that makes a feature of a row, wherever the extension was put.
+  'geojson', (
+    select json_build_object('schema', n.nspname, 'name', p.proname)
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'st_asgeojson' and p.proargtypes[0] = 'record'::regtype and p.pronargs - p.pronargdefaults <= 1
+    limit 1),
   'role_settings', coalesce((select json_object_agg(rolname, settings) from role_settings), '{}')
 )

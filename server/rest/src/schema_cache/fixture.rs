@@ -52,6 +52,12 @@ pub(crate) fn cache() -> SchemaCache {
                 "schema": "pg_catalog", "name": "int4", "is_set": true, "is_composite": false
             }), false),
         ],
+        "media_handlers": [
+            { "function": { "schema": "public", "name": "squad" }, "media_type": "application/vnd.squad",
+              "relation": { "schema": "public", "name": "players" } },
+            { "function": { "schema": "public", "name": "lines" }, "media_type": "text/x-lines", "relation": null },
+        ],
+        "geojson": { "schema": "gis", "name": "st_asgeojson" },
         "role_settings": { "anon": [["statement_timeout", "3s"]] },
     }))
     .unwrap();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::{Database, quote_literal};
 use serde::Deserialize;
 
-use super::{Function, QualifiedName, Relation, Table};
+use super::{Function, MediaHandler, QualifiedName, Relation, Table};
 use crate::settings::Settings;
 
 /// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
@@ -26,6 +26,12 @@ pub struct Catalog {
     /// Comments by schema, of those that have one.
     #[serde(default)]
     pub schema_comments: HashMap<String, String>,
+    /// Aggregates that make rows a media type.
+    #[serde(default)]
+    pub media_handlers: Vec<MediaHandler>,
+    /// PostGIS' function that makes a GeoJSON feature of a row, where there is one.
+    #[serde(default)]
+    pub geojson: Option<QualifiedName>,
     /// Settings by role.
     pub role_settings: HashMap<String, Vec<(String, String)>>,
 }

@@ -5,6 +5,7 @@
 mod load;
 mod relationships;
 pub mod reload;
+mod representations;
 mod views;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 pub use load::{Catalog, ForeignKey, LoadError, load};
 pub use relationships::{Cardinality, Junction, Relationship};
+pub use representations::{DomainCasts, MediaDomain, MediaHandler};
 pub use views::Relation;
 
 /// A name with its schema.
@@ -29,6 +31,8 @@ pub struct QualifiedName {
 #[derive(Debug, Default)]
 pub struct SchemaCache {
     schemas: HashMap<String, Schema>,
+    media_handlers: Vec<MediaHandler>,
+    geojson: Option<QualifiedName>,
     /// Settings of the roles that the login role may become, by role.
     role_settings: HashMap<String, Vec<(String, String)>>,
 }
@@ -101,6 +105,9 @@ pub struct Column {
     /// The values of its enumerated type in their order; empty for any other type.
     #[serde(default)]
     pub labels: Vec<String>,
+    /// How its domain's values are shown and read, where that is said.
+    #[serde(default)]
+    pub casts: Option<Box<DomainCasts>>,
 }
 
 /// A function.
@@ -121,11 +128,21 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// What it gives.
     pub returns: Returns,
+    /// The media type that its value is one of.
+    #[serde(default)]
+    pub media_type: Option<MediaDomain>,
     /// Whether it may write: volatile.
     pub is_volatile: bool,
     /// Those of its `SET` options that are applied to the whole transaction.
     #[serde(default)]
     pub settings: Vec<(String, String)>,
+}
+
+impl Function {
+    /// Whether it gives exactly one value without columns.
+    pub const fn gives_one_value(&self) -> bool {
+        !self.returns.is_set && !self.returns.is_composite
+    }
 }
 
 /// An input parameter of a function.
@@ -169,7 +186,12 @@ impl SchemaCache {
     pub fn new(mut catalog: Catalog, schemas: &[String]) -> Self {
         views::inherit_keys(&mut catalog);
         let related = relationships::derive(&catalog, schemas);
-        let mut cache = Self { role_settings: catalog.role_settings, ..Self::default() };
+        let mut cache = Self {
+            schemas: HashMap::new(),
+            media_handlers: catalog.media_handlers,
+            geojson: catalog.geojson,
+            role_settings: catalog.role_settings,
+        };
         for schema in schemas {
             let comment = catalog.schema_comments.remove(schema);
             cache.schemas.insert(schema.clone(), Schema { comment, ..Schema::default() });
@@ -201,6 +223,16 @@ impl SchemaCache {
     /// The exposed schema called `name`.
     pub fn schema(&self, name: &str) -> Option<&Schema> {
         self.schemas.get(name)
+    }
+
+    /// The aggregates that make rows a media type.
+    pub fn media_handlers(&self) -> &[MediaHandler] {
+        &self.media_handlers
+    }
+
+    /// PostGIS' function that makes a GeoJSON feature of a row, where there is one.
+    pub fn geojson(&self) -> Option<&QualifiedName> {
+        self.geojson.as_ref()
     }
 
     /// The settings that `role` brings along (`ALTER ROLE … SET`).

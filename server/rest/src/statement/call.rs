@@ -25,7 +25,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     };
     guarded_rows(&mut sql, guard);
     sql.push(" AS rows, ");
-    page(&mut sql, plan.body);
+    page(&mut sql, &plan.body);
     sql.push(" FROM ");
     sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None)).push(" AS ").identifier(PAGE);
     sql.into()

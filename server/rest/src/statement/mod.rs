@@ -4,6 +4,7 @@
 //! work: values are parameters, whose types Postgres infers. What shapes a plan is in the text: names, JSON keys,
 //! text search configurations, and small limits (a limit that is a parameter makes Postgres plan anew each time).
 
+mod body;
 mod call;
 mod condition;
 mod describe;
@@ -15,7 +16,7 @@ use sql::Sql;
 pub use sql::Statement;
 
 use crate::error::Error;
-use crate::plan::{Body, Node, Plan, SCALAR, Shape};
+use crate::plan::{Body, Node, Plan};
 use crate::request::{Count, Range, Request};
 use crate::settings::Settings;
 
@@ -67,7 +68,11 @@ impl<'p> Statements<'p> {
     ///
     /// Errors: `PGRST100` for more values than one statement can have.
     pub fn new(plan: &'p Plan, request: &Request, settings: &Settings) -> Result<Option<Self>, Error> {
-        let statements = Self::of(plan, request, settings);
+        let mut statements = Self::of(plan, request, settings);
+        if let (Some(statements), Some(explain)) = (&mut statements, plan.body().and_then(Body::explain)) {
+            statements.main.explain(explain);
+            statements.estimate = None;
+        }
         let values = statements.as_ref().map_or(0, |statements| statements.main.parameters.len());
         if values <= MOST_PARAMETERS {
             return Ok(statements);
@@ -86,7 +91,7 @@ impl<'p> Statements<'p> {
                 sql.push("SELECT ");
                 total(&mut sql, count, settings, &plan.tree);
                 sql.push("count(*) AS rows, ");
-                page(&mut sql, plan.body);
+                page(&mut sql, &plan.body);
                 sql.push(" FROM (");
                 read::rows(&mut sql, &plan.tree, None);
                 sql.push(") AS ").identifier(PAGE);
@@ -124,51 +129,12 @@ fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree
 }
 
 /// The body and what the database set for the response.
-fn page(sql: &mut Sql<'_>, body: Body) {
-    self::body(sql, body);
+fn page(sql: &mut Sql<'_>, body: &Body) {
+    body::value(sql, body);
     sql.push(" AS body");
     for (setting, name) in [("response.headers", "headers"), ("response.status", "status")] {
         sql.push(", nullif(current_setting('").push(setting).push("', true), '') AS ").push(name);
     }
-}
-
-/// The rows of the page as one value.
-fn body(sql: &mut Sql<'_>, body: Body) {
-    let (value, first, fallback) = match body.shape {
-        Shape::Nothing => {
-            sql.push("NULL");
-            return;
-        }
-        Shape::Csv => return csv(sql),
-        Shape::Array => (None, false, "[]"),
-        Shape::Object | Shape::FunctionRow => (None, true, "null"),
-        Shape::Scalar => (Some(SCALAR), true, "null"),
-        Shape::ScalarArray => (Some(SCALAR), false, "[]"),
-    };
-    sql.push("coalesce(");
-    if body.strips_nulls {
-        sql.push("json_strip_nulls(");
-    }
-    sql.push("json_agg(").identifier(PAGE).push(".");
-    match value {
-        Some(column) => sql.identifier(column),
-        None => sql.push("*"),
-    };
-    sql.push(")");
-    if first {
-        sql.push(" -> 0");
-    }
-    if body.strips_nulls {
-        sql.push(")");
-    }
-    sql.push(", '").push(fallback).push("')");
-}
-
-/// A line of names, then a line for each row in the form in which Postgres prints composite values.
-fn csv(sql: &mut Sql<'_>) {
-    sql.push("coalesce((SELECT string_agg(name, ',') FROM json_object_keys(json_agg(").identifier(PAGE);
-    sql.push(".*) -> 0) AS name), '') || E'\\n' || coalesce(string_agg(substring(").identifier(PAGE);
-    sql.push("::text, 2, length(").identifier(PAGE).push("::text) - 2), E'\\n'), '')");
 }
 
 /// The number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing inside

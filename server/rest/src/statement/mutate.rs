@@ -31,7 +31,7 @@ pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
     };
     guarded_rows(&mut sql, guard);
     sql.push(" AS rows, ");
-    page(&mut sql, plan.body);
+    page(&mut sql, &plan.body);
     sql.push(if counts_inserted(plan) {
         ", nullif(current_setting('pgrst.inserted', true), '')::int AS inserted"
     } else {

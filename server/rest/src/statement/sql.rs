@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use database::{quote_identifier, quote_literal};
 
+use crate::request::Explain;
+
 /// One SQL text and its parameters in text format; `None` is null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<'p> {
@@ -11,6 +13,15 @@ pub struct Statement<'p> {
     pub sql: String,
     /// The parameters.
     pub parameters: Vec<Option<Cow<'p, [u8]>>>,
+}
+
+impl Statement<'_> {
+    /// Makes it give its plan, a line in each row, in place of its result.
+    pub(super) fn explain(&mut self, explain: &Explain) {
+        let options = explain.options.iter().map(|option| format!(", {}", option.name()));
+        let options: String = options.collect();
+        self.sql = format!("EXPLAIN (FORMAT {}{options}) {}", explain.format.name(), self.sql);
+    }
 }
 
 /// A [`Statement`] that is being written.

@@ -47,6 +47,9 @@ snapshot! {
     read_stripped: "GET" "/players" ["accept: application/vnd.pgrst.array+json;nulls=stripped"], "";
     read_csv: "GET" "/clubs" ["accept: text/csv"], "";
     describe_schema: "GET" "/" [], "";
+    read_features: "GET" "/clubs?select=id" ["accept: application/geo+json"], "";
+    read_by_a_handler_of_whole_rows: "GET" "/players?limit=2" ["accept: application/vnd.squad"], "";
+    read_by_a_handler_of_any_rows: "GET" "/players?select=id" ["accept: text/x-lines"], "";
     embed_to_one_and_to_many: "GET" "/teams?select=name,clubs(name),players(id,name)&players.name=eq.x\
         &players.order=id.desc&players.limit=3" [], "";
     embed_many_to_many: "GET" "/matches?select=id,players(name)" [], "";
@@ -76,6 +79,7 @@ snapshot! {
         r#"{"points":[1,2]}"#;
     call_for_one_row: "POST" "/rpc/best_club" [], "";
     call_for_values: "GET" "/rpc/numbers" [], "";
+    call_for_a_handled_value: "POST" "/rpc/add" ["accept: text/x-lines"], r#"{"a":1,"b":2}"#;
     call_for_nothing: "POST" "/rpc/forget" [], "";
     call_with_the_whole_body: "POST" "/rpc/echo" [], r#"{"a":1}"#;
 }

@@ -25,6 +25,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) text: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Answer {
@@ -71,9 +72,15 @@ impl League {
 
     /// The same with other settings.
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::extended("", change).await
+    }
+
+    /// The same with more in its database.
+    pub(crate) async fn extended(sql: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let database = testkit::Database::create().await;
         let superuser = database.client().await;
         superuser.batch_execute(include_str!("league.sql")).await.unwrap();
+        superuser.batch_execute(sql).await.unwrap();
         let mut settings = Settings {
             db_schemas: vec!["league".into(), "archive".into()],
             db_extra_search_path: vec!["public".into()],
@@ -183,9 +190,7 @@ fn with_headers(mut request: RequestBuilder, headers: &[(&str, &str)]) -> Reques
 /// Sends `request`.
 pub(crate) async fn send(request: RequestBuilder) -> Answer {
     let response = request.send().await.unwrap();
-    Answer {
-        status: response.status().as_u16(),
-        headers: response.headers().clone(),
-        text: response.text().await.unwrap(),
-    }
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let bytes = response.bytes().await.unwrap().to_vec();
+    Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned(), bytes }
 }

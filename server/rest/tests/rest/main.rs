@@ -3,6 +3,7 @@
 mod calls;
 mod embeds;
 mod harness;
+mod media;
 mod mutations;
 mod openapi;
 mod reads;

@@ -1,0 +1,202 @@
+//! Which of the media types that a client accepts it is given, and how rows become a body of that type.
+//!
+//! Source: PostgREST's documentation, "Resource Representation" and "Media Type Handlers".
+
+use super::{Node, Planner, Selected};
+use crate::error::Error;
+use crate::request::syntax::SelectItem;
+use crate::request::{Explain, MediaType};
+use crate::schema_cache::{Function, MediaDomain, QualifiedName, Table};
+
+/// How rows are made into a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// Which rows become what.
+    pub shape: Shape,
+    /// Whether keys that are null are left out.
+    pub strips_nulls: bool,
+    /// The body's media type.
+    pub media: MediaType,
+}
+
+impl Body {
+    /// How the plan of the statement is told in place of its result, if that is wanted.
+    pub const fn explain(&self) -> Option<&Explain> {
+        match &self.media {
+            MediaType::Explain(explain) => Some(explain),
+            _ => None,
+        }
+    }
+
+    /// Whether there must be exactly one row.
+    pub fn must_be_single(&self) -> bool {
+        self.shape == Shape::Object && self.explain().is_none()
+    }
+
+    /// The same for a request that shows nothing.
+    pub fn hidden(self) -> Self {
+        Self { shape: Shape::Nothing, ..self }
+    }
+}
+
+/// Which rows become what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// No body at all.
+    Nothing,
+    /// An array of objects.
+    Array,
+    /// The object of the one row that there must be.
+    Object,
+    /// The object of the one row that a function gives.
+    FunctionRow,
+    /// The value that a function gives.
+    Scalar,
+    /// An array of the values that a function gives.
+    ScalarArray,
+    /// Comma-separated values with a line of names.
+    Csv,
+    /// A collection of the features that this function makes of each row.
+    GeoJson(QualifiedName),
+    /// What an aggregate makes of all rows.
+    Aggregate {
+        /// The aggregate.
+        function: QualifiedName,
+        /// What it takes.
+        input: AggregateInput,
+    },
+    /// The value that a function gives, which is a body already.
+    Raw,
+}
+
+/// What a media type's aggregate takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AggregateInput {
+    /// Rows of any columns.
+    Row,
+    /// Whole rows of this relation.
+    WholeRow(QualifiedName),
+    /// The value that a function gives.
+    Value,
+}
+
+/// What a body is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Produced<'a> {
+    /// Rows of a relation.
+    Rows(&'a Table),
+    /// What a function gives.
+    Result(&'a Function),
+}
+
+impl Planner<'_> {
+    /// The body of the first media type that the client accepts and that can be given. Where an aggregate takes
+    /// whole rows, `tree` shows them.
+    ///
+    /// Errors: `PGRST107` when there is none.
+    pub(super) fn body(&self, produced: Produced<'_>, tree: &mut Node) -> Result<Body, Error> {
+        let accept = &self.request.accept;
+        let body = accept.iter().find_map(|media| self.representation(media, produced));
+        let Some(body) = body else {
+            return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().into_owned()).collect()));
+        };
+        if matches!(body.shape, Shape::Aggregate { input: AggregateInput::WholeRow(_), .. }) {
+            // Columns that are shown by a cast of their domain would make it another row.
+            tree.columns = vec![Selected::all()];
+        }
+        let is_headless = self.request.headers_only && !body.must_be_single() && body.explain().is_none();
+        Ok(if is_headless { body.hidden() } else { body })
+    }
+
+    fn representation(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
+        let of = |shape, strips_nulls| Some(Body { shape, strips_nulls, media: media.clone() });
+        match media {
+            MediaType::Object { stripped } => of(Shape::Object, *stripped),
+            MediaType::JsonStripped => of(Shape::Array, true),
+            MediaType::Explain(explain) => {
+                let is_nested = matches!(explain.of, MediaType::Explain(_));
+                let explained =
+                    if self.settings.db_plan_enabled && !is_nested { &explain.of } else { return None };
+                let body = self.representation(explained, produced)?;
+                Some(Body { media: media.clone(), ..body })
+            }
+            other => self.handled(other, produced).or_else(|| self.built_in(other)),
+        }
+    }
+
+    /// By a handler that the database has.
+    fn handled(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
+        let of = |shape, media: &MediaType| Some(Body { shape, strips_nulls: false, media: media.clone() });
+        let for_any = MediaType::Any;
+        if self.selects_all() {
+            // A handler of any type comes before one of this type.
+            for wanted in [&for_any, media] {
+                let is_wanted = |domain: &&MediaDomain| wanted.is_met_by(&domain.accepted);
+                if let Some(domain) = produced.value_type().filter(is_wanted) {
+                    return of(Shape::Raw, &domain.given);
+                }
+                if let Some(relation) = produced.relation()
+                    && let Some((function, domain)) = self.aggregate(Some(&relation), wanted)
+                {
+                    return of(
+                        Shape::Aggregate { function, input: AggregateInput::WholeRow(relation) },
+                        &domain.given,
+                    );
+                }
+            }
+        }
+        let (function, domain) = self.aggregate(None, media)?;
+        let is_value = matches!(produced, Produced::Result(function) if function.gives_one_value());
+        let input = if is_value { AggregateInput::Value } else { AggregateInput::Row };
+        of(Shape::Aggregate { function, input }, &domain.given)
+    }
+
+    fn aggregate(
+        &self,
+        relation: Option<&QualifiedName>,
+        media: &MediaType,
+    ) -> Option<(QualifiedName, &MediaDomain)> {
+        let mut handlers = self.cache.media_handlers().iter();
+        let handler = handlers.find(|handler| {
+            handler.relation.as_ref() == relation && media.is_met_by(&handler.media_type.accepted)
+        })?;
+        Some((handler.function.clone(), &handler.media_type))
+    }
+
+    fn built_in(&self, media: &MediaType) -> Option<Body> {
+        let (shape, media) = match media {
+            MediaType::Any | MediaType::Json => (Shape::Array, MediaType::Json),
+            MediaType::Csv => (Shape::Csv, MediaType::Csv),
+            MediaType::GeoJson => (Shape::GeoJson(self.cache.geojson()?.clone()), MediaType::GeoJson),
+            _ => return None,
+        };
+        Some(Body { shape, strips_nulls: false, media })
+    }
+
+    /// Whether rows are shown as they are: all their columns, and nothing embedded.
+    fn selects_all(&self) -> bool {
+        matches!(self.request.query.select.as_slice(), [] | [SelectItem::All])
+    }
+}
+
+impl Produced<'_> {
+    /// The media type that the one value is.
+    fn value_type(&self) -> Option<&MediaDomain> {
+        match self {
+            Self::Rows(_) => None,
+            Self::Result(function) => function.media_type.as_ref(),
+        }
+    }
+
+    /// The relation whose rows there are.
+    fn relation(&self) -> Option<QualifiedName> {
+        let (schema, name) = match self {
+            Self::Rows(table) => (&table.schema, &table.name),
+            Self::Result(function) if function.returns.is_composite => {
+                (&function.returns.schema, &function.returns.name)
+            }
+            Self::Result(_) => return None,
+        };
+        Some(QualifiedName { schema: schema.clone(), name: name.clone() })
+    }
+}

@@ -1,0 +1,85 @@
+//! `application/vnd.pgrst.plan`: Postgres' plan of a request in place of its answer.
+//!
+//! Source: PostgREST's documentation, "Execution plan".
+
+use super::MediaType;
+
+/// What is to be explained, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explain {
+    /// The media type that the explained statement would give (`for=`).
+    pub of: MediaType,
+    /// How the plan is written.
+    pub format: ExplainFormat,
+    /// What else is told (`options=`), each once.
+    pub options: Vec<ExplainOption>,
+}
+
+/// How a plan is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// Lines for people: `application/vnd.pgrst.plan` and `application/vnd.pgrst.plan+text`.
+    Text,
+    /// `application/vnd.pgrst.plan+json`.
+    Json,
+}
+
+impl ExplainFormat {
+    /// Its name in media types, and in any case in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// An option of `EXPLAIN`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainOption {
+    /// `analyze`: the statement is run, and what it changes is kept.
+    Analyze,
+    /// `verbose`.
+    Verbose,
+    /// `settings`.
+    Settings,
+    /// `buffers`.
+    Buffers,
+    /// `wal`.
+    Wal,
+}
+
+impl ExplainOption {
+    const ALL: [Self; 5] = [Self::Analyze, Self::Verbose, Self::Settings, Self::Buffers, Self::Wal];
+
+    /// Its name in media types, and in any case in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Analyze => "analyze",
+            Self::Verbose => "verbose",
+            Self::Settings => "settings",
+            Self::Buffers => "buffers",
+            Self::Wal => "wal",
+        }
+    }
+}
+
+impl Explain {
+    /// From the values of `for=` and `options=`; unknown options mean nothing.
+    pub(super) fn new(format: ExplainFormat, of: Option<&str>, options: Option<&str>) -> Self {
+        let named: Vec<&str> = options.unwrap_or_default().split('|').collect();
+        let options = ExplainOption::ALL.into_iter().filter(|option| named.contains(&option.name()));
+        Self { of: of.map_or(MediaType::Json, MediaType::parse), format, options: options.collect() }
+    }
+
+    /// The media type with everything that was understood of it.
+    pub(super) fn media_type(&self) -> String {
+        let mut name =
+            format!("application/vnd.pgrst.plan+{}; for=\"{}\"", self.format.name(), self.of.name());
+        for (index, option) in self.options.iter().enumerate() {
+            name.push_str(if index == 0 { "; options=" } else { "|" });
+            name.push_str(option.name());
+        }
+        name
+    }
+}
