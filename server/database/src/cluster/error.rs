@@ -150,7 +150,8 @@ impl Error {
 
     /// The error for a program that ended on its own, read from the `log` that it left.
     pub(super) fn ended(program: &'static str, folder: &Path, status: &str, log: String) -> Error {
-        if log.contains("No space left on device") {
+        // A write that the disk had room for in part fails without an error of the system: Postgres gives this hint.
+        if ["No space left on device", "Check free disk space"].iter().any(|text| log.contains(text)) {
             Error::DiskFull { folder: folder.to_owned(), log }
         } else {
             Error::Failed { program, status: status.to_owned(), log }
@@ -182,5 +183,21 @@ impl fmt::Display for Looked {
             write!(f, "  {}: {finding}{end}", place.display())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_took_half_a_page_is_full() {
+        let log = "FATAL:  could not extend file \"base/1/2691\": wrote only 4096 of 8192 bytes at block 19\n\
+                   HINT:  Check free disk space.";
+        let error = Error::ended("postgres", Path::new("/data"), "exit status: 1", log.to_owned());
+        assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+        let error =
+            Error::ended("postgres", Path::new("/data"), "exit status: 1", "FATAL:  other".to_owned());
+        assert!(matches!(error, Error::Failed { .. }), "{error}");
     }
 }
