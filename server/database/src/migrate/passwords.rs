@@ -35,8 +35,14 @@ pub async fn set_role_passwords(
     let mut changed = Vec::new();
     for (role, password) in passwords {
         let stored = if readable { verifier(&transaction, role).await? } else { None };
-        if stored.is_some_and(|stored| matches(&stored, password)) {
-            continue;
+        match stored {
+            Some(stored) if matches(&stored, password) => continue,
+            Some(_) => tracing::warn!(
+                role,
+                "the role had another password: servers that use this database with other keys cannot log in any more; \
+                 give all of them the same keys"
+            ),
+            None => {}
         }
         let sql = format!(
             "alter role {} password {}",
