@@ -17,7 +17,11 @@ end $$;
 do $$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'postgres') then
-    create role postgres nosuperuser createdb createrole login replication bypassrls;
+    create role postgres nosuperuser createdb createrole login;
+    begin
+      alter role postgres replication bypassrls;
+    exception when insufficient_privilege then null; -- a managed server's administrator may not hand these on
+    end;
     comment on role postgres is 'Administrator that owns what migrations create';
   end if;
 exception when duplicate_object or unique_violation then null; -- another database of this cluster was faster
@@ -50,7 +54,13 @@ begin
     create role service_role nologin inherit bypassrls;
     comment on role service_role is 'Requests with the secret key: row-level security does not apply';
   end if;
-exception when duplicate_object or unique_violation then null;
+exception
+  when duplicate_object or unique_violation then null;
+  when insufficient_privilege then -- without bypassrls, what the service key is for would fail without a word
+    raise insufficient_privilege using
+      message = 'the role service_role passes by row-level security, and ' || current_user || ' may not make such a role',
+      hint = 'Let a superuser run once: create role service_role nologin bypassrls; grant service_role to '
+        || pg_catalog.quote_ident(current_user) || ' with admin option;';
 end $$;
 
 -- The login of the REST interface. It has no rights of its own (noinherit) and switches to one of the three per request.
