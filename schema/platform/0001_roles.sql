@@ -144,7 +144,8 @@ begin
   loop
     foreach role_name in array array[
       'anon', 'authenticated', 'service_role', 'authenticator', 'supabase_auth_admin', 'supabase_storage_admin',
-      'supabase_realtime_admin', 'pg_monitor', 'pg_read_all_data', 'pg_signal_backend'
+      'supabase_realtime_admin', 'pg_monitor', 'pg_read_all_data', 'pg_signal_backend',
+      'postgres' -- whom schemas pulled from hosted Supabase give what they make
     ]::name[] loop
       if not pg_catalog.pg_has_role(administrator, role_name, 'member') then
         begin
