@@ -1,10 +1,8 @@
 //! What tables and views refer to by foreign keys, as the REST service embeds it: views have the keys of the tables
 //! that their columns come from.
 
-use std::collections::HashMap;
-
 use database::Database;
-use rest::schema_cache::{Cardinality, ForeignKey, Relationship, SchemaCache};
+use rest::schema_cache::{Cardinality, Relationship, SchemaCache};
 
 /// A reference from one relation to another of the same schema.
 #[derive(Debug)]
@@ -27,29 +25,23 @@ pub(super) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<
         rest::schema_cache::LoadError::Database(error) => error,
         other => database::Error::Protocol(other.to_string()),
     })?;
-    let mut keys: HashMap<String, Vec<ForeignKey>> = HashMap::new();
-    for key in &catalog.foreign_keys {
-        keys.entry(key.constraint.clone()).or_default().push(key.clone());
-    }
     let cache = SchemaCache::new(catalog, schemas);
     let relationships = schemas
         .iter()
         .filter_map(|schema| cache.schema(schema))
         .flat_map(|schema| schema.relationships.values().flatten());
-    Ok(relationships.filter_map(|relationship| reference(relationship, &keys)).collect())
+    Ok(relationships.filter_map(|relationship| reference(relationship)).collect())
 }
 
-fn reference(relationship: &Relationship, keys: &HashMap<String, Vec<ForeignKey>>) -> Option<Reference> {
+fn reference(relationship: &Relationship) -> Option<Reference> {
     let (constraint, pairs, is_one_to_one) = match &relationship.cardinality {
         Cardinality::ManyToOne { constraint, columns } => (constraint, columns, false),
-        Cardinality::OneToOne { constraint, columns, .. } => (constraint, columns, true),
-        Cardinality::OneToMany { .. } | Cardinality::ManyToMany(_) => return None,
+        Cardinality::OneToOne { constraint, columns, refers: true } => (constraint, columns, true),
+        _ => return None,
     };
-    let refers = !is_one_to_one
-        || keys.get(constraint).is_none_or(|keys| keys.iter().any(|key| refers(relationship, key)));
     let within = relationship.table.schema == relationship.foreign_table.schema;
     let (columns, referenced_columns) = pairs.iter().cloned().unzip();
-    (refers && within).then(|| Reference {
+    within.then(|| Reference {
         schema: relationship.table.schema.clone(),
         relation: relationship.table.name.clone(),
         foreign_key: constraint.clone(),
@@ -58,17 +50,4 @@ fn reference(relationship: &Relationship, keys: &HashMap<String, Vec<ForeignKey>
         referenced_relation: relationship.foreign_table.name.clone(),
         referenced_columns,
     })
-}
-
-/// Whether a one-to-one relationship, which is known in both directions, starts from the side that holds `key`.
-/// Between two views that cannot be told, and both sides count.
-fn refers(relationship: &Relationship, key: &ForeignKey) -> bool {
-    let (table, foreign_table) = (&relationship.table, &relationship.foreign_table);
-    if *table == key.table && *foreign_table == key.foreign_table {
-        return relationship.columns() == key.columns;
-    }
-    if *table == key.table || *foreign_table == key.foreign_table {
-        return true;
-    }
-    *table != key.foreign_table && *foreign_table != key.table
 }
