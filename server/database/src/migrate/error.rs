@@ -45,7 +45,8 @@ pub enum Error {
     /// This binary's own schema is another than the one that the database was made with.
     #[error(
         "{file} of this program is not the {file} that this database was made with. Use the release that made the \
-         database or a later one; if its content is of no value, make it anew"
+         database or a later one; if its content is of no value, make it anew \
+         (the embedded one by deleting the data folder, `.basalt`)"
     )]
     PlatformChanged {
         /// The file's name.
