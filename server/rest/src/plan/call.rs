@@ -86,8 +86,8 @@ impl Planner<'_> {
         let relation = if function.returns.is_composite { &function.returns.name } else { &function.name };
         let mut tree = self.tree(relation, Source::Result)?;
         let is_scalar = !function.returns.is_composite;
-        if is_scalar {
-            select_scalar(&mut tree);
+        if is_scalar && self.selects_all() {
+            tree.columns = vec![Selected::scalar()];
         }
         let body = self.body(Produced::Result(function), &mut tree)?;
         request.preferences.check()?;
@@ -214,15 +214,6 @@ fn shape(shape: Shape, function: &Function) -> Shape {
         (Shape::Array | Shape::Object, false, false) => Shape::Scalar,
         (Shape::Array, false, true) => Shape::ScalarArray,
         (shape, _, _) => shape,
-    }
-}
-
-/// Values without columns are shown as they are, whatever is selected by default.
-fn select_scalar(tree: &mut Node) {
-    for selected in &mut tree.columns {
-        if selected.column.is_all {
-            *selected = Selected::scalar();
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod call;
 mod describe;
+mod domain;
 mod mutate;
 mod read;
 mod relate;

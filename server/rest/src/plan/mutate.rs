@@ -9,7 +9,7 @@ use super::{Body, Condition, Node, Plan, Planner, Produced};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
 use crate::request::{self, Missing, Mutation, Representation, Resolution};
-use crate::schema_cache::Table;
+use crate::schema_cache::{Column, Table};
 
 /// A change of rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,22 @@ pub struct TypedColumn {
     pub type_name: String,
     /// Its default as SQL.
     pub default: Option<String>,
+    /// The function that makes it of the payload's JSON, as SQL, if Postgres' own conversion does not.
+    pub parse: Option<String>,
+}
+
+impl TypedColumn {
+    fn new(column: &Column) -> Self {
+        let casts = column.casts.as_deref();
+        let parse = casts.and_then(|casts| casts.from_json.clone());
+        // A default goes the way of the values that it stands in for: it is shown first, then read.
+        let format = casts.and_then(|casts| casts.to_json.as_ref()).filter(|_| parse.is_some());
+        let default = column.default.clone().map(|default| match format {
+            Some(format) => format!("{format}({default})"),
+            None => default,
+        });
+        Self { name: column.name.clone(), type_name: column.type_name.clone(), default, parse }
+    }
 }
 
 impl Planner<'_> {
@@ -185,11 +201,7 @@ impl Planner<'_> {
             let column = table
                 .column(key)
                 .ok_or_else(|| Error::NoColumn { relation: table.name.clone(), column: key.to_owned() })?;
-            Ok(TypedColumn {
-                name: column.name.clone(),
-                type_name: column.type_name.clone(),
-                default: column.default.clone(),
-            })
+            Ok(TypedColumn::new(column))
         });
         Ok(Payload {
             raw: super::raw_body(payload),

@@ -59,6 +59,10 @@ pub struct Column {
     pub to_json: bool,
     /// Whether it is a text that text search has to be told about: not a `tsvector`.
     pub is_searched_text: bool,
+    /// The function that makes it the JSON which is shown of it, as SQL.
+    pub format: Option<String>,
+    /// The function that makes a filter's text what it is compared with, as SQL.
+    pub parse: Option<String>,
 }
 
 /// A column that is shown.
@@ -165,7 +169,7 @@ impl Planner<'_> {
         let mut root = self.node(relation, source, relation.to_owned());
         self.select(&mut root, &self.request.query.select, &mut vec![relation.to_owned()])?;
         if source == Source::Result && root.columns.is_empty() && root.embeds.is_empty() {
-            root.columns.push(Selected::all());
+            root.columns.extend(self.all(&root));
         }
         let is_mutation = matches!(self.request.action, crate::request::Action::Mutate { .. });
         let query = &self.request.query;
@@ -218,7 +222,7 @@ impl Planner<'_> {
     fn select(&self, node: &mut Node, items: &[SelectItem], aliases: &mut Vec<String>) -> Result<(), Error> {
         for item in items {
             match item {
-                SelectItem::All => node.columns.push(Selected::all()),
+                SelectItem::All => node.columns.extend(self.all(node)),
                 SelectItem::Column(column) => node.columns.push(self.selected(node, column)?),
                 SelectItem::Embed(embed) => {
                     let embed = self.embed(node, embed, aliases)?;
@@ -227,7 +231,7 @@ impl Planner<'_> {
             }
         }
         if items.is_empty() && aliases.len() == 1 {
-            node.columns.push(Selected::all());
+            node.columns.extend(self.all(node));
         }
         Ok(())
     }
@@ -236,8 +240,10 @@ impl Planner<'_> {
         if item.aggregate.is_some() {
             return Err(Error::AggregatesNotAllowed);
         }
-        let alias = item.alias.clone().or_else(|| last_key(&item.field));
-        Ok(Selected { column: self.column(node, &item.field), cast: item.cast.clone(), alias })
+        let column = self.shown_column(node, &item.field);
+        let formatted = column.format.as_ref().map(|_| column.name.clone());
+        let alias = item.alias.clone().or_else(|| last_key(&item.field)).or(formatted);
+        Ok(Selected { column, cast: item.cast.clone(), alias })
     }
 
     fn embed(&self, parent: &Node, item: &SelectEmbed, aliases: &mut Vec<String>) -> Result<Embed, Error> {
@@ -315,7 +321,7 @@ impl Planner<'_> {
         }
     }
 
-    fn column(&self, node: &Node, field: &Field) -> Column {
+    pub(super) fn column(&self, node: &Node, field: &Field) -> Column {
         let known = self.schema.tables.get(&node.relation).and_then(|table| table.column(&field.name));
         let is_json = known.is_some_and(|column| matches!(&*column.type_name, "json" | "jsonb"));
         Column {
@@ -324,6 +330,8 @@ impl Planner<'_> {
             path: field.path.clone(),
             to_json: !field.path.is_empty() && !is_json,
             is_searched_text: known.is_some_and(|column| column.base_type != "tsvector"),
+            format: None,
+            parse: self.casts(node, field).and_then(|casts| casts.from_text.clone()),
         }
     }
 
@@ -423,7 +431,15 @@ impl Selected {
 
     fn plain(name: &str, is_all: bool) -> Self {
         let name = name.to_owned();
-        let column = Column { name, is_all, path: Vec::new(), to_json: false, is_searched_text: false };
+        let column = Column {
+            name,
+            is_all,
+            path: Vec::new(),
+            to_json: false,
+            is_searched_text: false,
+            format: None,
+            parse: None,
+        };
         Self { column, cast: None, alias: None }
     }
 }

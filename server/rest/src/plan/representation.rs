@@ -174,7 +174,7 @@ impl Planner<'_> {
     }
 
     /// Whether rows are shown as they are: all their columns, and nothing embedded.
-    fn selects_all(&self) -> bool {
+    pub(super) fn selects_all(&self) -> bool {
         matches!(self.request.query.select.as_slice(), [] | [SelectItem::All])
     }
 }

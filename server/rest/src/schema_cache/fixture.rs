@@ -26,6 +26,16 @@ pub(crate) fn cache() -> SchemaCache {
             table("lineups", &["match_id", "player_id"], &[("match_id", "integer"), ("player_id", "integer")]),
             table("passports", &["player_id"], &[("player_id", "integer"), ("number", "character varying(20)")]),
             table("staff", &["id"], &[("id", "integer"), ("manager_id", "integer"), ("name", "text")]),
+            {
+                "schema": "public", "name": "kits", "insertable": true, "updatable": true, "deletable": true,
+                "primary_key": ["id"],
+                "columns": [
+                    { "name": "id", "type": "integer", "base_type": "integer", "default": null },
+                    { "name": "main", "type": "public.colour", "base_type": "integer", "default": "255", "casts": {
+                        "to_json": "public.show", "from_json": "public.read", "from_text": "public.read",
+                    } },
+                ],
+            },
             table("standings", &[], &[("team", "text"), ("points", "bigint")]),
         ],
         "foreign_keys": [

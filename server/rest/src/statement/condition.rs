@@ -42,6 +42,10 @@ const STANDARD_TYPES: &[&str] = &[
 
 /// `column` of what `alias` names, with its JSON path.
 pub(super) fn column(sql: &mut Sql<'_>, alias: &str, column: &Column) {
+    if let Some(format) = &column.format {
+        sql.push(format).push("(").qualified(alias, &column.name).push(")");
+        return;
+    }
     if column.to_json {
         sql.push("to_jsonb(");
     }
@@ -112,15 +116,19 @@ fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, oper
                 _ => Cow::Borrowed(value.as_bytes()),
             };
             sql.push(" ").push(operator_text(*operator)).push(" ");
+            // A pattern is no value of the domain.
+            let is_pattern = matches!(operator, Operator::Like | Operator::ILike);
+            let parse = left.parse.as_deref().filter(|_| !is_pattern);
             match quantifier {
-                None => sql.parameter(Some(value)),
-                Some(Quantifier::Any) => sql.push("ANY (").parameter(Some(value)).push(")"),
-                Some(Quantifier::All) => sql.push("ALL (").parameter(Some(value)).push(")"),
-            };
+                None => parsed(sql, parse, value),
+                Some(Quantifier::Any) => any_of(sql.push("ANY ("), parse, value),
+                Some(Quantifier::All) => any_of(sql.push("ALL ("), parse, value),
+            }
         }
         Operation::In(values) => {
             // An array is one parameter for any number of values, so the statement stays the same.
-            sql.push(" = ANY (").parameter(Some(array_literal(values).into_bytes())).push(")");
+            let values = Cow::Owned(array_literal(values).into_bytes());
+            any_of(sql.push(" = ANY ("), left.parse.as_deref(), values);
         }
         Operation::Is(value) => {
             sql.push(match value {
@@ -132,10 +140,31 @@ fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, oper
             });
         }
         Operation::IsDistinctFrom(value) => {
-            sql.push(" IS DISTINCT FROM ").parameter(Some(value.as_bytes()));
+            parsed(sql.push(" IS DISTINCT FROM "), left.parse.as_deref(), Cow::Borrowed(value.as_bytes()));
         }
         Operation::TextSearch { .. } => {}
     }
+}
+
+/// `value`, as `parse` reads it.
+fn parsed<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
+    match parse {
+        None => sql.parameter(Some(value)),
+        Some(parse) => sql.push(parse).push("(").parameter(Some(value)).push("::text)"),
+    };
+}
+
+/// The elements of the array `values`, as `parse` reads each, and the end of what they are enclosed in.
+fn any_of<'p>(sql: &mut Sql<'p>, parse: Option<&str>, values: Cow<'p, [u8]>) {
+    match parse {
+        None => sql.parameter(Some(values)).push(")"),
+        Some(parse) => sql
+            .push("SELECT ")
+            .push(parse)
+            .push("(pgrst_value) FROM unnest(")
+            .parameter(Some(values))
+            .push("::text[]) AS pgrst_value)"),
+    };
 }
 
 fn text_search<'p>(

@@ -176,6 +176,25 @@ fn on_conflict(sql: &mut Sql<'_>, payload: &Payload, resolution: Resolution, col
 
 /// The payload as rows with the types of the columns that they are for.
 fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
+    if payload.columns.iter().all(|column| column.parse.is_none()) {
+        return unparsed_rows(sql, payload);
+    }
+    sql.push("(SELECT ");
+    sql.separated(&payload.columns, ", ", |sql, column| match &column.parse {
+        None => {
+            sql.qualified(BODY, &column.name);
+        }
+        Some(parse) => {
+            sql.push(parse).push("(").qualified(BODY, &column.name).push(") AS ").identifier(&column.name);
+        }
+    });
+    sql.push(" FROM ");
+    unparsed_rows(sql, payload);
+    sql.push(") AS ").identifier(BODY);
+}
+
+/// The payload as rows, where columns that have a function to read them are still JSON.
+fn unparsed_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     let raw: &'p [u8] = &payload.raw;
     if payload.columns.is_empty() {
         if payload.is_object {
@@ -204,7 +223,8 @@ fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     sql.push(" AS ").identifier(BODY).push(" (");
     sql.separated(&payload.columns, ", ", |sql, column| {
         // The type comes from the catalog, which prints it as SQL.
-        sql.identifier(&column.name).push(" ").push(&column.type_name);
+        let type_name = if column.parse.is_some() { "json" } else { column.type_name.as_str() };
+        sql.identifier(&column.name).push(" ").push(type_name);
     });
     sql.push(")");
 }

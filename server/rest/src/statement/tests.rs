@@ -50,6 +50,9 @@ snapshot! {
     read_features: "GET" "/clubs?select=id" ["accept: application/geo+json"], "";
     read_by_a_handler_of_whole_rows: "GET" "/players?limit=2" ["accept: application/vnd.squad"], "";
     read_by_a_handler_of_any_rows: "GET" "/players?select=id" ["accept: text/x-lines"], "";
+    read_domains: "GET" "/kits?main=eq.x&main=in.(a,b)&main=like.c&main->a=eq.1&order=main" [], "";
+    insert_domains: "POST" "/kits?select=main" ["prefer: return=representation, missing=default"],
+        r#"[{"id":1,"main":"x"}]"#;
     embed_to_one_and_to_many: "GET" "/teams?select=name,clubs(name),players(id,name)&players.name=eq.x\
         &players.order=id.desc&players.limit=3" [], "";
     embed_many_to_many: "GET" "/matches?select=id,players(name)" [], "";

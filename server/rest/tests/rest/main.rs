@@ -1,6 +1,7 @@
 //! The service over HTTP, against a real Postgres: one module for each kind of request.
 
 mod calls;
+mod domains;
 mod embeds;
 mod harness;
 mod media;

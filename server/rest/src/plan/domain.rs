@@ -1,0 +1,39 @@
+//! Domains whose casts say how their values are shown and read.
+//!
+//! Source: PostgREST's documentation, "Domain Representations".
+
+use super::Planner;
+use super::read::{Column, Node, Selected};
+use crate::request::syntax::Field;
+use crate::schema_cache::DomainCasts;
+
+impl Planner<'_> {
+    /// All columns of `node`: each by its name where one of them is not shown as it is.
+    pub(super) fn all(&self, node: &Node) -> Vec<Selected> {
+        let table = self.schema.tables.get(&node.relation);
+        let columns = table.map_or(&[][..], |table| table.columns.as_slice());
+        let is_formatted =
+            columns.iter().any(|column| column.casts.as_ref().is_some_and(|casts| casts.to_json.is_some()));
+        if !is_formatted {
+            return vec![Selected::all()];
+        }
+        let selected = columns.iter().map(|column| {
+            let column = self.shown_column(node, &Field::column(column.name.clone()));
+            let alias = column.format.as_ref().map(|_| column.name.clone());
+            Selected { column, cast: None, alias }
+        });
+        selected.collect()
+    }
+
+    /// The column, as it is shown.
+    pub(super) fn shown_column(&self, node: &Node, field: &Field) -> Column {
+        let format = self.casts(node, field).and_then(|casts| casts.to_json.clone());
+        Column { format, ..self.column(node, field) }
+    }
+
+    /// The casts of a whole column's domain; a step into its JSON leaves the domain.
+    pub(super) fn casts(&self, node: &Node, field: &Field) -> Option<&DomainCasts> {
+        let table = self.schema.tables.get(&node.relation).filter(|_| field.path.is_empty())?;
+        table.column(&field.name)?.casts.as_deref()
+    }
+}
