@@ -6,7 +6,7 @@ use super::{Node, Planner, Selected};
 use crate::error::Error;
 use crate::request::syntax::SelectItem;
 use crate::request::{Explain, MediaType};
-use crate::schema_cache::{Function, MediaDomain, QualifiedName, Table};
+use crate::schema_cache::{Function, MediaDomain, MediaHandler, QualifiedName, Table};
 
 /// How rows are made into a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,13 +135,12 @@ impl Planner<'_> {
                 if let Some(domain) = produced.value_type().filter(is_wanted) {
                     return of(Shape::Raw, &domain.given);
                 }
-                if let Some(relation) = produced.relation()
-                    && let Some((function, domain)) = self.aggregate(Some(&relation), wanted)
+                if let Some((schema, name)) = produced.relation()
+                    && let Some((function, domain)) = self.aggregate(Some((schema, name)), wanted)
                 {
-                    return of(
-                        Shape::Aggregate { function, input: AggregateInput::WholeRow(relation) },
-                        &domain.given,
-                    );
+                    let relation = QualifiedName { schema: schema.to_owned(), name: name.to_owned() };
+                    let input = AggregateInput::WholeRow(relation);
+                    return of(Shape::Aggregate { function, input }, &domain.given);
                 }
             }
         }
@@ -151,15 +150,18 @@ impl Planner<'_> {
         of(Shape::Aggregate { function, input }, &domain.given)
     }
 
+    /// The aggregate that makes `media` of the whole rows of `relation`; without one, of any rows.
     fn aggregate(
         &self,
-        relation: Option<&QualifiedName>,
+        relation: Option<(&str, &str)>,
         media: &MediaType,
     ) -> Option<(QualifiedName, &MediaDomain)> {
-        let mut handlers = self.cache.media_handlers().iter();
-        let handler = handlers.find(|handler| {
-            handler.relation.as_ref() == relation && media.is_met_by(&handler.media_type.accepted)
-        })?;
+        let takes = |handler: &&MediaHandler| {
+            let taken = handler.relation.as_ref();
+            taken.map(|taken| (taken.schema.as_str(), taken.name.as_str())) == relation
+        };
+        let mut handlers = self.cache.media_handlers().iter().filter(takes);
+        let handler = handlers.find(|handler| media.is_met_by(&handler.media_type.accepted))?;
         Some((handler.function.clone(), &handler.media_type))
     }
 
@@ -188,15 +190,14 @@ impl Produced<'_> {
         }
     }
 
-    /// The relation whose rows there are.
-    fn relation(&self) -> Option<QualifiedName> {
-        let (schema, name) = match self {
-            Self::Rows(table) => (&table.schema, &table.name),
-            Self::Result(function) if function.returns.is_composite => {
-                (&function.returns.schema, &function.returns.name)
+    /// Schema and name of the relation whose rows there are.
+    fn relation(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Rows(table) => Some((&table.schema, &table.name)),
+            Self::Result(Function { returns, .. }) if returns.is_composite => {
+                Some((&returns.schema, &returns.name))
             }
-            Self::Result(_) => return None,
-        };
-        Some(QualifiedName { schema: schema.clone(), name: name.clone() })
+            Self::Result(_) => None,
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Comma-separated values as a body (RFC 4180): a line of column names, then a line for each row.
+//! Comma-separated values as a body (RFC 4180): a line of column names, then a line for each row. Lines may end as
+//! on any system; empty ones mean nothing, nor does a byte order mark.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -14,7 +15,9 @@ const NULL: &str = "NULL";
 pub(super) fn to_json(body: &[u8]) -> Result<Bytes, Error> {
     let refused = |message: &str| Error::InvalidBody(message.to_owned());
     let text = std::str::from_utf8(body).map_err(|_| refused("CSV is not valid UTF-8"))?;
-    let mut lines = lines(text).ok_or_else(|| refused("CSV has an unclosed quote"))?.into_iter();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = lines(text).ok_or_else(|| refused("CSV has an unclosed quote"))?;
+    let mut lines = lines.into_iter().filter(|fields| *fields != [""]);
     let names = lines.next().ok_or_else(|| refused("CSV has no line of column names"))?;
     let rows = lines.map(|fields| {
         if fields.len() != names.len() {
@@ -39,8 +42,10 @@ fn lines(text: &str) -> Option<Vec<Vec<String>>> {
             '"' if is_quoted && characters.next_if_eq(&'"').is_some() => field.push('"'),
             '"' if is_quoted || field.is_empty() => is_quoted = !is_quoted,
             ',' if !is_quoted => fields.push(std::mem::take(&mut field)),
-            '\r' if !is_quoted && characters.peek() == Some(&'\n') => {}
-            '\n' if !is_quoted => {
+            '\r' | '\n' if !is_quoted => {
+                if character == '\r' {
+                    characters.next_if_eq(&'\n');
+                }
                 fields.push(std::mem::take(&mut field));
                 lines.push(std::mem::take(&mut fields));
             }
@@ -72,6 +77,7 @@ mod tests {
             r#"[{"a":"1","b":"x, \"y\"\nz"},{"a":null,"b":""}]"#
         );
         assert_eq!(json("a,b").unwrap(), "[]");
+        assert_eq!(json("\u{feff}\na\r1\r\r\n\n2").unwrap(), r#"[{"a":"1"},{"a":"2"}]"#);
     }
 
     #[test]

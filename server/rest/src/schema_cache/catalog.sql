@@ -49,7 +49,7 @@ columns as (
         (select json_agg(label.enumlabel order by label.enumsortorder)
          from pg_catalog.pg_enum label where label.enumtypid = t.base_oid),
         '[]'),
-      'casts', (select functions from domain_casts where domain = a.atttypid),
+      'casts', domain_casts.functions,
       'default', case
         when a.attidentity = 'd' then
           (select format('nextval(%L)', s.objid::regclass)
@@ -70,6 +70,7 @@ columns as (
   join types t on t.oid = a.atttypid
   join pg_catalog.pg_type own on own.oid = a.atttypid
   left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  left join domain_casts on domain_casts.domain = a.atttypid
   where a.attnum > 0 and not a.attisdropped
     and c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
     and n.nspname = any ({schemas})
