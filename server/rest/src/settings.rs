@@ -11,6 +11,8 @@ pub struct Settings {
     pub db_anon_role: Option<String>,
     /// The most rows that a read or call gives, per embed too; `None` is no limit. Default: none.
     pub db_max_rows: Option<i64>,
+    /// Whether `select` may aggregate. Default: false, since an aggregate of a large table is dear.
+    pub db_aggregates_enabled: bool,
     /// A function (`name` or `schema.name`) that is called before every request's statement. Default: none.
     pub db_pre_request: Option<String>,
     /// Whether clients may see Postgres' plan of a request; it tells much of the database. Default: false.
@@ -48,6 +50,7 @@ impl Default for Settings {
             db_extra_search_path: vec!["public".to_owned()],
             db_anon_role: None,
             db_max_rows: None,
+            db_aggregates_enabled: false,
             db_pre_request: None,
             db_plan_enabled: false,
             db_hoisted_tx_settings: ["statement_timeout", "plan_filter.statement_cost_limit"]

@@ -142,6 +142,9 @@ fn rest(reader: &mut Reader<'_>) -> Result<rest::Settings, Invalid> {
             .unwrap_or_else(|| list(&["public", "extensions"])),
         db_anon_role: Some(reader.get("", &["PGRST_DB_ANON_ROLE"])?.unwrap_or_else(|| "anon".to_owned())),
         db_max_rows: (max_rows > 0).then(|| i64::from(max_rows)),
+        db_aggregates_enabled: reader
+            .get("", &["PGRST_DB_AGGREGATES_ENABLED"])?
+            .unwrap_or(default.db_aggregates_enabled),
         db_pre_request: reader.get("", &["PGRST_DB_PRE_REQUEST"])?,
         db_plan_enabled: reader.get("", &["PGRST_DB_PLAN_ENABLED"])?.unwrap_or(default.db_plan_enabled),
         db_hoisted_tx_settings: reader

@@ -91,6 +91,8 @@ pub enum Error {
     InvalidPath,
     /// `PGRST126`: the root has no document.
     RootDisabled,
+    /// `PGRST127`: asked for something that PostgREST's interface has no meaning for; says what.
+    NotImplemented(&'static str),
     /// `PGRST128`: `max-affected` on a function that gives one row.
     MaxAffectedOnSingle,
     /// `PGRST200`: no relationship between two relations.

@@ -110,6 +110,7 @@ impl Error {
             }
             Self::InvalidPath => entry("PGRST125", 404, "Invalid path specified in request URL"),
             Self::RootDisabled => entry("PGRST126", 404, "Root endpoint metadata is disabled"),
+            Self::NotImplemented(what) => entry("PGRST127", 400, "Feature not implemented").details(*what),
             Self::MaxAffectedOnSingle => entry("PGRST128", 400, SINGLE_RPC),
             Self::NoRelationship { parent, child, hint, schema, suggestion } => {
                 no_relationship((parent, child), hint.as_deref(), schema).maybe_hint(suggestion.clone())
@@ -161,7 +162,7 @@ fn no_relationship((parent, child): (&str, &str), hint: Option<&str>, schema: &s
 }
 
 fn ambiguous_relationship(parent: &str, child: &str, candidates: &[std::sync::Arc<Relationship>]) -> Entry {
-    let hints: Vec<String> = candidates.iter().map(|candidate| embed_hint(candidate)).collect();
+    let hints: Vec<String> = candidates.iter().filter_map(|candidate| embed_hint(candidate)).collect();
     let what =
         format!("Could not embed because more than one relationship was found for '{parent}' and '{child}'");
     entry("PGRST201", 300, what)
@@ -248,13 +249,13 @@ impl NoFunction {
     }
 }
 
-/// How the client can name `relationship` without ambiguity.
-fn embed_hint(relationship: &Relationship) -> String {
+/// How the client can name `relationship` without ambiguity; a computed one takes no hint.
+fn embed_hint(relationship: &Relationship) -> Option<String> {
     let by = match &relationship.cardinality {
         Cardinality::ManyToMany(junction) => &junction.table.name,
-        _ => relationship.constraint().unwrap_or_default(),
+        _ => relationship.constraint()?,
     };
-    format!("'{}!{by}'", relationship.foreign_table.name)
+    Some(format!("'{}!{by}'", relationship.foreign_table.name))
 }
 
 /// `relationship` as a candidate in the details of `PGRST201`.
@@ -281,6 +282,10 @@ fn describe(relationship: &Relationship) -> Value {
                 other(&junction.target_columns)
             );
             ("many-to-many", by)
+        }
+        Cardinality::Computed { function, is_to_one } => {
+            let cardinality = if *is_to_one { "many-to-one" } else { "one-to-many" };
+            (cardinality, format!("{}({table})", function.name))
         }
     };
     json!({ "cardinality": cardinality, "embedding": format!("{table} with {foreign}"), "relationship": by })

@@ -10,17 +10,19 @@ use crate::schema_cache::DomainCasts;
 impl Planner<'_> {
     /// All columns of `node`: each by its name where one of them is not shown as it is.
     pub(super) fn all(&self, node: &Node) -> Vec<Selected> {
-        let table = self.schema.tables.get(&node.relation);
-        let columns = table.map_or(&[][..], |table| table.columns.as_slice());
+        let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let is_formatted =
             columns.iter().any(|column| column.casts.as_ref().is_some_and(|casts| casts.to_json.is_some()));
-        if !is_formatted {
-            return vec![Selected::all()];
-        }
+        if is_formatted { self.each(node) } else { vec![Selected::all()] }
+    }
+
+    /// All columns of `node`, each by its name; none where it is no relation.
+    pub(super) fn each(&self, node: &Node) -> Vec<Selected> {
+        let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let selected = columns.iter().map(|column| {
             let column = self.shown_column(node, &Field::column(column.name.clone()));
             let alias = column.format.as_ref().map(|_| column.name.clone());
-            Selected { column, cast: None, alias }
+            Selected { column, cast: None, alias, aggregation: None }
         });
         selected.collect()
     }
@@ -33,7 +35,7 @@ impl Planner<'_> {
 
     /// The casts of a whole column's domain; a step into its JSON leaves the domain.
     pub(super) fn casts(&self, node: &Node, field: &Field) -> Option<&DomainCasts> {
-        let table = self.schema.tables.get(&node.relation).filter(|_| field.path.is_empty())?;
+        let table = self.relation_of(node).filter(|_| field.path.is_empty())?;
         table.column(&field.name)?.casts.as_deref()
     }
 }

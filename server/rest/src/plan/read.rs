@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::aggregate::{Aggregation, Grouping, Lifted};
 use super::{Planner, SCALAR};
 use crate::error::{Error, closest};
 use crate::request::Range;
 use crate::request::syntax::{
-    Addressed, Direction, Field, Filter, IsValue, Join, JsonStep, Logic, LogicOperator, Nulls, Operation,
-    OrderTerm, SelectColumn, SelectEmbed, SelectItem,
+    Addressed, Aggregate, Direction, Field, Filter, IsValue, Join, JsonStep, Logic, LogicOperator, Nulls,
+    Operation, OrderTerm, SelectColumn, SelectEmbed, SelectItem,
 };
 use crate::schema_cache::{Relationship, Table};
 
@@ -31,6 +32,8 @@ pub struct Node {
     pub embeds: Vec<Embed>,
     /// What its rows must satisfy, all of it.
     pub conditions: Vec<Condition>,
+    /// Whether its rows are grouped.
+    pub grouping: Grouping,
     /// Its rows' order.
     pub order: Vec<Order>,
     /// Which of its rows are shown.
@@ -70,10 +73,12 @@ pub struct Column {
 pub struct Selected {
     /// The column.
     pub column: Column,
-    /// The type that it is cast to.
+    /// The type that it is cast to, before any aggregate.
     pub cast: Option<String>,
     /// Its name in the answer, if it differs from the column's.
     pub alias: Option<String>,
+    /// What is made of its values.
+    pub aggregation: Option<Aggregation>,
 }
 
 /// A relation embedded into another.
@@ -91,8 +96,10 @@ pub struct Embed {
     pub junction_alias: Option<String>,
     /// Whether nothing of it is shown, because it only filters.
     pub is_hidden: bool,
-    /// The names that it adds to its parent's row, if it is spread into it instead of having a key of its own.
-    pub spread: Option<Vec<String>>,
+    /// The columns that it adds to its parent's row, if it is spread into it instead of having a key of its own.
+    pub spread: Option<Vec<Lifted>>,
+    /// The columns that make up the parent's row, where a function takes it and it has lost its type.
+    pub row: Option<Vec<String>>,
     /// What is read.
     pub node: Node,
 }
@@ -201,6 +208,10 @@ impl Planner<'_> {
             root.range = self.request.range;
             restrict(&mut root, self.settings.db_max_rows);
         }
+        self.settle_aggregates(&mut root)?;
+        if source == Source::Result {
+            self.type_rows(&mut root);
+        }
         Ok(root)
     }
 
@@ -213,6 +224,7 @@ impl Planner<'_> {
             columns: Vec::new(),
             embeds: Vec::new(),
             conditions: Vec::new(),
+            grouping: Grouping::None,
             order: Vec::new(),
             range: Range::ALL,
         }
@@ -223,7 +235,7 @@ impl Planner<'_> {
         for item in items {
             match item {
                 SelectItem::All => node.columns.extend(self.all(node)),
-                SelectItem::Column(column) => node.columns.push(self.selected(node, column)?),
+                SelectItem::Column(column) => node.columns.push(self.selected(node, column)),
                 SelectItem::Embed(embed) => {
                     let embed = self.embed(node, embed, aliases)?;
                     node.embeds.push(embed);
@@ -236,14 +248,18 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn selected(&self, node: &Node, item: &SelectColumn) -> Result<Selected, Error> {
-        if item.aggregate.is_some() {
-            return Err(Error::AggregatesNotAllowed);
-        }
-        let column = self.shown_column(node, &item.field);
-        let formatted = column.format.as_ref().map(|_| column.name.clone());
-        let alias = item.alias.clone().or_else(|| last_key(&item.field)).or(formatted);
-        Ok(Selected { column, cast: item.cast.clone(), alias })
+    fn selected(&self, node: &Node, item: &SelectColumn) -> Selected {
+        let Some(function) = item.aggregate else {
+            let column = self.shown_column(node, &item.field);
+            let formatted = column.format.as_ref().map(|_| column.name.clone());
+            let alias = item.alias.clone().or_else(|| last_key(&item.field)).or(formatted);
+            return Selected { column, cast: item.cast.clone(), alias, aggregation: None };
+        };
+        let is_all = item.field == Field::column("*") && function == Aggregate::Count;
+        let column = Column { is_all, ..self.column(node, &item.field) };
+        let alias = Some(item.alias.clone().unwrap_or_else(|| function.name().to_owned()));
+        let aggregation = Some(Aggregation { function, cast: item.aggregate_cast.clone() });
+        Selected { column, cast: item.cast.clone(), alias, aggregation }
     }
 
     fn embed(&self, parent: &Node, item: &SelectEmbed, aliases: &mut Vec<String>) -> Result<Embed, Error> {
@@ -261,6 +277,7 @@ impl Planner<'_> {
             _ => None,
         };
         let mut node = self.node(&relation, Source::Table, alias);
+        node.schema.clone_from(&relationship.foreign_table.schema);
         self.select(&mut node, &item.select, aliases)?;
         aliases.truncate(depth);
         Ok(Embed {
@@ -270,32 +287,10 @@ impl Planner<'_> {
             join: item.join.unwrap_or(Join::Left),
             junction_alias,
             is_hidden: node.columns.is_empty() && node.embeds.iter().all(|embed| embed.is_hidden),
-            spread: item.spread.then(|| self.names(&node)),
+            spread: item.spread.then(Vec::new),
+            row: None,
             node,
         })
-    }
-
-    /// The names of what is shown of `node`, each once.
-    fn names(&self, node: &Node) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for selected in &node.columns {
-            if selected.column.is_all {
-                let table = self.schema.tables.get(&node.relation);
-                let columns = table.map_or(&[][..], |table| table.columns.as_slice());
-                names.extend(columns.iter().map(|column| column.name.clone()));
-            } else {
-                names.push(selected.alias.as_ref().unwrap_or(&selected.column.name).clone());
-            }
-        }
-        for embed in node.embeds.iter().filter(|embed| !embed.is_hidden) {
-            match &embed.spread {
-                Some(inner) => names.extend(inner.iter().cloned()),
-                None => names.push(embed.key.clone()),
-            }
-        }
-        let mut seen = std::collections::HashSet::new();
-        names.retain(|name| seen.insert(name.clone()));
-        names
     }
 
     /// Does `change` to the node that `path` leads to.
@@ -321,8 +316,14 @@ impl Planner<'_> {
         }
     }
 
+    /// What is known of the relation that `node` reads.
+    pub(super) fn relation_of(&self, node: &Node) -> Option<&Table> {
+        let is_here = node.schema == self.request.schema;
+        self.schema.tables.get(&node.relation).filter(|_| is_here)
+    }
+
     pub(super) fn column(&self, node: &Node, field: &Field) -> Column {
-        let known = self.schema.tables.get(&node.relation).and_then(|table| table.column(&field.name));
+        let known = self.relation_of(node).and_then(|table| table.column(&field.name));
         let is_json = known.is_some_and(|column| matches!(&*column.type_name, "json" | "jsonb"));
         Column {
             name: field.name.clone(),
@@ -386,38 +387,6 @@ impl Planner<'_> {
     }
 }
 
-impl Node {
-    /// The columns that reading this node takes from its source, each once and sorted; `*` alone for all.
-    pub(super) fn needed_columns(&self) -> Vec<String> {
-        if self.columns.iter().any(|selected| selected.column.is_all) {
-            return vec!["*".to_owned()];
-        }
-        let mut needed: Vec<&str> =
-            self.columns.iter().map(|selected| selected.column.name.as_str()).collect();
-        needed.extend(self.embeds.iter().flat_map(|embed| embed.relationship.own_columns()));
-        needed.extend(self.order.iter().filter_map(|order| match &order.target {
-            OrderTarget::Own(column) => Some(column.name.as_str()),
-            OrderTarget::Related { .. } => None,
-        }));
-        self.conditions.iter().for_each(|condition| condition.columns(&mut needed));
-        let mut needed: Vec<String> = needed.into_iter().map(str::to_owned).collect();
-        needed.sort_unstable();
-        needed.dedup();
-        needed
-    }
-}
-
-impl Condition {
-    /// Adds the columns that it compares to `found`.
-    fn columns<'a>(&'a self, found: &mut Vec<&'a str>) {
-        match self {
-            Self::Filter { column, .. } => found.push(&column.name),
-            Self::Group { members, .. } => members.iter().for_each(|member| member.columns(found)),
-            Self::Embedded { .. } => {}
-        }
-    }
-}
-
 impl Selected {
     /// All columns.
     pub(super) fn all() -> Self {
@@ -440,7 +409,12 @@ impl Selected {
             format: None,
             parse: None,
         };
-        Self { column, cast: None, alias: None }
+        Self { column, cast: None, alias: None, aggregation: None }
+    }
+
+    /// Its name in the answer.
+    pub(super) fn name(&self) -> &str {
+        self.alias.as_ref().unwrap_or(&self.column.name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which relationship an embed means.
 //!
-//! Source: PostgREST's documentation, "Foreign Key Joins on Multiple Foreign Key Relationships" and
-//! "Recursive Relationships".
+//! Source: PostgREST's documentation, "Foreign Key Joins on Multiple Foreign Key Relationships",
+//! "Recursive Relationships" and "Computed Relationships".
 
 use std::sync::Arc;
 
@@ -51,8 +51,7 @@ impl Planner<'_> {
                 closest(origin, parents, NEAR).map(|near| instead(near, origin))
             }
             Some(relationships) => {
-                let children =
-                    relationships.iter().map(|relationship| relationship.foreign_table.name.as_str());
+                let children = relationships.iter().map(|relationship| relationship.name());
                 closest_inexact(target, children, NEAR).map(|near| instead(near, target))
             }
         }
@@ -60,6 +59,9 @@ impl Planner<'_> {
 }
 
 fn matches(relationship: &Relationship, target: &str, hint: Option<&str>) -> bool {
+    if let Some(function) = relationship.function() {
+        return target == function.name;
+    }
     let is_target = target == relationship.foreign_table.name;
     let own_column = single_column(relationship).map(|(own, _)| own);
     let foreign_column = single_column(relationship).map(|(_, foreign)| foreign);

@@ -104,6 +104,34 @@ fn aggregates_are_off() {
 }
 
 #[test]
+fn aggregates_are_lifted_out_of_to_one_spreads_alone() {
+    let settings = Settings { db_aggregates_enabled: true, ..Settings::default() };
+    let plan = |url| {
+        let request = fixture::request("GET", url, &[], "").unwrap();
+        Plan::new(&request, &fixture::cache(), &settings)
+    };
+    for url in ["/clubs?select=...teams(id.max())", "/clubs?select=...teams(...clubs(count()))"] {
+        assert_eq!(plan(url).unwrap_err().code(), "PGRST127", "{url}");
+    }
+    let Plan::Read(read) = plan("/players?select=...teams(...clubs(founded.max(),name))").unwrap() else {
+        panic!()
+    };
+    let teams = &read.tree.embeds[0];
+    assert_eq!(read.tree.grouping, Grouping::Grouped);
+    assert_eq!(teams.node.grouping, Grouping::Compared);
+    let lifted: Vec<_> = teams.spread.iter().flatten().map(|c| (&*c.name, c.aggregation.is_some())).collect();
+    assert_eq!(lifted, [("max", true), ("name", false)]);
+}
+
+#[test]
+fn computed_relationships_replace_keys() {
+    let root = tree("/teams?select=captain(*),rivals(rivals(*),captain(*)),matches!home_id(*)");
+    assert!(root.embeds[0].relationship.is_to_one());
+    assert!(!root.embeds[1].relationship.is_to_one());
+    assert_eq!(refusal("/players?select=captain(*)").code(), "PGRST200");
+}
+
+#[test]
 fn no_alias_hides_one_around_it() {
     let root = tree("/staff?select=staff(staff(manager_id(*)))");
     let mut aliases = vec![root.alias.clone()];

@@ -77,6 +77,19 @@ pub enum Aggregate {
     Sum,
 }
 
+impl Aggregate {
+    /// The function's name, here and in Postgres.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Avg => "avg",
+            Self::Count => "count",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Sum => "sum",
+        }
+    }
+}
+
 /// An embedded relation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectEmbed {

@@ -241,6 +241,23 @@ relations as (
     and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
     and exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)
 ),
+row_functions as (
+  select
+    json_build_object('schema', n.nspname, 'name', p.proname) as function,
+    json_build_object('schema', n.nspname, 'name', c.relname) as "table",
+    json_build_object('schema', fn.nspname, 'name', f.relname) as foreign_table,
+    not p.proretset or p.prorows = 1 as is_to_one
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join pg_catalog.pg_type argument on argument.oid = p.proargtypes[0]
+  join pg_catalog.pg_class c on c.oid = argument.typrelid and c.relnamespace = p.pronamespace
+  join pg_catalog.pg_type result on result.oid = p.prorettype
+  join pg_catalog.pg_class f on f.oid = result.typrelid
+  join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+  where p.prokind = 'f' and p.pronargs = 1
+    and c.relkind in ('r', 'v', 'm', 'f', 'p') and f.relkind in ('r', 'v', 'm', 'f', 'p')
+    and n.nspname = any ({schemas}) and fn.nspname = any ({schemas})
+),
 role_settings as (
   select r.rolname, json_agg(json_build_array(name.setting_name, name.setting_value)) as settings
   from pg_catalog.pg_auth_members m
@@ -273,5 +290,6 @@ select json_build_object(
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     where p.proname = 'st_asgeojson' and p.proargtypes[0] = 'record'::regtype and p.pronargs - p.pronargdefaults <= 1
     limit 1),
+  'row_functions', coalesce((select json_agg(row_functions) from row_functions), '[]'),
   'role_settings', coalesce((select json_object_agg(rolname, settings) from role_settings), '{}')
 )

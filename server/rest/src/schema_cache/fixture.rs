@@ -68,6 +68,9 @@ pub(crate) fn cache() -> SchemaCache {
             { "function": { "schema": "public", "name": "lines" }, "media_type": "text/x-lines", "relation": null },
         ],
         "geojson": { "schema": "gis", "name": "st_asgeojson" },
+        "row_functions": [
+            row_function("captain", "teams", "players", true), row_function("rivals", "teams", "teams", false),
+        ],
         "role_settings": { "anon": [["statement_timeout", "3s"]] },
     }))
     .unwrap();
@@ -109,6 +112,13 @@ fn function(name: &str, parameters: &[(&str, &str, bool)], returns: Value, is_vo
     json!({
         "schema": "public", "name": name, "parameters": parameters, "returns": returns,
         "is_volatile": is_volatile,
+    })
+}
+
+fn row_function(name: &str, table: &str, foreign: &str, is_to_one: bool) -> Value {
+    json!({
+        "function": { "schema": "public", "name": name }, "table": { "schema": "public", "name": table },
+        "foreign_table": { "schema": "public", "name": foreign }, "is_to_one": is_to_one,
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::{Database, quote_literal};
 use serde::Deserialize;
 
-use super::{Function, MediaHandler, QualifiedName, Relation, Table};
+use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Table};
 use crate::settings::Settings;
 
 /// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
@@ -32,6 +32,9 @@ pub struct Catalog {
     /// PostGIS' function that makes a GeoJSON feature of a row, where there is one.
     #[serde(default)]
     pub geojson: Option<QualifiedName>,
+    /// Those of the functions that relate relations.
+    #[serde(default)]
+    pub row_functions: Vec<RowFunction>,
     /// Settings by role.
     pub role_settings: HashMap<String, Vec<(String, String)>>,
 }

@@ -2,6 +2,7 @@
 //!
 //! A cache is never changed: a reload builds a new one and swaps it in (see [`reload`]).
 
+mod computed;
 mod load;
 mod relationships;
 pub mod reload;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+pub use computed::RowFunction;
 pub use load::{Catalog, ForeignKey, LoadError, load};
 pub use relationships::{Cardinality, Junction, Relationship};
 pub use representations::{DomainCasts, MediaDomain, MediaHandler};
@@ -185,7 +187,8 @@ impl SchemaCache {
     /// Builds the cache of the exposed `schemas` from what the catalog says.
     pub fn new(mut catalog: Catalog, schemas: &[String]) -> Self {
         views::inherit_keys(&mut catalog);
-        let related = relationships::derive(&catalog, schemas);
+        let mut related = relationships::derive(&catalog, schemas);
+        computed::compute(&mut related, std::mem::take(&mut catalog.row_functions), schemas);
         let mut cache = Self {
             schemas: HashMap::new(),
             media_handlers: catalog.media_handlers,

@@ -1,4 +1,4 @@
-//! Relationships between relations, derived from foreign keys.
+//! Relationships between relations, derived from foreign keys or computed by functions.
 //!
 //! Source: PostgREST's documentation, "Resource Embedding".
 
@@ -47,6 +47,13 @@ pub enum Cardinality {
     },
     /// Any number, through a junction.
     ManyToMany(Junction),
+    /// What a function gives for a row.
+    Computed {
+        /// The function.
+        function: QualifiedName,
+        /// Whether it gives one row at most.
+        is_to_one: bool,
+    },
 }
 
 /// A relation whose rows pair those of two others: its primary key holds a foreign key to each.
@@ -67,7 +74,30 @@ pub struct Junction {
 impl Relationship {
     /// Whether it leads to one row at most.
     pub fn is_to_one(&self) -> bool {
-        matches!(self.cardinality, Cardinality::ManyToOne { .. } | Cardinality::OneToOne { .. })
+        match self.cardinality {
+            Cardinality::ManyToOne { .. } | Cardinality::OneToOne { .. } => true,
+            Cardinality::Computed { is_to_one, .. } => is_to_one,
+            Cardinality::OneToMany { .. } | Cardinality::ManyToMany(_) => false,
+        }
+    }
+
+    /// Whether only a promise of its maker, no constraint, keeps it from leading to several rows where it leads to
+    /// one.
+    pub fn is_unchecked(&self) -> bool {
+        self.leads_to_view || self.function().is_some()
+    }
+
+    /// The function that computes it.
+    pub fn function(&self) -> Option<&QualifiedName> {
+        match &self.cardinality {
+            Cardinality::Computed { function, .. } => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The name that it goes by without a hint.
+    pub fn name(&self) -> &str {
+        &self.function().unwrap_or(&self.foreign_table).name
     }
 
     /// Whether it leads back to its own relation.
@@ -75,23 +105,23 @@ impl Relationship {
         self.table == self.foreign_table
     }
 
-    /// The foreign key's name, unless there is a junction.
+    /// The foreign key's name, if there is one for the whole.
     pub fn constraint(&self) -> Option<&str> {
         match &self.cardinality {
             Cardinality::OneToMany { constraint, .. }
             | Cardinality::ManyToOne { constraint, .. }
             | Cardinality::OneToOne { constraint, .. } => Some(constraint),
-            Cardinality::ManyToMany(_) => None,
+            Cardinality::ManyToMany(_) | Cardinality::Computed { .. } => None,
         }
     }
 
-    /// The pairs of equal columns, unless there is a junction.
+    /// The pairs of equal columns; none where a junction or a function is between.
     pub fn columns(&self) -> &[(String, String)] {
         match &self.cardinality {
             Cardinality::OneToMany { columns, .. }
             | Cardinality::ManyToOne { columns, .. }
             | Cardinality::OneToOne { columns, .. } => columns,
-            Cardinality::ManyToMany(_) => &[],
+            Cardinality::ManyToMany(_) | Cardinality::Computed { .. } => &[],
         }
     }
 

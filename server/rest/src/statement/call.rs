@@ -23,7 +23,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
         (false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
         _ => None,
     };
-    guarded_rows(&mut sql, guard);
+    guarded_rows(&mut sql, &plan.tree, guard);
     sql.push(" AS rows, ");
     page(&mut sql, &plan.body);
     sql.push(" FROM ");

@@ -8,6 +8,7 @@ mod body;
 mod call;
 mod condition;
 mod describe;
+mod group;
 mod mutate;
 mod read;
 mod sql;
@@ -16,7 +17,7 @@ use sql::Sql;
 pub use sql::Statement;
 
 use crate::error::Error;
-use crate::plan::{Body, Node, Plan};
+use crate::plan::{Body, Grouping, Node, Plan};
 use crate::request::{Count, Range, Request};
 use crate::settings::Settings;
 
@@ -29,6 +30,8 @@ pub(crate) const PUT_MISMATCH: &str = "PGRST115 rows: ";
 
 /// The name of what a mutation or function call gives.
 const SOURCE: &str = "pgrst_source";
+/// How many rows that is.
+const AFFECTED: &str = "(SELECT count(*) FROM \"pgrst_source\")";
 /// The name of the rows that are shown.
 const PAGE: &str = "pgrst_page";
 
@@ -139,16 +142,16 @@ fn page(sql: &mut Sql<'_>, body: &Body) {
 
 /// The number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing inside
 /// the statement is what undoes the transaction in the same round trip.
-fn guarded_rows(sql: &mut Sql<'_>, guard: Option<(&str, &'static str)>) {
-    match guard {
-        None => sql.push("count(*)"),
-        Some((allowed, marker)) => sql
-            .push("CASE WHEN count(*) ")
-            .push(allowed)
-            .push(" THEN count(*) ELSE ('")
-            .push(marker)
-            .push("' || count(*))::bigint END"),
+fn guarded_rows(sql: &mut Sql<'_>, tree: &Node, guard: Option<(&str, &'static str)>) {
+    let Some((allowed, marker)) = guard else {
+        sql.push("count(*)");
+        return;
     };
+    // Groups say nothing about how many rows were changed.
+    let is_affected = tree.grouping != Grouping::None && marker != NOT_SINGULAR;
+    let rows = if is_affected { AFFECTED } else { "count(*)" };
+    sql.push("CASE WHEN ").push(rows).push(" ").push(allowed);
+    sql.push(" THEN count(*) ELSE ('").push(marker).push("' || ").push(rows).push(")::bigint END");
 }
 
 #[cfg(test)]

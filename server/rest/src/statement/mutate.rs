@@ -29,7 +29,7 @@ pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
         (_, false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
         _ => None,
     };
-    guarded_rows(&mut sql, guard);
+    guarded_rows(&mut sql, &plan.tree, guard);
     sql.push(" AS rows, ");
     page(&mut sql, &plan.body);
     sql.push(if counts_inserted(plan) {

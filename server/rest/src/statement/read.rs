@@ -1,9 +1,9 @@
 //! Reading a tree of nodes: a select, with a correlated select for each embed.
 
-use super::SOURCE;
 use super::condition::{column, condition, type_name};
 use super::sql::Sql;
-use crate::plan::{Embed, Node, Order, OrderTarget, Selected, Source};
+use super::{SOURCE, group};
+use crate::plan::{Embed, Grouping, Node, Order, OrderTarget, Selected, Source};
 use crate::request::Range;
 use crate::request::syntax::{Direction, Join, Nulls};
 use crate::schema_cache::{Cardinality, Junction};
@@ -12,11 +12,21 @@ use crate::schema_cache::{Cardinality, Junction};
 /// are rare enough, and would fill the caches of statements.
 const LARGEST_TEXT_LIMIT: i64 = 1000;
 
+/// The name of grouped rows that are counted.
+const GROUPS: &str = "pgrst_groups";
+
 /// The name of an embed's rows on their way to JSON.
 const EMBEDDED: &str = "pgrst_embed";
 
 /// The rows of `node`. `parent` is what it is embedded into, and as what.
 pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
+    all_rows(sql, node, parent);
+    order(sql, node);
+    range(sql, node.range);
+}
+
+/// The rows of `node` without order and range.
+fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     sql.push("SELECT ");
     sql.separated(&node.columns, ", ", |sql, selected| self::selected(sql, node, selected));
     let shown: Vec<(usize, &Embed)> = shown(node).collect();
@@ -24,32 +34,43 @@ pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p No
         sql.push(", ");
     }
     sql.separated(shown, ", ", |sql, (index, embed)| match embed.spread {
+        _ if node.grouping == Grouping::Grouped => group::lifted(sql, &lateral_alias(index), embed),
         Some(_) => {
-            sql.identifier(&spread_alias(index)).push(".*");
+            sql.identifier(&lateral_alias(index)).push(".*");
         }
         None => self::embed(sql, node, embed),
     });
     source(sql, node, parent);
-    for (index, embed) in self::shown(node).filter(|(_, embed)| embed.spread.is_some()) {
+    let is_lateral = |embed: &Embed| embed.spread.is_some() || node.grouping == Grouping::Grouped;
+    for (index, embed) in self::shown(node).filter(|(_, embed)| is_lateral(embed)) {
         sql.push(" LEFT JOIN LATERAL (");
-        spread(sql, node, embed);
-        sql.push(") AS ").identifier(&spread_alias(index)).push(" ON true");
+        match embed.spread {
+            Some(_) => spread(sql, node, embed),
+            None => self::embed(sql.push("SELECT "), node, embed),
+        }
+        sql.push(") AS ").identifier(&lateral_alias(index)).push(" ON true");
     }
     filters(sql, node, parent);
-    order(sql, node);
-    range(sql, node.range);
+    group::terms(sql, node, self::shown(node).map(|(_, embed)| embed));
 }
 
 /// How many rows `node` has without its range.
 pub(super) fn count<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     sql.push("SELECT count(*)");
-    from(sql, node, None);
+    if node.grouping == Grouping::None {
+        return from(sql, node, None);
+    }
+    sql.push(" FROM (");
+    all_rows(sql, node, None);
+    sql.push(") AS ").identifier(GROUPS);
 }
 
 /// The rows of `node` without its range, for the planner to estimate.
 pub(super) fn matching<'p>(sql: &mut Sql<'p>, node: &'p Node) {
-    sql.push("SELECT 1");
-    from(sql, node, None);
+    if node.grouping == Grouping::None {
+        return from(sql.push("SELECT 1"), node, None);
+    }
+    all_rows(sql, node, None);
 }
 
 /// Whether `embed` has a row for the row of `parent`.
@@ -65,8 +86,20 @@ pub(super) fn exists<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) 
 }
 
 fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
-    match &selected.cast {
-        None => column(sql, &node.alias, &selected.column),
+    group::aggregated(sql, selected.aggregation.as_ref(), |sql| match &selected.cast {
+        // A row that is counted where it is lifted to: the only whole row with a name.
+        None if selected.column.is_all && selected.alias.is_some() && selected.aggregation.is_none() => {
+            sql.push("ROW(").identifier(&node.alias).push(".*)");
+        }
+        None if selected.column.is_all && selected.aggregation.is_some() => {
+            sql.push("*");
+        }
+        None => {
+            column(sql, &node.alias, &selected.column);
+            if selected.column.format.is_some() {
+                comparable(sql, node);
+            }
+        }
         Some(cast) => {
             sql.push("CAST(");
             column(sql, &node.alias, &selected.column);
@@ -74,7 +107,7 @@ fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
             type_name(sql, cast);
             sql.push(")");
         }
-    }
+    });
     if let Some(alias) = &selected.alias {
         sql.push(" AS ").identifier(alias);
     }
@@ -87,10 +120,11 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.identifier(EMBEDDED).push(".*) FROM (");
     rows(sql, &embed.node, Some((parent, embed)));
     sql.push(") AS ").identifier(EMBEDDED);
-    if is_to_one && embed.relationship.leads_to_view {
+    if is_to_one && embed.relationship.is_unchecked() {
         sql.push(" LIMIT 1");
     }
     sql.push(if is_to_one { ")" } else { "), '[]')" });
+    comparable(sql, parent);
     sql.push(" AS ").identifier(&embed.key);
 }
 
@@ -99,19 +133,34 @@ fn shown(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
     node.embeds.iter().enumerate().filter(|(_, embed)| !embed.is_hidden)
 }
 
-/// The name of the rows of a spread embed, which its parent's row takes its columns from.
-fn spread_alias(index: usize) -> String {
+/// The type of a JSON value that the rows of `node` are grouped by.
+fn comparable(sql: &mut Sql<'_>, node: &Node) {
+    if node.grouping != Grouping::None {
+        sql.push("::jsonb");
+    }
+}
+
+/// The name of the rows of a spread embed, or of any in a grouped node, which its parent's row takes columns from.
+fn lateral_alias(index: usize) -> String {
     format!("pgrst_spread_{index}")
 }
 
 /// A spread embed as one row: the one that it has, or one of arrays with an element for each.
 fn spread<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     if embed.relationship.is_to_one() {
-        return rows(sql, &embed.node, Some((parent, embed)));
+        let is_unchecked = embed.relationship.is_unchecked();
+        sql.push(if is_unchecked { "SELECT * FROM (" } else { "" });
+        rows(sql, &embed.node, Some((parent, embed)));
+        if is_unchecked {
+            sql.push(") AS ").identifier(EMBEDDED).push(" LIMIT 1");
+        }
+        return;
     }
     sql.push("SELECT ");
-    sql.separated(embed.spread.iter().flatten(), ", ", |sql, name| {
-        sql.push("coalesce(json_agg(").qualified(EMBEDDED, name).push("), '[]') AS ").identifier(name);
+    sql.separated(embed.spread.iter().flatten(), ", ", |sql, column| {
+        sql.push("coalesce(json_agg(").qualified(EMBEDDED, &column.name).push("), '[]')");
+        comparable(sql, parent);
+        sql.push(" AS ").identifier(&column.name);
     });
     sql.push(" FROM (");
     rows(sql, &embed.node, Some((parent, embed)));
@@ -127,14 +176,34 @@ fn from<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Emb
 /// FROM: the relation and its junction.
 fn source(sql: &mut Sql<'_>, node: &Node, parent: Option<(&Node, &Embed)>) {
     sql.push(" FROM ");
-    match node.source {
-        Source::Table => sql.qualified(&node.schema, &node.relation),
-        Source::Result => sql.identifier(SOURCE),
+    let computed = parent.and_then(|(parent, embed)| Some((parent, embed, embed.relationship.function()?)));
+    match (node.source, computed) {
+        (_, Some((parent, embed, function))) => {
+            sql.qualified(&function.schema, &function.name);
+            sql.enclosed("(", ")", |sql| row(sql, parent, embed))
+        }
+        (Source::Table, None) => sql.qualified(&node.schema, &node.relation),
+        (Source::Result, None) => sql.identifier(SOURCE),
     };
     sql.push(" AS ").identifier(&node.alias);
     if let Some((junction, alias)) = parent.and_then(|(_, embed)| junction(embed)) {
         sql.push(", ").qualified(&junction.table.schema, &junction.table.name).push(" AS ").identifier(alias);
     }
+}
+
+/// The row of `parent` as the argument of the function that relates `embed` to it.
+fn row(sql: &mut Sql<'_>, parent: &Node, embed: &Embed) {
+    let Some(columns) = &embed.row else {
+        // Not the name alone: it might be a column's, too.
+        sql.identifier(&parent.alias).push(".*");
+        return;
+    };
+    sql.push("ROW(");
+    sql.separated(columns, ", ", |sql, name| {
+        sql.qualified(&parent.alias, name);
+    });
+    let table = &embed.relationship.table;
+    sql.push(")::").qualified(&table.schema, &table.name);
 }
 
 /// The junction of a many-to-many relationship, and its alias.
@@ -199,12 +268,17 @@ fn order<'p>(sql: &mut Sql<'p>, node: &'p Node) {
 fn order_term<'p>(sql: &mut Sql<'p>, node: &'p Node, term: &'p Order) {
     match &term.target {
         OrderTarget::Own(target) => column(sql, &node.alias, target),
-        OrderTarget::Related { embed, column: target } => {
-            let embed = &node.embeds[*embed];
-            sql.push("(SELECT ");
-            column(sql, &embed.node.alias, target);
-            from(sql, &embed.node, Some((node, embed)));
-            sql.push(")");
+        OrderTarget::Related { embed: index, column: target } => {
+            let embed = &node.embeds[*index];
+            if node.grouping == Grouping::Grouped && embed.spread.is_some() {
+                // Only what the rows are grouped by can order the groups.
+                column(sql, &lateral_alias(*index), target);
+            } else {
+                sql.push("(SELECT ");
+                column(sql, &embed.node.alias, target);
+                from(sql, &embed.node, Some((node, embed)));
+                sql.push(if embed.relationship.is_unchecked() { " LIMIT 1)" } else { ")" });
+            }
         }
     }
     sql.push(match term.direction {

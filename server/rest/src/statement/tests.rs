@@ -6,8 +6,8 @@ use crate::schema_cache::fixture;
 /// The statement of a request, with its parameters below.
 fn sql_of(method: &str, url: &str, headers: &[&str], body: &str) -> String {
     let request = fixture::request(method, url, headers, body).unwrap();
-    let plan = fixture::plan(&request).unwrap();
-    let settings = Settings::default();
+    let settings = Settings { db_aggregates_enabled: true, ..Settings::default() };
+    let plan = Plan::new(&request, &fixture::cache(), &settings).unwrap();
     let statements = Statements::new(&plan, &request, &settings).unwrap().unwrap();
     let mut out = statements.main.sql.clone();
     for (index, value) in statements.main.parameters.iter().enumerate() {
@@ -62,6 +62,18 @@ snapshot! {
     spread_to_one: "GET" "/players?select=id,...teams(team:name,...clubs(club:name))" [], "";
     spread_to_many: "GET" "/clubs?select=id,...teams(*,players(name))&teams.order=name" [], "";
     embed_recursive: "GET" "/staff?select=name,boss:manager_id(name),staff(name)" [], "";
+    embed_computed: "GET" "/teams?select=name,captain(name),rivals!inner(name,...captain(captain:name))\
+        &rivals.name=eq.x&order=captain(name)" [], "";
+    aggregate_all: "GET" "/players?select=count(),id.max(),data->>level::int.sum()::text" ["prefer: count=exact"], "";
+    aggregate_by_columns: "GET" "/players?select=team_id,name::text,kind:data->>kind,count()&order=team_id&limit=2"
+        ["prefer: count=exact"], "";
+    aggregate_by_embeds: "GET" "/players?select=count(),teams(name,clubs(name)),...passports(*)" [], "";
+    aggregate_in_embeds: "GET" "/clubs?select=name,teams(name.max(),count())" [], "";
+    aggregate_lifted: "GET" "/players?select=name,...teams(id.max()::text,count(),...clubs(club:name,founded.min()),\
+        matches!home_id(id))&order=teams(club)" [], "";
+    aggregate_deleted: "DELETE" "/players?select=count()" ["prefer: return=representation, handling=strict, \
+        max-affected=3"], "";
+    insert_and_compute: "POST" "/teams?select=*,captain(name)" ["prefer: return=representation"], r#"{"name":"x"}"#;
     insert_object: "POST" "/clubs" [], r#"{"name":"x","founded":null}"#;
     insert_array_and_show: "POST" "/teams?select=id,clubs(name)" ["prefer: return=representation"],
         r#"[{"name":"x","club_id":1},{"club_id":2,"name":"y"}]"#;

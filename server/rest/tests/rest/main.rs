@@ -1,6 +1,8 @@
 //! The service over HTTP, against a real Postgres: one module for each kind of request.
 
+mod aggregates;
 mod calls;
+mod computed;
 mod domains;
 mod embeds;
 mod harness;
