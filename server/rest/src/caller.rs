@@ -23,17 +23,22 @@ pub struct Identity {
 impl Identity {
     /// Verifies `bearer`; without one the caller is the anonymous role.
     ///
-    /// Errors: `PGRST301` and `PGRST303` for a token that is refused, `PGRST302` when there is neither a token
+    /// Errors: `PGRST300` for a token that nothing is there to verify with, `PGRST301` and `PGRST303` for a token that is refused, `PGRST302` when there is neither a token
     /// that names a role nor an anonymous role.
-    pub fn new(bearer: Option<&str>, verifier: &Verifier, settings: &Settings) -> Result<Self, Error> {
+    pub fn new(
+        bearer: Option<&str>,
+        verifier: Option<&Verifier>,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
         let anonymous = settings.db_anon_role.as_deref();
         let Some(bearer) = bearer else {
             let role = anonymous.ok_or(Error::Jwt(JwtError::Required))?;
             let claims = format!("{{\"role\":{}}}", Value::from(role));
             return Ok(Self { role: role.to_owned(), claims, is_authenticated: false });
         };
+        let verifier = verifier.ok_or(Error::Jwt(JwtError::NoKey))?;
         let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
-        let (role, claims) = match verified.claims.get("role") {
+        let (role, claims) = match settings.jwt_role_claim_key.find(&verified.claims) {
             Some(Value::String(role)) => (role.clone(), verified.json.to_string()),
             // Whatever else it is, no role is called so, which Postgres will say.
             Some(other) => (other.to_string(), verified.json.to_string()),

@@ -11,6 +11,8 @@
 mod bytea;
 mod caller;
 pub mod error;
+mod legacy;
+mod live;
 pub mod openapi;
 pub mod plan;
 pub mod request;
@@ -19,9 +21,10 @@ pub mod schema_cache;
 mod service;
 mod settings;
 pub mod statement;
+mod timing;
 pub mod transaction;
 
 pub use caller::Identity;
 pub use error::Error;
 pub use service::{Rest, service};
-pub use settings::{OpenApiMode, ProxyUri, Settings, TxEnd, Verbosity};
+pub use settings::{ClaimPath, InvalidSetting, OpenApiMode, ProxyUri, Secret, Settings, TxEnd, Verbosity};

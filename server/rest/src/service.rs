@@ -5,12 +5,15 @@ use std::sync::Arc;
 use database::Database;
 use gateway::Caller;
 use poem::error::ReadBodyError;
+use poem::http::HeaderValue;
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Identity, bearer_of};
 use crate::error::Error;
+use crate::legacy;
+use crate::live::{Live, Shared};
 use crate::openapi;
 use crate::plan::Plan;
 use crate::request::{Incoming, Request};
@@ -19,6 +22,7 @@ use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
 use crate::settings::Settings;
 use crate::statement::Statements;
+use crate::timing::Timing;
 use crate::transaction::{Context, Outcome};
 
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
@@ -31,24 +35,24 @@ pub struct Rest {
 }
 
 struct Inner {
-    settings: Settings,
+    live: Shared,
     database: Database,
-    verifier: Verifier,
     cache: SharedCache,
 }
 
-/// Makes the service. Nothing is read from the database yet.
-pub fn service(settings: Settings, database: Database, verifier: Verifier) -> Rest {
-    let cache = SharedCache::default();
-    Rest { inner: Arc::new(Inner { settings, database, verifier, cache }) }
+/// Makes the service. Nothing is read from the database yet. Without a `verifier` and without `jwt-secret` among the
+/// settings, tokens are refused.
+pub fn service(settings: Settings, database: Database, verifier: impl Into<Option<Verifier>>) -> Rest {
+    let live = Shared::new(settings, verifier.into());
+    Rest { inner: Arc::new(Inner { live, database, cache: SharedCache::default() }) }
 }
 
 impl Rest {
-    /// Loads the schema cache and keeps it fresh until `stop` is cancelled: on notices from the database, and after
+    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from the database, and after
     /// its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
-        inner.cache.keep_fresh(&inner.database, &inner.settings, &stop).await;
+        inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
     }
 
     /// Whether a schema cache is loaded, so that requests can be answered.
@@ -56,13 +60,16 @@ impl Rest {
         self.inner.cache.current().is_some()
     }
 
-    async fn answer(&self, mut incoming: poem::Request) -> Result<Response, Error> {
+    async fn answer(&self, live: &Live, mut incoming: poem::Request) -> Result<Response, Error> {
         let inner = &self.inner;
-        let settings = &inner.settings;
+        let settings = &live.settings;
+        let mut timing = Timing::new(settings.server_timing_enabled);
+        let verifier = live.verifier.as_ref();
         let identity = match incoming.extensions().get::<Caller>() {
-            Some(caller) => Identity::new(caller.bearer.as_deref(), &inner.verifier, settings),
-            None => Identity::new(bearer_of(incoming.headers()).as_deref(), &inner.verifier, settings),
+            Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
+            None => Identity::new(bearer_of(incoming.headers()).as_deref(), verifier, settings),
         }?;
+        timing.lap("jwt");
         let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
         let body = incoming.take_body().into_bytes_limit(settings.max_body_size).await;
         let body = body.map_err(|error| unreadable(&error, settings))?;
@@ -76,7 +83,9 @@ impl Rest {
             },
             settings,
         )?;
+        timing.lap("parse");
         let plan = Plan::new(&request, &cache, settings)?;
+        timing.lap("plan");
         let outcome = match Statements::new(&plan, &request, settings)? {
             Some(statements) => {
                 let context = Context { request: &request, cache: &cache, settings, identity: &identity };
@@ -84,11 +93,23 @@ impl Rest {
             }
             None => Outcome::default(),
         };
+        timing.lap("transaction");
         let outcome = match &plan {
             Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,
             _ => outcome,
         };
-        response::success(&request, &plan, outcome)
+        let mut response = response::success(&request, &plan, outcome)?;
+        timing.lap("response");
+        add(&mut response, "warning", legacy::warning(&request, &plan));
+        add(&mut response, "server-timing", timing.header());
+        Ok(response)
+    }
+}
+
+/// Adds the header `name`, if it has a value that a header can have.
+fn add(response: &mut Response, name: &'static str, value: Option<String>) {
+    if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
+        response.headers_mut().insert(name, value);
     }
 }
 
@@ -115,14 +136,21 @@ impl Endpoint for Rest {
     type Output = Response;
 
     async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
-        Ok(self.answer(incoming).await.unwrap_or_else(|error| {
+        let live = self.inner.live.current();
+        let trace = live.settings.server_trace_header.as_ref();
+        let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
+        let mut response = self.answer(&live, incoming).await.unwrap_or_else(|error| {
             if error.status().is_server_error() {
                 tracing::warn!(code = %error.code(), message = %error.message(), "request failed");
             }
             let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
             // Without a failed load there is no better guess than a moment.
             let wait = is_unavailable.then(|| self.inner.cache.retry_after().unwrap_or(1));
-            response::failure(&error, &self.inner.settings, wait)
-        }))
+            response::failure(&error, &live.settings, wait)
+        });
+        if let Some((name, value)) = trace {
+            response.headers_mut().insert(name, value.unwrap_or(HeaderValue::from_static("")));
+        }
+        Ok(response)
     }
 }

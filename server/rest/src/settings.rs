@@ -1,5 +1,13 @@
 //! Settings of the service, named as PostgREST names them.
 
+mod claim_path;
+mod in_database;
+mod named;
+
+pub use claim_path::ClaimPath;
+pub(crate) use in_database::{ReadError, read as read_in_database};
+pub use named::InvalidSetting;
+
 /// What the service may be told. Upstream's environment variable is `PGRST_` and the field's name in capitals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -37,6 +45,29 @@ pub struct Settings {
     pub server_host: String,
     /// The port that the service listens on, as the OpenAPI document names it. Default: 3000.
     pub server_port: u16,
+    /// Whether settings are read from the database, too. Default: true.
+    pub db_config: bool,
+    /// A function (`name` or `schema.name`) that sets settings when they are read from the database. Default: none.
+    pub db_pre_config: Option<String>,
+    /// Keys that verify tokens, in place of those that the service was given. Default: none.
+    pub jwt_secret: Option<Secret>,
+    /// Whether `jwt_secret` is base64 of the real one. Default: false.
+    pub jwt_secret_is_base64: bool,
+    /// What tokens that name an audience must name. Default: none, for any.
+    pub jwt_aud: Option<String>,
+    /// Where in a token's claims the role is. Default: `$.role`.
+    pub jwt_role_claim_key: ClaimPath,
+    /// For how many verified tokens there is room in the cache; `None` leaves that to the verifier that the service
+    /// was given. Default: none. (Upstream's is 1000.)
+    pub jwt_cache_max_entries: Option<usize>,
+    /// Whether answers tell how long each step took. Default: false.
+    pub server_timing_enabled: bool,
+    /// A request's header that its answer repeats. Default: none.
+    pub server_trace_header: Option<http::HeaderName>,
+    /// Origins whose scripts may read answers; empty for all. Default: empty.
+    pub server_cors_allowed_origins: Vec<String>,
+    /// Settings of Postgres for every transaction: `app.settings.*`. Default: none.
+    pub app_settings: Vec<(String, String)>,
     /// How much an error tells. Default: `verbose`.
     pub client_error_verbosity: Verbosity,
     /// The largest body that is read, in bytes; larger ones answer 413. Default: 50 MiB.
@@ -66,9 +97,43 @@ impl Default for Settings {
             openapi_server_proxy_uri: None,
             server_host: "!4".to_owned(),
             server_port: 3000,
+            db_config: true,
+            db_pre_config: None,
+            jwt_secret: None,
+            jwt_secret_is_base64: false,
+            jwt_aud: None,
+            jwt_role_claim_key: ClaimPath::default(),
+            jwt_cache_max_entries: None,
+            server_timing_enabled: false,
+            server_trace_header: None,
+            server_cors_allowed_origins: Vec::new(),
+            app_settings: Vec::new(),
             client_error_verbosity: Verbosity::Verbose,
             max_body_size: 50 * 1024 * 1024,
         }
+    }
+}
+
+/// A text that must not be shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text. Not for logs.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
     }
 }
 
@@ -109,6 +174,18 @@ impl std::str::FromStr for TxEnd {
             other => Err(format!(
                 "expected commit, commit-allow-override, rollback or rollback-allow-override, found `{other}`"
             )),
+        }
+    }
+}
+
+impl std::str::FromStr for Verbosity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "verbose" => Ok(Self::Verbose),
+            "minimal" => Ok(Self::Minimal),
+            other => Err(format!("expected verbose or minimal, found `{other}`")),
         }
     }
 }

@@ -104,7 +104,10 @@ impl Context<'_> {
         let request = self.request;
         let mut transaction = Transaction::anonymous().setting("search_path", search_path);
         for (name, value) in self.cache.role_settings(&self.identity.role) {
-            transaction = transaction.setting(name, value.as_str());
+            transaction = match isolation(name, value) {
+                Some(level) => transaction.isolation(level),
+                None => transaction.setting(name, value.as_str()),
+            };
         }
         transaction = transaction
             .setting("role", self.identity.role.as_str())
@@ -113,6 +116,9 @@ impl Context<'_> {
             .setting("request.path", request.path.as_str())
             .setting("request.headers", request.headers.as_str())
             .setting("request.cookies", request.cookies.as_str());
+        for (name, value) in &self.settings.app_settings {
+            transaction = transaction.setting(name, value.as_str());
+        }
         if let Some(zone) = &request.preferences.timezone {
             transaction = transaction.setting("timezone", zone.as_str());
         }

@@ -215,28 +215,34 @@ impl Configured {
     }
 
     fn read_secret(&mut self, setting: &'static str, value: &str, base64: bool) -> Result<(), KeyError> {
-        let wrong = |reason: String| KeyError::setting(setting, reason);
-        let keys = if value.starts_with(['{', '[']) {
-            jwk::parse_set(value).map_err(wrong)?
-        } else if base64 {
-            let alphabet = value.replace('-', "+").replace('_', "/");
-            let text = alphabet.trim_end_matches('=');
-            let bytes = STANDARD_NO_PAD.decode(text);
-            vec![Key::from_secret(&bytes.map_err(|_| wrong("is not valid base64".to_owned()))?, None)]
-        } else {
-            vec![Key::from_secret(value.as_bytes(), None)]
-        };
-        for key in keys {
+        for key in read_secret(setting, value, base64)? {
             if let Some(secret) = &key.secret {
-                if secret.len() < SHORTEST_SECRET {
-                    let reason = format!("holds {} bytes, expected at least {SHORTEST_SECRET}", secret.len());
-                    return Err(wrong(reason));
-                }
                 self.secret.get_or_insert_with(|| (secret_text(value, secret), secret.clone()));
             }
             self.verifying.push(key);
         }
         Ok(())
+    }
+}
+
+/// The keys of `value`: a plain secret (in base64 if `base64`), a JWK or a JWKS. The error names `setting`.
+pub(crate) fn read_secret(setting: &'static str, value: &str, base64: bool) -> Result<Vec<Key>, KeyError> {
+    let wrong = |reason: String| KeyError::setting(setting, reason);
+    let keys = if value.starts_with(['{', '[']) {
+        jwk::parse_set(value).map_err(wrong)?
+    } else if base64 {
+        let alphabet = value.replace('-', "+").replace('_', "/");
+        let text = alphabet.trim_end_matches('=');
+        let bytes = STANDARD_NO_PAD.decode(text);
+        vec![Key::from_secret(&bytes.map_err(|_| wrong("is not valid base64".to_owned()))?, None)]
+    } else {
+        vec![Key::from_secret(value.as_bytes(), None)]
+    };
+    match keys.iter().filter_map(|key| key.secret.as_ref()).find(|secret| secret.len() < SHORTEST_SECRET) {
+        Some(short) => {
+            Err(wrong(format!("holds {} bytes, expected at least {SHORTEST_SECRET}", short.len())))
+        }
+        None => Ok(keys),
     }
 }
 

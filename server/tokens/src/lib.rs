@@ -19,4 +19,4 @@ pub use api_keys::{ApiKeyKind, ApiKeys};
 pub use error::{Error, KeyError};
 pub use keys::{KeyOverrides, Keys};
 pub use verified::Verified;
-pub use verifier::Verifier;
+pub use verifier::{CacheStatistics, Verifier};

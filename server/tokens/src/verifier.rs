@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -9,7 +10,7 @@ use quick_cache::sync::Cache;
 use serde::Deserialize;
 
 use crate::jwk::Key;
-use crate::{Error, Verified};
+use crate::{Error, KeyError, Verified};
 
 /// Bytes of tokens and claims that the cache may hold.
 const CACHE_BYTES: u64 = 16 << 20;
@@ -22,8 +23,50 @@ const LONGEST_CACHED: usize = 8 << 10;
 #[derive(Clone)]
 pub struct Verifier {
     keys: Arc<[Key]>,
-    cache: Arc<Cache<Box<str>, Arc<Verified>, Bytes>>,
+    cache: Arc<Remembered>,
     audience: Option<Arc<str>>,
+}
+
+/// Tokens that were accepted, and how often that helped.
+struct Remembered {
+    tokens: Cache<Box<str>, Arc<Verified>, Bytes>,
+    requests: AtomicU64,
+    hits: AtomicU64,
+    inserted: AtomicU64,
+}
+
+/// How a [`Verifier`]'s cache does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheStatistics {
+    /// Tokens looked up.
+    pub requests: u64,
+    /// Tokens found.
+    pub hits: u64,
+    /// Tokens that others pushed out.
+    pub evictions: u64,
+}
+
+impl Remembered {
+    fn new(bytes: u64) -> Arc<Remembered> {
+        Arc::new(Remembered {
+            tokens: Cache::with_weighter((bytes / TYPICAL_ENTRY) as usize, bytes, Bytes),
+            requests: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            inserted: AtomicU64::new(0),
+        })
+    }
+
+    fn get(&self, token: &str) -> Option<Arc<Verified>> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let found = self.tokens.get(token)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(found)
+    }
+
+    fn insert(&self, token: &str, verified: &Arc<Verified>) {
+        self.inserted.fetch_add(1, Ordering::Relaxed);
+        self.tokens.insert(token.into(), Arc::clone(verified));
+    }
 }
 
 #[derive(Clone)]
@@ -48,8 +91,32 @@ struct Header {
 
 impl Verifier {
     pub(crate) fn new(keys: Vec<Key>) -> Verifier {
-        let cache = Cache::with_weighter((CACHE_BYTES / TYPICAL_ENTRY) as usize, CACHE_BYTES, Bytes);
-        Verifier { keys: keys.into(), cache: Arc::new(cache), audience: None }
+        Verifier { keys: keys.into(), cache: Remembered::new(CACHE_BYTES), audience: None }
+    }
+
+    /// A verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at least 32
+    /// bytes (in base64 if `is_base64`), a JWK or a JWKS.
+    ///
+    /// Errors: [`KeyError::Setting`], which never quotes the secret.
+    pub fn from_secret(secret: &str, is_base64: bool) -> Result<Verifier, KeyError> {
+        Ok(Verifier::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
+    }
+
+    /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
+    /// (PostgREST's `jwt-cache-max-entries`).
+    pub fn with_cache_of(&self, entries: usize) -> Verifier {
+        let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
+        Verifier { cache: Remembered::new(bytes), ..self.clone() }
+    }
+
+    /// How the cache has done since it was made.
+    pub fn cache_statistics(&self) -> CacheStatistics {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        CacheStatistics {
+            requests: count(&self.cache.requests),
+            hits: count(&self.cache.hits),
+            evictions: count(&self.cache.inserted).saturating_sub(self.cache.tokens.len() as u64),
+        }
     }
 
     /// The same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
@@ -73,7 +140,7 @@ impl Verifier {
         let verified = Arc::new(self.check_signature(token)?);
         verified.check(now, audience)?;
         if token.len() <= LONGEST_CACHED {
-            self.cache.insert(token.into(), Arc::clone(&verified));
+            self.cache.insert(token, &verified);
         }
         Ok(verified)
     }
@@ -115,7 +182,10 @@ impl Verifier {
 
 impl std::fmt::Debug for Verifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Verifier").field("keys", &self.keys.len()).field("cached", &self.cache.len()).finish()
+        f.debug_struct("Verifier")
+            .field("keys", &self.keys.len())
+            .field("cached", &self.cache.tokens.len())
+            .finish()
     }
 }
 

@@ -137,7 +137,7 @@ pub enum Error {
         /// A name that is near.
         suggestion: Option<String>,
     },
-    /// `PGRST301` to `PGRST303`: who calls could not be told.
+    /// `PGRST300` to `PGRST303`: who calls could not be told.
     Jwt(JwtError),
     /// An error of Postgres itself, under its SQLSTATE.
     Postgres {
@@ -189,6 +189,8 @@ pub enum JwtError {
         /// More about it.
         details: Option<String>,
     },
+    /// `PGRST300`: there is a token, but no key to verify it with.
+    NoKey,
     /// `PGRST302`: there is no token, and no anonymous role.
     Required,
     /// `PGRST303`: its claims refuse it.

@@ -214,6 +214,7 @@ impl JwtError {
                     None => line,
                 }
             }
+            Self::NoKey => entry("PGRST300", 500, "Server lacks JWT secret"),
             Self::Required => entry("PGRST302", 401, "Anonymous access is disabled"),
             Self::Claims(message) => entry("PGRST303", 401, message.clone()),
         }

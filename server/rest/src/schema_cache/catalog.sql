@@ -269,7 +269,6 @@ role_settings as (
   join pg_catalog.pg_settings known on known.name = name.setting_name
   where m.member = (select oid from pg_catalog.pg_roles where rolname = current_user)
     and (known.context = 'user' or has_parameter_privilege(current_user, known.name, 'set'))
-    and name.setting_name <> 'default_transaction_isolation'
   group by r.rolname
 )
 select json_build_object(

@@ -5,7 +5,7 @@
 mod computed;
 mod load;
 mod relationships;
-pub mod reload;
+pub(crate) mod reload;
 mod representations;
 mod views;
 

@@ -9,7 +9,7 @@ use database::Database;
 use tokio_util::sync::CancellationToken;
 
 use super::{LoadError, SchemaCache, load};
-use crate::settings::Settings;
+use crate::live::Shared;
 
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -19,49 +19,85 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// The cache that requests are planned against. Cheap to clone: clones share it.
 #[derive(Clone, Default)]
-pub struct SharedCache {
+pub(crate) struct SharedCache {
     current: Arc<ArcSwapOption<SchemaCache>>,
     /// Seconds until the next attempt to load; 0 when none is waiting.
     next_attempt: Arc<AtomicU64>,
+    loads: Arc<Loads>,
+}
+
+/// How often the cache was loaded.
+#[derive(Default)]
+pub(crate) struct Loads {
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Loads {
+    fn succeeded(&self, elapsed: Duration) {
+        self.succeeded.fetch_add(1, Ordering::Relaxed);
+        let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.store(nanoseconds, Ordering::Relaxed);
+    }
+
+    fn failed(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it was loaded, how often that failed, and how long the query of the last load took.
+    pub(crate) fn figures(&self) -> (u64, u64, Duration) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.succeeded), count(&self.failed), Duration::from_nanos(count(&self.nanoseconds)))
+    }
 }
 
 impl SharedCache {
     /// The newest cache; `None` until the first was loaded.
-    pub fn current(&self) -> Option<Arc<SchemaCache>> {
+    pub(crate) fn current(&self) -> Option<Arc<SchemaCache>> {
         self.current.load_full()
     }
 
+    /// How often it was loaded.
+    pub(crate) fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
     /// In how many seconds the next attempt to load is made, if the last one failed.
-    pub fn retry_after(&self) -> Option<u64> {
+    pub(crate) fn retry_after(&self) -> Option<u64> {
         match self.next_attempt.load(Ordering::Relaxed) {
             0 => None,
             seconds => Some(seconds),
         }
     }
 
-    /// Loads the cache once, replacing the current one.
+    /// Reads the settings and loads the cache once, replacing the current ones.
     ///
     /// Errors: [`LoadError`]; the current cache then stays.
-    pub async fn refresh(&self, database: &Database, settings: &Settings) -> Result<(), LoadError> {
+    pub(crate) async fn refresh(&self, database: &Database, live: &Shared) -> Result<(), LoadError> {
+        live.reread(database).await?;
+        let live = live.current();
         let started = Instant::now();
-        let catalog = load(database, settings).await?;
-        let cache = SchemaCache::new(catalog, &settings.db_schemas);
-        tracing::info!(summary = cache.summary(), elapsed = ?started.elapsed(), "schema cache loaded");
+        let catalog = load(database, &live.settings).await?;
+        let elapsed = started.elapsed();
+        let cache = SchemaCache::new(catalog, &live.settings.db_schemas);
+        tracing::info!(summary = cache.summary(), ?elapsed, "schema cache loaded");
         self.current.store(Some(Arc::new(cache)));
+        self.loads.succeeded(elapsed);
         Ok(())
     }
 
     /// Loads the cache and keeps it fresh until `stop` is cancelled.
-    pub async fn keep_fresh(&self, database: &Database, settings: &Settings, stop: &CancellationToken) {
-        stop.run_until_cancelled(self.reload_for_ever(database, settings)).await;
+    pub(crate) async fn keep_fresh(&self, database: &Database, live: &Shared, stop: &CancellationToken) {
+        stop.run_until_cancelled(self.reload_for_ever(database, live)).await;
     }
 
-    async fn reload_for_ever(&self, database: &Database, settings: &Settings) {
+    async fn reload_for_ever(&self, database: &Database, live: &Shared) {
         let mut changes = database.catalog_changes();
         loop {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
             changes.mark_unchanged();
-            self.refresh_until_done(database, settings).await;
+            self.refresh_until_done(database, live).await;
             if changes.changed().await.is_err() {
                 // The listener is gone, and with it the reason to load again.
                 return std::future::pending().await;
@@ -70,9 +106,10 @@ impl SharedCache {
         }
     }
 
-    async fn refresh_until_done(&self, database: &Database, settings: &Settings) {
+    async fn refresh_until_done(&self, database: &Database, live: &Shared) {
         let mut pause = FIRST_PAUSE;
-        while let Err(error) = self.refresh(database, settings).await {
+        while let Err(error) = self.refresh(database, live).await {
+            self.loads.failed();
             tracing::warn!(%error, retry_in = ?pause, "the schema cache could not be loaded; the old one is kept");
             self.next_attempt.store(pause.as_secs(), Ordering::Relaxed);
             tokio::time::sleep(pause).await;

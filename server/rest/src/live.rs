@@ -1,0 +1,88 @@
+//! What the service runs with at this moment: settings and keys, swapped as one when the database changes them.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use database::Database;
+use tokens::{KeyError, Verifier};
+
+use crate::settings::{ReadError, Settings, read_in_database};
+
+/// Settings, and the verifier that they lead to.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) settings: Settings,
+    /// `None` where no key is known: tokens are refused.
+    pub(crate) verifier: Option<Verifier>,
+}
+
+impl Live {
+    fn new(settings: Settings, given: Option<&Verifier>) -> Result<Self, KeyError> {
+        let mut verifier = match &settings.jwt_secret {
+            Some(secret) => {
+                let own = Verifier::from_secret(secret.expose(), settings.jwt_secret_is_base64)?;
+                Some(own.with_cache_of(DEFAULT_CACHE))
+            }
+            None => given.cloned(),
+        };
+        if let Some(entries) = settings.jwt_cache_max_entries {
+            verifier = verifier.map(|verifier| verifier.with_cache_of(entries));
+        }
+        if let Some(audience) = &settings.jwt_aud {
+            verifier = verifier.map(|verifier| verifier.with_audience(audience.as_str()));
+        }
+        Ok(Self { settings, verifier })
+    }
+}
+
+/// Upstream's default of `jwt-cache-max-entries`.
+const DEFAULT_CACHE: usize = 1000;
+
+/// The current [`Live`], and what it is made from.
+pub(crate) struct Shared {
+    base: Settings,
+    given: Option<Verifier>,
+    current: ArcSwap<Live>,
+}
+
+impl Shared {
+    /// Begins with `base` alone. A secret in it that is no key leaves no key.
+    pub(crate) fn new(base: Settings, given: Option<Verifier>) -> Self {
+        let live = Live::new(base.clone(), given.as_ref()).unwrap_or_else(|error| {
+            tracing::error!(%error, "no token can be verified");
+            Live { settings: base.clone(), verifier: None }
+        });
+        Self { base, given, current: ArcSwap::from_pointee(live) }
+    }
+
+    /// What holds now.
+    pub(crate) fn current(&self) -> Arc<Live> {
+        self.current.load_full()
+    }
+
+    /// Reads the database's settings again. Settings that cannot be used are logged, and what held before still
+    /// holds.
+    ///
+    /// Errors: when the database is not there.
+    pub(crate) async fn reread(&self, database: &Database) -> Result<(), database::Error> {
+        let settings = match read_in_database(database, &self.base).await {
+            Ok(settings) => settings,
+            Err(ReadError::Database(error)) if error.is_unavailable() => return Err(error),
+            Err(error) => {
+                tracing::error!(%error, "the settings are not read again; the old ones still hold");
+                return Ok(());
+            }
+        };
+        // Settings that are the same keep their cache of tokens.
+        if settings != self.current.load().settings {
+            match Live::new(settings, self.given.as_ref()) {
+                Ok(live) => {
+                    self.current.store(Arc::new(live));
+                    tracing::info!("settings read again");
+                }
+                Err(error) => tracing::error!(%error, "the old keys still hold"),
+            }
+        }
+        Ok(())
+    }
+}
