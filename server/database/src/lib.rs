@@ -32,6 +32,7 @@ pub use answer::{Answer, Column, Row, Rows};
 pub use client::Client;
 pub use error::{Error, ServerError};
 pub use identifier::{quote_identifier, quote_literal};
+pub use pool::PoolStatistics;
 pub use settings::Settings;
 pub use transaction::{Isolation, Transaction};
 
@@ -95,6 +96,11 @@ impl Database {
             return answer;
         }
         self.inner.batches.run(transaction).await
+    }
+
+    /// How the hot path's pool of connections to the primary does at this moment.
+    pub fn pool_statistics(&self) -> PoolStatistics {
+        self.inner.batches.statistics()
     }
 
     /// How many replicas take reads now.

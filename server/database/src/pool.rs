@@ -1,6 +1,6 @@
 //! The pool of the hot path's connections.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,24 @@ const MAX_WAITING: usize = 4096;
 /// How long a cancelled statement may take to end before its connection is thrown away.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How the pool of the hot path does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolStatistics {
+    /// Connections at most.
+    pub max: usize,
+    /// Connections that are open and have nothing to do.
+    pub available: usize,
+    /// Callers that wait for a connection.
+    pub waiting: usize,
+    /// Callers that waited in vain, since the start.
+    pub timeouts: u64,
+}
+
 pub(crate) struct Pool {
     target: Arc<Target>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
+    timeouts: AtomicU64,
     /// The most recently used connection is last and goes out first, so that those too many grow old and are closed.
     idle: Mutex<Vec<Connection>>,
     size: u32,
@@ -39,6 +53,7 @@ impl Pool {
             target,
             permits: Arc::new(Semaphore::new(size)),
             waiting: AtomicUsize::new(0),
+            timeouts: AtomicU64::new(0),
             idle: Mutex::new(Vec::with_capacity(size)),
             size: u32::try_from(size).unwrap_or(u32::MAX),
             keeps_names: AtomicBool::new(settings.prepared_statements),
@@ -100,7 +115,10 @@ impl Pool {
         let _waiting = Waiting::enter(&self.waiting).ok_or(Error::AcquireTimeout(Duration::ZERO))?;
         tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned())
             .await
-            .map_err(|_| Error::AcquireTimeout(self.acquisition_timeout))?
+            .map_err(|_| {
+                self.timeouts.fetch_add(1, Ordering::Relaxed);
+                Error::AcquireTimeout(self.acquisition_timeout)
+            })?
             .map_err(closed)
     }
 
@@ -117,6 +135,16 @@ impl Pool {
             );
         }
         self.lock_idle().clear();
+    }
+
+    /// How the pool does at this moment.
+    pub(crate) fn statistics(&self) -> PoolStatistics {
+        PoolStatistics {
+            max: self.size as usize,
+            available: self.lock_idle().len(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            timeouts: self.timeouts.load(Ordering::Relaxed),
+        }
     }
 
     fn pop_idle(&self) -> Option<Connection> {

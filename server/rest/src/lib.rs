@@ -8,6 +8,7 @@
 //! This crate refuses to build the JSON of rows: Postgres does, and its bytes go to the client untouched. The
 //! description of a schema ([`openapi`]) is made here, from the cache.
 
+mod admin;
 mod bytea;
 mod caller;
 pub mod error;
@@ -24,6 +25,7 @@ pub mod statement;
 mod timing;
 pub mod transaction;
 
+pub use admin::Admin;
 pub use caller::Identity;
 pub use error::Error;
 pub use service::{Rest, service};

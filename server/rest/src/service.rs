@@ -60,6 +60,18 @@ impl Rest {
         self.inner.cache.current().is_some()
     }
 
+    pub(crate) fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
+    pub(crate) fn cache(&self) -> &SharedCache {
+        &self.inner.cache
+    }
+
+    pub(crate) fn live(&self) -> Arc<Live> {
+        self.inner.live.current()
+    }
+
     async fn answer(&self, live: &Live, mut incoming: poem::Request) -> Result<Response, Error> {
         let inner = &self.inner;
         let settings = &live.settings;

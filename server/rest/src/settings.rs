@@ -1,6 +1,7 @@
 //! Settings of the service, named as PostgREST names them.
 
 mod claim_path;
+mod dump;
 mod in_database;
 mod named;
 
@@ -258,6 +259,12 @@ impl std::str::FromStr for ProxyUri {
         let host = authority.host().to_owned();
         let port = port.ok_or_else(refused)?;
         Ok(Self { scheme: scheme.to_owned(), host, port, path: uri.path().to_owned() })
+    }
+}
+
+impl std::fmt::Display for ProxyUri {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}:{}{}", self.scheme, self.host, self.port, self.path)
     }
 }
 

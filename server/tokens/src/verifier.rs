@@ -243,11 +243,11 @@ mod tests {
         for number in 0..2_000 {
             verifier.verify_at(&token(&json!({ "n": number, "filler": filler })), 0).unwrap();
         }
-        assert!(verifier.cache.weight() <= CACHE_BYTES);
-        let remembered = verifier.cache.len();
+        assert!(verifier.cache.tokens.weight() <= CACHE_BYTES);
+        let remembered = verifier.cache.tokens.len();
         assert!(verifier.verify_at(&token(&json!({ "exp": 1 })), 100).is_err());
         let long = token(&json!({ "filler": "x".repeat(LONGEST_CACHED) }));
         verifier.verify_at(&long, 0).unwrap();
-        assert_eq!(verifier.cache.len(), remembered);
+        assert_eq!(verifier.cache.tokens.len(), remembered);
     }
 }

@@ -12,7 +12,7 @@ mod views;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use computed::RowFunction;
 pub use load::{Catalog, ForeignKey, LoadError, load};
@@ -21,7 +21,7 @@ pub use representations::{DomainCasts, MediaDomain, MediaHandler};
 pub use views::Relation;
 
 /// A name with its schema.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct QualifiedName {
     /// The schema.
     pub schema: String,
@@ -40,7 +40,7 @@ pub struct SchemaCache {
 }
 
 /// One exposed schema.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct Schema {
     /// Tables, views, materialized views, foreign and partitioned tables, by name.
     pub tables: HashMap<String, Table>,
@@ -53,7 +53,7 @@ pub struct Schema {
 }
 
 /// A relation.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Table {
     /// Its schema.
     pub schema: String,
@@ -84,7 +84,7 @@ impl Table {
 }
 
 /// A column.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -113,7 +113,7 @@ pub struct Column {
 }
 
 /// A function.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Function {
     /// Its schema.
     pub schema: String,
@@ -148,7 +148,7 @@ impl Function {
 }
 
 /// An input parameter of a function.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Parameter {
     /// Its name; empty for an unnamed one.
     pub name: String,
@@ -164,7 +164,7 @@ pub struct Parameter {
 }
 
 /// What a function gives.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Returns {
     /// The type's schema.
     pub schema: String,
@@ -241,6 +241,13 @@ impl SchemaCache {
     /// The settings that `role` brings along (`ALTER ROLE … SET`).
     pub fn role_settings(&self, role: &str) -> &[(String, String)] {
         self.role_settings.get(role).map_or(&[], Vec::as_slice)
+    }
+
+    /// Everything in it as JSON text, for operators to look at.
+    ///
+    /// Errors: none that a cache is known to cause.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&self.schemas)
     }
 
     /// How many relations, relationships and functions there are, for the log.

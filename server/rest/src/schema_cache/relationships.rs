@@ -4,10 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
+
 use super::{Catalog, ForeignKey, QualifiedName};
 
 /// How the rows of one relation belong to those of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Relationship {
     /// The relation that it starts from.
     pub table: QualifiedName,
@@ -20,7 +22,8 @@ pub struct Relationship {
 }
 
 /// How many rows a relationship leads to, and by what. Pairs are (own column, foreign column).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cardinality {
     /// Any number, which refer to this one by `constraint`.
     OneToMany {
@@ -57,7 +60,7 @@ pub enum Cardinality {
 }
 
 /// A relation whose rows pair those of two others: its primary key holds a foreign key to each.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Junction {
     /// The junction.
     pub table: QualifiedName,

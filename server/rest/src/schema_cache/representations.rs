@@ -2,13 +2,13 @@
 //!
 //! Source: PostgREST's documentation, "Domain Representations" and "Media Type Handlers".
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::QualifiedName;
 use crate::request::MediaType;
 
 /// The functions of a domain's implicit casts, as SQL.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct DomainCasts {
     /// Makes a value the JSON that is shown of it.
     pub to_json: Option<String>,
@@ -35,8 +35,14 @@ impl<'de> Deserialize<'de> for MediaDomain {
     }
 }
 
+impl Serialize for MediaDomain {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.accepted.name())
+    }
+}
+
 /// An aggregate that makes rows a body.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct MediaHandler {
     /// The aggregate.
     pub function: QualifiedName,

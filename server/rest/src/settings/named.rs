@@ -49,6 +49,7 @@ impl Settings {
                 let function = value.rsplit_once('.').map_or(value, |(_, function)| function);
                 self.db_root_spec = Some(function.to_owned());
             }
+            "db_plan_enabled" => self.db_plan_enabled = boolean(value)?,
             "db_config" => self.db_config = boolean(value)?,
             "db_pre_config" => self.db_pre_config = Some(value.to_owned()),
             "url_use_legacy_target_names" => self.url_use_legacy_target_names = boolean(value)?,

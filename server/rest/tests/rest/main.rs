@@ -12,4 +12,5 @@ mod openapi;
 mod reads;
 mod refusals;
 mod schema_cache;
+mod settings;
 mod transactions;

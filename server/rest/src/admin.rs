@@ -1,0 +1,133 @@
+//! What operators ask the service: whether it lives and is ready, its figures, what it knows and what it runs with.
+//!
+//! Source: PostgREST's documentation, "Admin Server" and "Observability".
+
+use std::fmt::{Display, Write as _};
+
+use poem::http::{Method, StatusCode};
+use poem::{Endpoint, Request, Response};
+
+use crate::service::Rest;
+use crate::settings::Settings;
+
+/// The paths `/live`, `/ready`, `/metrics`, `/schema_cache` and `/config`, for a port that only operators reach:
+/// the schema cache tells everything that there is in the exposed schemas.
+#[derive(Clone)]
+pub struct Admin(Rest);
+
+impl Rest {
+    /// The endpoint for operators.
+    pub fn admin(&self) -> Admin {
+        Admin(self.clone())
+    }
+}
+
+impl Endpoint for Admin {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let rest = &self.0;
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Ok(status(StatusCode::METHOD_NOT_ALLOWED));
+        }
+        Ok(match request.uri().path() {
+            // Whoever is answered here is answered by a process that serves its other port, too.
+            "/live" => status(StatusCode::OK),
+            "/ready" if !rest.is_ready() || rest.database().ping().await.is_err() => {
+                status(StatusCode::SERVICE_UNAVAILABLE)
+            }
+            "/ready" => status(StatusCode::OK),
+            "/metrics" => text(metrics(rest)),
+            "/config" => text(configuration(&rest.live().settings)),
+            "/schema_cache" => schema_cache(rest),
+            _ => status(StatusCode::NOT_FOUND),
+        })
+    }
+}
+
+fn status(status: StatusCode) -> Response {
+    Response::builder().status(status).finish()
+}
+
+fn text(body: String) -> Response {
+    Response::builder().content_type("text/plain; charset=utf-8").body(body)
+}
+
+fn schema_cache(rest: &Rest) -> Response {
+    let cache = rest.cache().current();
+    match cache.map(|cache| cache.to_json()).transpose() {
+        Ok(json) => {
+            let body = json.unwrap_or_default();
+            Response::builder().content_type("application/json; charset=utf-8").body(body)
+        }
+        Err(error) => {
+            tracing::error!(%error, "the schema cache cannot be written");
+            status(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}
+
+/// Name, type, help, and values with their labels.
+type Metric<'a> = (&'static str, &'static str, &'static str, &'a [(&'static str, &'a dyn Display)]);
+
+/// In the exposition format of Prometheus, under upstream's names.
+fn metrics(rest: &Rest) -> String {
+    let (loads, failures, query_time) = rest.cache().loads().figures();
+    let pool = rest.database().pool_statistics();
+    let tokens = rest.live().verifier.as_ref().map(tokens::Verifier::cache_statistics).unwrap_or_default();
+    let metrics: [Metric<'_>; 9] = [
+        (
+            "schema_cache_query_time_seconds",
+            "gauge",
+            "The query time in seconds of the last schema cache load",
+            &[("", &query_time.as_secs_f64())],
+        ),
+        (
+            "schema_cache_loads_total",
+            "counter",
+            "The total number of times the schema cache was loaded",
+            &[("{status=\"SUCCESS\"}", &loads), ("{status=\"FAIL\"}", &failures)],
+        ),
+        (
+            "db_pool_timeouts_total",
+            "counter",
+            "The total number of pool connection timeouts",
+            &[("", &pool.timeouts)],
+        ),
+        ("db_pool_available", "gauge", "Available connections in the pool", &[("", &pool.available)]),
+        ("db_pool_waiting", "gauge", "Requests waiting to acquire a pool connection", &[("", &pool.waiting)]),
+        ("db_pool_max", "gauge", "Max pool connections", &[("", &pool.max)]),
+        (
+            "jwt_cache_requests_total",
+            "counter",
+            "The total number of JWT cache lookups",
+            &[("", &tokens.requests)],
+        ),
+        ("jwt_cache_hits_total", "counter", "The total number of JWT cache hits", &[("", &tokens.hits)]),
+        (
+            "jwt_cache_evictions_total",
+            "counter",
+            "The total number of JWT cache evictions",
+            &[("", &tokens.evictions)],
+        ),
+    ];
+    let mut lines = String::new();
+    for (name, kind, help, values) in metrics {
+        // Writing into a text cannot fail.
+        let _ = write!(lines, "# HELP pgrst_{name} {help}\n# TYPE pgrst_{name} {kind}\n");
+        for (labels, value) in values {
+            let _ = writeln!(lines, "pgrst_{name}{labels} {value}");
+        }
+    }
+    lines
+}
+
+/// One setting a line, in the order of their names. Secrets are told of, not shown.
+fn configuration(settings: &Settings) -> String {
+    let mut lines = settings.named();
+    lines.sort();
+    lines.iter().fold(String::new(), |mut all, (name, value)| {
+        let _ = writeln!(all, "{name} = {value}");
+        all
+    })
+}

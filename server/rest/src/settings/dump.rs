@@ -1,0 +1,122 @@
+//! Settings as text, under upstream's names.
+
+use super::{OpenApiMode, Settings, TxEnd, Verbosity};
+
+impl Settings {
+    /// Names and values as a configuration file has them: texts in quotes. Secrets are `"…"`.
+    pub(crate) fn named(&self) -> Vec<(String, String)> {
+        let mut named: Vec<(String, String)> = self.texts().into_iter().chain(self.others()).collect();
+        named.extend(self.app_settings.iter().map(|(name, _)| (name.clone(), quoted("…"))));
+        named
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        let optional = |value: &Option<String>| value.clone().unwrap_or_default();
+        let proxy = self.openapi_server_proxy_uri.as_ref().map(ToString::to_string);
+        let trace = self.server_trace_header.as_ref().map(ToString::to_string);
+        let secret = self.jwt_secret.as_ref().map(|_| "…".to_owned());
+        let texts = [
+            ("client-error-verbosity", self.client_error_verbosity.as_str().to_owned()),
+            ("db-anon-role", optional(&self.db_anon_role)),
+            ("db-extra-search-path", self.db_extra_search_path.join(",")),
+            ("db-hoisted-tx-settings", self.db_hoisted_tx_settings.join(",")),
+            ("db-pre-config", optional(&self.db_pre_config)),
+            ("db-pre-request", optional(&self.db_pre_request)),
+            ("db-root-spec", optional(&self.db_root_spec)),
+            ("db-schemas", self.db_schemas.join(",")),
+            ("db-tx-end", self.db_tx_end.as_str().to_owned()),
+            ("jwt-aud", optional(&self.jwt_aud)),
+            ("jwt-role-claim-key", self.jwt_role_claim_key.as_str().to_owned()),
+            ("jwt-secret", optional(&secret)),
+            ("openapi-mode", self.openapi_mode.as_str().to_owned()),
+            ("openapi-server-proxy-uri", optional(&proxy)),
+            ("server-cors-allowed-origins", self.server_cors_allowed_origins.join(",")),
+            ("server-host", self.server_host.clone()),
+            ("server-trace-header", optional(&trace)),
+        ];
+        texts.into_iter().map(|(name, value)| (name.to_owned(), quoted(&value))).collect()
+    }
+
+    fn others(&self) -> Vec<(String, String)> {
+        let number = |value: Option<String>| value.unwrap_or_else(|| quoted(""));
+        let others = [
+            ("db-config", self.db_config.to_string()),
+            ("db-max-rows", number(self.db_max_rows.map(|rows| rows.to_string()))),
+            ("db-plan-enabled", self.db_plan_enabled.to_string()),
+            ("jwt-cache-max-entries", number(self.jwt_cache_max_entries.map(|entries| entries.to_string()))),
+            ("jwt-secret-is-base64", self.jwt_secret_is_base64.to_string()),
+            ("openapi-security-active", self.openapi_security_active.to_string()),
+            ("server-port", self.server_port.to_string()),
+            ("server-timing-enabled", self.server_timing_enabled.to_string()),
+            ("url-use-legacy-target-names", self.url_use_legacy_target_names.to_string()),
+        ];
+        others.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+impl TxEnd {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::CommitAllowOverride => "commit-allow-override",
+            Self::Rollback => "rollback",
+            Self::RollbackAllowOverride => "rollback-allow-override",
+        }
+    }
+}
+
+impl OpenApiMode {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::FollowPrivileges => "follow-privileges",
+            Self::IgnorePrivileges => "ignore-privileges",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl Verbosity {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verbose => "verbose",
+            Self::Minimal => "minimal",
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dumped_can_be_set_again() {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("db-schemas", "a,b"),
+            ("db-max-rows", "5"),
+            ("openapi-server-proxy-uri", "https://h:1/p"),
+            ("server-trace-header", "x-a"),
+            ("jwt-role-claim-key", "$.a[?@ == \"b\"]"),
+        ] {
+            settings.set(name, value).unwrap();
+        }
+        let mut again = Settings::default();
+        for (name, value) in settings.named() {
+            let value = value.trim_matches('"').replace("\\\"", "\"");
+            assert!(again.set(&name, &value).unwrap(), "{name}");
+        }
+        assert_eq!(again, settings);
+    }
+
+    #[test]
+    fn secrets_are_not_dumped() {
+        let mut settings = Settings::default();
+        settings.set("jwt-secret", "hunter2hunter2hunter2hunter2hunter2").unwrap();
+        settings.set("app_settings_key", "hunter2").unwrap();
+        assert!(!format!("{:?}", settings.named()).contains("hunter2"));
+    }
+}

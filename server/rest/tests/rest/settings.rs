@@ -1,0 +1,150 @@
+//! Settings: in the database, read again, and what each of them changes; and what operators can ask.
+
+use poem::Endpoint as _;
+use serde_json::json;
+
+use crate::harness::{League, send, token, token_of};
+
+/// What an operator's port answers to a path.
+async fn admin(league: &League, path: &str) -> (u16, String) {
+    let request = poem::Request::builder().uri_str(path).finish();
+    let response = league.rest.admin().call(request).await.unwrap_or_else(|error| error.into_response());
+    let status = response.status().as_u16();
+    (status, response.into_body().into_string().await.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn settings_of_the_role_are_read_again() {
+    let league = League::start().await;
+    let superuser = league.database.client().await;
+    assert_eq!(league.get("/ghosts").await.status, 404);
+    let sql = "create schema attic; create table attic.ghosts (id int); insert into attic.ghosts values (1), (2);
+               grant usage on schema attic to anon; grant select on attic.ghosts to anon;
+               create function public.adjust() returns void language sql as $$
+                 select set_config('pgrst.db_max_rows', '1', true), set_config('pgrst.db_anon_role', 'nobody', true) $$;
+               do $$ begin execute format('alter role authenticator in database %I set pgrst.db_schemas = \"attic\"',
+                 current_database());
+               execute format('alter role authenticator in database %I set pgrst.db_anon_role = \"anon\"',
+                 current_database()); end $$;
+               notify pgrst, 'reload config'";
+    superuser.batch_execute(&sql.replace("\\\"", "\"")).await.unwrap();
+    league.until("/ghosts", 200).await;
+    assert_eq!(league.rows("/ghosts").await.as_array().unwrap().len(), 2);
+    assert_eq!(league.get("/clubs").await.code(), "PGRST205");
+}
+
+#[tokio::test]
+async fn a_function_may_configure_the_service() {
+    let sql = "create function public.\"select\"() returns void language sql as $$
+                 select set_config('pgrst.db_max_rows', '1', true),
+                        set_config('pgrst.server_timing_enabled', 'true', true),
+                        set_config('pgrst.jwt_secret', 'a secret of the database, 32 bytes long', true) $$";
+    let league =
+        League::extended(sql, |settings| settings.db_pre_config = Some("public.select".to_owned())).await;
+    let clubs = league.get("/clubs").await;
+    assert_eq!(clubs.json().as_array().unwrap().len(), 1);
+    assert!(clubs.header("server-timing").contains("transaction;dur="), "{clubs:?}");
+    let foreign = send(league.request("GET", "/clubs").bearer_auth(token_of("authenticated"))).await;
+    assert_eq!((foreign.status, foreign.code()), (401, "PGRST301".to_owned()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_changes_nothing() {
+    let sql = "create function public.configure() returns void language sql as $$
+                 select set_config('pgrst.db_max_rows', 'many', true) $$";
+    let league =
+        League::extended(sql, |settings| settings.db_pre_config = Some("public.configure".to_owned())).await;
+    assert_eq!(league.rows("/clubs").await.as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn the_database_can_be_left_out() {
+    let sql = "create function public.configure() returns void language sql as $$
+                 select set_config('pgrst.db_max_rows', '1', true) $$";
+    let league = League::extended(sql, |settings| {
+        settings.db_pre_config = Some("public.configure".to_owned());
+        settings.db_config = false;
+    })
+    .await;
+    assert_eq!(league.rows("/clubs").await.as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn the_role_is_where_the_path_leads() {
+    let league = League::with(|settings| {
+        settings.set("jwt-role-claim-key", "$.app.roles[-1]").unwrap();
+        settings.set("jwt-aud", "league").unwrap();
+        settings.set("jwt-cache-max-entries", "0").unwrap();
+        settings.set("app_settings_club", "Row").unwrap();
+    })
+    .await;
+    let claims = json!({ "aud": "league", "app": { "roles": ["x", "authenticated"] } });
+    let request = league.request("GET", "/rpc/context").bearer_auth(token(&claims));
+    assert_eq!(send(request).await.json()["role"], "authenticated");
+    let wrong = league.request("GET", "/clubs").bearer_auth(token(&json!({ "aud": "another" })));
+    assert_eq!(send(wrong).await.code(), "PGRST303");
+    let (_, metrics) = admin(&league, "/metrics").await;
+    assert!(
+        metrics.contains("pgrst_jwt_cache_requests_total 2\npgrst")
+            || metrics.contains("_requests_total 2\n")
+    );
+    assert!(metrics.contains("pgrst_jwt_cache_hits_total 0\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn settings_of_transactions_come_from_the_role_and_the_operator() {
+    let sql = "create function league.level() returns json stable language sql as $$
+                 select json_build_array(current_setting('transaction_isolation'),
+                   current_setting('app.settings.club', true)) $$;
+               create role careful in role anon; grant careful to authenticator;
+               alter role careful set default_transaction_isolation = 'serializable'";
+    let league =
+        League::extended(sql, |settings| assert!(settings.set("app_settings_club", "Row").unwrap())).await;
+    let request = league.request("GET", "/rpc/level").bearer_auth(token_of("careful"));
+    assert_eq!(send(request).await.json(), json!(["serializable", "Row"]));
+    assert_eq!(league.rows("/rpc/level").await, json!(["read committed", "Row"]));
+    league.database.client().await.batch_execute("drop owned by careful; drop role careful").await.unwrap();
+}
+
+#[tokio::test]
+async fn headers_that_settings_ask_for() {
+    let league =
+        League::with(|settings| assert!(settings.set("server-trace-header", "X-Trace").unwrap())).await;
+    assert_eq!(league.get_with("/clubs", &[("x-trace", "abc")]).await.header("x-trace"), "abc");
+    assert_eq!(league.get_with("/nothing", &[("x-trace", "abc")]).await.header("x-trace"), "abc");
+    let plain = league.get("/clubs").await;
+    assert!(plain.headers.contains_key("x-trace") && plain.header("x-trace").is_empty());
+    assert!(!plain.headers.contains_key("server-timing") && !plain.headers.contains_key("warning"));
+    let legacy = league.get("/clubs?select=name,sides:teams(name)&teams.order=name").await;
+    assert!(legacy.header("warning").starts_with("299 Basalt \"Embedded resource"), "{legacy:?}");
+    assert!(legacy.header("warning").contains("Update `teams` to `sides` in"), "{legacy:?}");
+}
+
+#[tokio::test]
+async fn operators_see_how_the_service_does() {
+    let league = League::with(|settings| assert!(settings.set("db-max-rows", "7").unwrap())).await;
+    league.ids("/clubs").await;
+    assert_eq!(admin(&league, "/live").await, (200, String::new()));
+    assert_eq!(admin(&league, "/ready").await, (200, String::new()));
+    assert_eq!(admin(&league, "/elsewhere").await.0, 404);
+    let (status, metrics) = admin(&league, "/metrics").await;
+    assert_eq!(status, 200);
+    for line in [
+        "# TYPE pgrst_schema_cache_query_time_seconds gauge",
+        "pgrst_schema_cache_loads_total{status=\"FAIL\"} 0",
+        "pgrst_db_pool_max 4",
+        "pgrst_db_pool_timeouts_total 0",
+        "pgrst_db_pool_waiting 0",
+        "pgrst_jwt_cache_evictions_total 0",
+    ] {
+        assert!(metrics.contains(&format!("{line}\n")), "{line}: {metrics}");
+    }
+    let (_, cache) = admin(&league, "/schema_cache").await;
+    let cache: serde_json::Value = serde_json::from_str(&cache).unwrap();
+    assert_eq!(cache["league"]["tables"]["clubs"]["primary_key"], json!(["id"]));
+    let (_, config) = admin(&league, "/config").await;
+    assert!(
+        config.contains("db-max-rows = 7\n") && config.contains("db-schemas = \"league,archive\"\n"),
+        "{config}"
+    );
+}
