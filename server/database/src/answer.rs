@@ -8,6 +8,8 @@ use bytes::Bytes;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::message::backend::DataRowBody;
 
+use crate::JsonArray;
+
 /// The answer to a [`crate::Transaction`]: one [`Rows`] for each of its statements, in their order.
 #[derive(Debug)]
 pub struct Answer {
@@ -41,6 +43,7 @@ pub struct Rows {
     pub(crate) columns: Arc<[Column]>,
     pub(crate) rows: Vec<Row>,
     pub(crate) tag: String,
+    pub(crate) json: Option<JsonArray>,
 }
 
 impl Rows {
@@ -67,6 +70,12 @@ impl Rows {
     /// The first row.
     pub fn first(&self) -> Option<&Row> {
         self.rows.first()
+    }
+
+    /// The rows of a [`crate::Transaction::json_statement`], which has them here alone. `None` when a column's type
+    /// or `DateStyle` is one whose JSON only Postgres can write.
+    pub fn json(&self) -> Option<&JsonArray> {
+        self.json.as_ref()
     }
 
     /// The command tag, for example `INSERT 0 1`.

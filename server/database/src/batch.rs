@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
+use crate::json;
 use crate::statement_cache::{self, Prepared, StatementCache};
 use crate::transaction::Statement;
 use crate::{Answer, Column, Error, Row, Rows, Transaction};
@@ -45,8 +46,20 @@ struct Expected<'t> {
     /// The name that it was prepared under by this batch; `None` for a statement that was known.
     new_name: Option<Arc<str>>,
     columns: Option<Arc<[Column]>>,
+    /// Whether its rows are to be written as JSON.
+    as_json: bool,
+    /// What writes them, once the columns are known.
+    json: Option<json::Writer>,
     /// Whether the caller asked for it, and not this module.
     wanted: bool,
+}
+
+impl Expected<'_> {
+    /// Notes which columns its rows have.
+    fn describe(&mut self, columns: Arc<[Column]>) {
+        self.json = self.as_json.then(|| json::Writer::new(&columns));
+        self.columns = Some(columns);
+    }
 }
 
 impl Connection {
@@ -92,7 +105,8 @@ impl Connection {
         for name in std::mem::take(&mut self.closing) {
             frontend::close(b'S', &name, &mut self.outbound)?;
         }
-        let block = |sql: &'static str| Statement { sql: Cow::Borrowed(sql), parameters: Vec::new() };
+        let block =
+            |sql: &'static str| Statement { sql: Cow::Borrowed(sql), parameters: Vec::new(), as_json: false };
         let opening = transaction.opening().map(block);
         let closing = transaction.closing().map(block);
         let role = transaction.role();
@@ -122,9 +136,18 @@ impl Connection {
         wanted: bool,
     ) -> Result<Expected<'t>, Error> {
         let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
-        let mut expected = Expected { role, sql: &statement.sql, new_name: None, columns: None, wanted };
+        let as_json = statement.as_json;
+        let mut expected = Expected {
+            role,
+            sql: &statement.sql,
+            new_name: None,
+            columns: None,
+            as_json,
+            json: None,
+            wanted,
+        };
         let name = if let Some(Prepared { name, columns }) = known {
-            expected.columns = Some(columns);
+            expected.describe(columns);
             name
         } else {
             let name: Arc<str> = match self.statements {
@@ -185,7 +208,14 @@ impl Connection {
         let mut rows = Vec::new();
         let mut failure: Option<ServerError> = None;
         loop {
-            match self.session.receive().await? {
+            if let Some(json) = current.as_mut().and_then(|current| current.json.as_mut()) {
+                json.take_rows(&mut self.session.inbound)?;
+            }
+            let Some(message) = Message::parse(&mut self.session.inbound)? else {
+                self.session.fill().await?;
+                continue;
+            };
+            match message {
                 Message::DataRow(body) => rows.push(Row::new(body)?),
                 Message::RowDescription(body) => {
                     let columns = describe(&body)?;
@@ -198,13 +228,19 @@ impl Connection {
                     let rows = std::mem::take(&mut rows);
                     if done.wanted {
                         let columns = done.columns.unwrap_or_default();
-                        statements.push(Rows { columns, rows, tag: body.tag()?.to_owned() });
+                        let json = done.json.and_then(json::Writer::finish);
+                        statements.push(Rows { columns, rows, tag: body.tag()?.to_owned(), json });
                     }
                     current = pending.next();
                 }
                 Message::EmptyQueryResponse => {
                     if current.take().is_some_and(|done| done.wanted) {
-                        statements.push(Rows { columns: Arc::new([]), rows: Vec::new(), tag: String::new() });
+                        statements.push(Rows {
+                            columns: Arc::new([]),
+                            rows: Vec::new(),
+                            tag: String::new(),
+                            json: None,
+                        });
                     }
                     current = pending.next();
                 }
@@ -241,7 +277,7 @@ impl Connection {
             let prepared = Prepared { name, columns: Arc::clone(&columns) };
             self.closing.extend(cache.insert(current.role, current.sql, prepared));
         }
-        current.columns = Some(columns);
+        current.describe(columns);
     }
 
     /// Ends an explicit block that a failure has left open.

@@ -245,10 +245,16 @@ impl Session {
             if let Some(message) = Message::parse(&mut self.inbound)? {
                 return Ok(message);
             }
-            if self.stream.read_buf(&mut self.inbound).await? == 0 {
-                return Err(Error::Unavailable("the connection was closed".to_owned()));
-            }
+            self.fill().await?;
         }
+    }
+
+    /// Reads what the server has sent, at least a byte; an end of the stream is [`Error::Unavailable`].
+    pub(crate) async fn fill(&mut self) -> Result<(), Error> {
+        if self.stream.read_buf(&mut self.inbound).await? == 0 {
+            return Err(Error::Unavailable("the connection was closed".to_owned()));
+        }
+        Ok(())
     }
 }
 

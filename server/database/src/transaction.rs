@@ -11,6 +11,8 @@ pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
 pub(crate) struct Statement<'a> {
     pub(crate) sql: Cow<'a, str>,
     pub(crate) parameters: Vec<Parameter<'a>>,
+    /// Whether its rows are written as JSON.
+    pub(crate) as_json: bool,
 }
 
 /// How much a transaction sees of others. Source: PostgreSQL documentation, section 13.2.
@@ -105,7 +107,19 @@ impl<'a> Transaction<'a> {
     /// Appends a statement. `parameters` are in text format; Postgres infers their types.
     #[must_use]
     pub fn statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Option<Cow<'a, [u8]>>>) -> Self {
-        self.statements.push(Statement { sql: sql.into(), parameters });
+        self.statements.push(Statement { sql: sql.into(), parameters, as_json: false });
+        self
+    }
+
+    /// As [`Self::statement`], but its rows are written as the JSON array that `json_agg` of them would be; see
+    /// [`crate::Rows::json`]. For long lists this is several times cheaper than having Postgres write it.
+    #[must_use]
+    pub fn json_statement(
+        mut self,
+        sql: impl Into<Cow<'a, str>>,
+        parameters: Vec<Option<Cow<'a, [u8]>>>,
+    ) -> Self {
+        self.statements.push(Statement { sql: sql.into(), parameters, as_json: true });
         self
     }
 
@@ -170,7 +184,7 @@ impl<'a> Transaction<'a> {
             sql.push_str(", true)");
             parameters.push(Some(Cow::Borrowed(value.as_bytes())));
         }
-        Some(Statement { sql: Cow::Owned(sql), parameters })
+        Some(Statement { sql: Cow::Owned(sql), parameters, as_json: false })
     }
 }
 

@@ -21,7 +21,6 @@ use crate::response;
 use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
 use crate::settings::Settings;
-use crate::statement::Statements;
 use crate::timing::Timing;
 use crate::transaction::{Context, Outcome};
 
@@ -96,15 +95,10 @@ impl Rest {
             settings,
         )?;
         timing.lap("parse");
-        let plan = Plan::new(&request, &cache, settings)?;
+        let mut plan = Plan::new(&request, &cache, settings)?;
         timing.lap("plan");
-        let outcome = match Statements::new(&plan, &request, settings)? {
-            Some(statements) => {
-                let context = Context { request: &request, cache: &cache, settings, identity: &identity };
-                context.run(&plan, &statements, &inner.database).await?
-            }
-            None => Outcome::default(),
-        };
+        let context = Context { request: &request, cache: &cache, settings, identity: &identity };
+        let outcome = context.run(&mut plan, &inner.database).await?;
         timing.lap("transaction");
         let outcome = match &plan {
             Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,

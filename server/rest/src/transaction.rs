@@ -2,8 +2,10 @@
 //!
 //! Source: PostgREST's documentation, "Transactions".
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use database::{Database, Isolation, Row, Rows, Transaction, quote_identifier};
+use database::{Database, Isolation, JsonArray, Row, Rows, Transaction, quote_identifier};
 
 use crate::bytea;
 use crate::caller::Identity;
@@ -12,7 +14,7 @@ use crate::plan::{Body, Plan};
 use crate::request::{Count, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
-use crate::statement::{ResultColumn, Statement, Statements};
+use crate::statement::{ResponseColumn, ResultColumn, Statement, Statements};
 
 /// The setting of a function that says at which isolation level it is to be called.
 const ISOLATION: &str = "default_transaction_isolation";
@@ -27,7 +29,7 @@ pub struct Outcome {
     pub total: Option<i64>,
     /// How many rows are shown or were changed.
     pub rows: i64,
-    /// The body, as Postgres wrote it.
+    /// The body, as Postgres wrote it or would have written it.
     pub body: Bytes,
     /// `response.headers`.
     pub headers: Option<String>,
@@ -52,16 +54,31 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Runs `statements` of `plan`.
+    /// Runs `plan`. Where its plain rows turn out to be of a kind that only Postgres can write, it is asked again.
     ///
     /// Errors: what Postgres refused, under its SQLSTATE; `PGRST116`, `PGRST124` and `PGRST115` when the number of
-    /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`.
-    pub async fn run(
+    /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`; `PGRST100` for more
+    /// values than one statement can have.
+    pub async fn run(&self, plan: &mut Plan, database: &Database) -> Result<Outcome, Error> {
+        loop {
+            let Some(statements) = Statements::new(plan, self.request, self.settings)? else {
+                return Ok(Outcome::default());
+            };
+            match self.execute(plan, &statements, database).await? {
+                Some(outcome) => return Ok(outcome),
+                None if plan.write_in_database() => {}
+                None => return Err(Error::Client("the rows could not be written".to_owned())),
+            }
+        }
+    }
+
+    /// `None` when there were plain rows that only Postgres can write as JSON; nothing has been changed then.
+    async fn execute(
         &self,
         plan: &Plan,
         statements: &Statements<'_>,
         database: &Database,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Option<Outcome>, Error> {
         let search_path = self.search_path();
         let before = self.settings.db_pre_request.as_deref().map(pre_request);
         let mut transaction = self.configured(plan, &search_path);
@@ -69,7 +86,13 @@ impl Context<'_> {
             transaction = transaction.statement(before, Vec::new());
         }
         let main = usize::from(self.settings.db_pre_request.is_some());
-        transaction = add(transaction, &statements.main);
+        transaction = match &statements.response {
+            None => add(transaction, &statements.main),
+            Some(response) => {
+                let Statement { sql, parameters } = &statements.main;
+                add(transaction.json_statement(sql.as_str(), borrowed(parameters)), response)
+            }
+        };
         if let Some(estimate) = &statements.estimate {
             transaction = add(transaction, estimate);
         }
@@ -81,21 +104,40 @@ impl Context<'_> {
             .run(&transaction)
             .await
             .map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
-        let rows = answer.statements().get(main);
-        if let (Some(rows), Some(_)) = (rows, plan.body().and_then(Body::explain)) {
-            return Ok(Outcome { body: explanation(rows), ..Outcome::default() });
+        let rows_of = |index| answer.statements().get(index);
+        let row_of = |index| {
+            let first = rows_of(index).and_then(|rows: &Rows| Some((rows, rows.first()?)));
+            first.ok_or_else(|| Error::Client("the statement gave no row".to_owned()))
+        };
+        if let (Some(rows), Some(_)) = (rows_of(main), plan.body().and_then(Body::explain)) {
+            return Ok(Some(Outcome { body: explanation(rows), ..Outcome::default() }));
         }
-        let first = rows.and_then(|rows| Some((rows, rows.first()?)));
-        let (rows, row) = first.ok_or_else(|| Error::Client("the statement gave no row".to_owned()))?;
-        let mut outcome = outcome(row);
-        if rows.columns().get(ResultColumn::Body as usize).is_some_and(|column| column.type_oid == BYTEA) {
-            outcome.body = bytea::decode(&outcome.body).into();
-        }
+        let (mut outcome, last) = if statements.response.is_some() {
+            let Some(list) = rows_of(main).and_then(Rows::json) else { return Ok(None) };
+            (self.written(list, row_of(main + 1)?.1), main + 1)
+        } else {
+            let (rows, row) = row_of(main)?;
+            (outcome(rows, row), main)
+        };
         if statements.estimate.is_some() {
-            let estimate = answer.statements().get(main + 1).and_then(|rows| rows.first());
-            outcome.total = self.estimated(outcome.total, estimate.and_then(|row| row.get(0)));
+            outcome.total = self.estimated(outcome.total, row_of(last + 1)?.1.get(0));
         }
-        Ok(outcome)
+        Ok(Some(outcome))
+    }
+
+    /// The outcome of plain rows. They are planned only where all there are are shown if they are counted.
+    fn written(&self, list: &JsonArray, response: &Row) -> Outcome {
+        let rows = i64::try_from(list.rows).unwrap_or(i64::MAX);
+        let is_counted = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
+        let text = |column: ResponseColumn| response.text(column as usize).map(str::to_owned);
+        Outcome {
+            total: is_counted.then_some(rows),
+            rows,
+            body: list.text.clone(),
+            headers: text(ResponseColumn::Headers),
+            status: text(ResponseColumn::Status),
+            ..Outcome::default()
+        }
     }
 
     /// The transaction with all its settings. Those of the role come before the role: the login role may be
@@ -166,9 +208,11 @@ impl Context<'_> {
 }
 
 fn add<'t>(transaction: Transaction<'t>, statement: &'t Statement<'_>) -> Transaction<'t> {
-    let parameters =
-        statement.parameters.iter().map(|value| value.as_deref().map(std::borrow::Cow::Borrowed)).collect();
-    transaction.statement(statement.sql.as_str(), parameters)
+    transaction.statement(statement.sql.as_str(), borrowed(&statement.parameters))
+}
+
+fn borrowed<'t>(parameters: &'t [Option<Cow<'_, [u8]>>]) -> Vec<Option<Cow<'t, [u8]>>> {
+    parameters.iter().map(|value| value.as_deref().map(Cow::Borrowed)).collect()
 }
 
 /// `SELECT` of a function called `name` or `schema.name`.
@@ -204,14 +248,17 @@ fn explanation(rows: &Rows) -> Bytes {
     text.into()
 }
 
-fn outcome(row: &Row) -> Outcome {
+fn outcome(rows: &Rows, row: &Row) -> Outcome {
     let text = |column: ResultColumn| row.text(column as usize);
     let number = |column| text(column).and_then(|digits| digits.parse().ok());
     let location = text(ResultColumn::Location).and_then(|json| serde_json::from_str(json).ok());
+    let body = row.bytes(ResultColumn::Body as usize).unwrap_or_default();
+    let is_binary =
+        rows.columns().get(ResultColumn::Body as usize).is_some_and(|column| column.type_oid == BYTEA);
     Outcome {
         total: number(ResultColumn::Total),
         rows: number(ResultColumn::Rows).unwrap_or(0),
-        body: row.bytes(ResultColumn::Body as usize).unwrap_or_default(),
+        body: if is_binary { bytea::decode(&body).into() } else { body },
         headers: text(ResultColumn::Headers).map(str::to_owned),
         status: text(ResultColumn::Status).map(str::to_owned),
         inserted: number(ResultColumn::Inserted),

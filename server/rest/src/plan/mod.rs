@@ -7,6 +7,7 @@ mod call;
 mod describe;
 mod domain;
 mod mutate;
+mod plain;
 mod read;
 mod relate;
 mod representation;
@@ -18,6 +19,7 @@ pub use aggregate::{Aggregation, Grouping, Lifted};
 pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
+pub use plain::PlainColumns;
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
 use representation::Produced;
 pub use representation::{AggregateInput, Body, Shape};
@@ -49,6 +51,8 @@ pub struct ReadPlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
+    /// How its columns are asked for where the server writes the body from plain rows; `None` where Postgres does.
+    pub plain: Option<PlainColumns>,
 }
 
 /// The column of a function's values that have no columns of their own.
@@ -83,6 +87,14 @@ impl Plan {
             Self::Describe(_) | Self::Info(_) => None,
         }
     }
+
+    /// Leaves the body to Postgres. Answers whether it was not so before.
+    pub fn write_in_database(&mut self) -> bool {
+        match self {
+            Self::Read(plan) => plan.plain.take().is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// What all plans are made from.
@@ -99,7 +111,8 @@ impl Planner<'_> {
         let mut tree = self.tree(relation, Source::Table)?;
         let body = self.body(Produced::Rows(table), &mut tree)?;
         self.request.preferences.check()?;
-        Ok(Plan::Read(Box::new(ReadPlan { tree, body })))
+        let plain = self.plain(&tree, &body);
+        Ok(Plan::Read(Box::new(ReadPlan { tree, body, plain })))
     }
 
     fn wants_representation(&self) -> bool {

@@ -17,7 +17,7 @@ use sql::Sql;
 pub use sql::Statement;
 
 use crate::error::Error;
-use crate::plan::{Body, Grouping, Node, Plan};
+use crate::plan::{Body, Grouping, Node, Plan, ReadPlan};
 use crate::request::{Count, Range, Request};
 use crate::settings::Settings;
 
@@ -57,11 +57,23 @@ pub enum ResultColumn {
     Location = 6,
 }
 
+/// The columns of what the database set for the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseColumn {
+    /// `response.headers`, if it was set.
+    Headers = 0,
+    /// `response.status`, if it was set.
+    Status = 1,
+}
+
 /// The statements of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statements<'p> {
-    /// Gives one row with the columns of [`ResultColumn`].
+    /// Gives one row with the columns of [`ResultColumn`], or plain rows.
     pub main: Statement<'p>,
+    /// Where the main statement gives plain rows: gives what the database set for the response, as one row of
+    /// [`ResponseColumn`].
+    pub response: Option<Statement<'p>>,
     /// Gives the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
     pub estimate: Option<Statement<'p>>,
 }
@@ -86,11 +98,23 @@ impl<'p> Statements<'p> {
         })
     }
 
+    const fn only(main: Statement<'p>) -> Self {
+        Self { main, response: None, estimate: None }
+    }
+
     fn of(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
         let count = request.preferences.count;
         match plan {
             Plan::Read(plan) => {
                 let mut sql = Sql::default();
+                if let Some(columns) = &plan.plain {
+                    read::plain_rows(&mut sql, &plan.tree, columns);
+                    return Some(Self {
+                        main: sql.into(),
+                        response: Some(set()),
+                        estimate: estimate(count, plan),
+                    });
+                }
                 sql.push("SELECT ");
                 total(&mut sql, count, settings, &plan.tree);
                 sql.push("count(*) AS rows, ");
@@ -98,21 +122,24 @@ impl<'p> Statements<'p> {
                 sql.push(" FROM (");
                 read::rows(&mut sql, &plan.tree, None);
                 sql.push(") AS ").identifier(PAGE);
-                let estimate = matches!(count, Some(Count::Planned | Count::Estimated));
-                let estimate = estimate.then(|| {
-                    let mut sql = Sql::default();
-                    sql.push("EXPLAIN (FORMAT JSON) ");
-                    read::matching(&mut sql, &plan.tree);
-                    sql.into()
-                });
-                Some(Self { main: sql.into(), estimate })
+                Some(Self { estimate: estimate(count, plan), ..Self::only(sql.into()) })
             }
-            Plan::Mutate(plan) => Some(Self { main: mutate::statement(plan), estimate: None }),
-            Plan::Call(plan) => Some(Self { main: call::statement(plan, count, settings), estimate: None }),
-            Plan::Describe(plan) => Some(Self { main: describe::statement(plan), estimate: None }),
+            Plan::Mutate(plan) => Some(Self::only(mutate::statement(plan))),
+            Plan::Call(plan) => Some(Self::only(call::statement(plan, count, settings))),
+            Plan::Describe(plan) => Some(Self::only(describe::statement(plan))),
             Plan::Info(_) => None,
         }
     }
+}
+
+/// The statement for the planner's estimate of the total, where it is wanted.
+fn estimate(count: Option<Count>, plan: &ReadPlan) -> Option<Statement<'_>> {
+    matches!(count, Some(Count::Planned | Count::Estimated)).then(|| {
+        let mut sql = Sql::default();
+        sql.push("EXPLAIN (FORMAT JSON) ");
+        read::matching(&mut sql, &plan.tree);
+        sql.into()
+    })
 }
 
 /// The total number of rows, where it is wanted. Without a range it is the number of rows shown.
@@ -134,10 +161,24 @@ fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree
 /// The body and what the database set for the response.
 fn page(sql: &mut Sql<'_>, body: &Body) {
     body::value(sql, body);
-    sql.push(" AS body");
-    for (setting, name) in [("response.headers", "headers"), ("response.status", "status")] {
-        sql.push(", nullif(current_setting('").push(setting).push("', true), '') AS ").push(name);
-    }
+    sql.push(" AS body, ");
+    response(sql);
+}
+
+/// What the database set for the response, alone.
+fn set<'p>() -> Statement<'p> {
+    let mut sql = Sql::default();
+    sql.push("SELECT ");
+    response(&mut sql);
+    sql.into()
+}
+
+/// What the database set for the response.
+fn response(sql: &mut Sql<'_>) {
+    let settings = [("response.headers", "headers"), ("response.status", "status")];
+    sql.separated(settings, ", ", |sql, (setting, name)| {
+        sql.push("nullif(current_setting('").push(setting).push("', true), '') AS ").push(name);
+    });
 }
 
 /// The number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing inside

@@ -54,6 +54,22 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
     group::terms(sql, node, self::shown(node).map(|(_, embed)| embed));
 }
 
+/// The rows of `node`, which has no embeds, with those `columns` as JSON that have to be.
+pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &[bool]) {
+    sql.push("SELECT ");
+    sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, needs_json)| {
+        if *needs_json {
+            sql.enclosed("to_json(", ")", |sql| value(sql, node, selected));
+            sql.push(" AS ").identifier(selected.alias.as_ref().unwrap_or(&selected.column.name));
+        } else {
+            self::selected(sql, node, selected);
+        }
+    });
+    from(sql, node, None);
+    order(sql, node);
+    range(sql, node.range);
+}
+
 /// How many rows `node` has without its range.
 pub(super) fn count<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     sql.push("SELECT count(*)");
@@ -86,6 +102,13 @@ pub(super) fn exists<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) 
 }
 
 fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
+    value(sql, node, selected);
+    if let Some(alias) = &selected.alias {
+        sql.push(" AS ").identifier(alias);
+    }
+}
+
+fn value(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
     group::aggregated(sql, selected.aggregation.as_ref(), |sql| match &selected.cast {
         // A row that is counted where it is lifted to: the only whole row with a name.
         None if selected.column.is_all && selected.alias.is_some() && selected.aggregation.is_none() => {
@@ -108,9 +131,6 @@ fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
             sql.push(")");
         }
     });
-    if let Some(alias) = &selected.alias {
-        sql.push(" AS ").identifier(alias);
-    }
 }
 
 /// An embed as a value: an object, or an array of them.

@@ -14,6 +14,10 @@ fn sql_of(method: &str, url: &str, headers: &[&str], body: &str) -> String {
         let value = value.as_deref().map_or("null".into(), String::from_utf8_lossy);
         out.push_str(&format!("\n${}: {value}", index + 1));
     }
+    if let Some(response) = &statements.response {
+        out.push_str("\n\n");
+        out.push_str(&response.sql);
+    }
     if let Some(estimate) = &statements.estimate {
         out.push_str("\n\n");
         out.push_str(&estimate.sql);

@@ -9,6 +9,7 @@ mod harness;
 mod media;
 mod mutations;
 mod openapi;
+mod plain_rows;
 mod reads;
 mod refusals;
 mod schema_cache;
