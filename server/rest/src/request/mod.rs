@@ -149,8 +149,7 @@ impl Request {
         let content_type = text_header(incoming.headers, header::CONTENT_TYPE.as_str())
             .map_or(MediaType::Json, |text| MediaType::parse(&text));
         let payload = payload(incoming, &content_type, &query, &action)?;
-        let accept = text_header(incoming.headers, header::ACCEPT.as_str())
-            .map_or_else(|| vec![MediaType::Any], |text| media::parse_accept(&text));
+        let accept = media::parse_accept(&joined_header(incoming.headers, header::ACCEPT.as_str()));
         Ok(Self {
             action,
             headers_only: incoming.method == Method::HEAD,
@@ -278,6 +277,12 @@ fn form(body: &[u8]) -> Result<Vec<(String, String)>, Error> {
 
 fn text_header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// All values of a header that is a list (RFC 9110, section 5.3); empty when it is absent.
+fn joined_header(headers: &HeaderMap, name: &str) -> String {
+    let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    values.collect::<Vec<_>>().join(",")
 }
 
 /// All headers but the cookies; of a repeated one the last counts, as upstream has it.

@@ -152,6 +152,8 @@ async fn the_best_type_that_can_be_given_is() {
         assert_eq!((answer.status, answer.header("content-type")), (200, given), "{accept}");
         assert_eq!(answer.header("vary"), "Accept, Prefer, Range");
     }
+    let twice = [("accept", "image/png"), ("accept", "text/csv")];
+    assert_eq!(league.get_with("/clubs", &twice).await.header("content-type"), "text/csv; charset=utf-8");
     for (accept, echoed) in [
         ("Image/PNG, text/html;level=1", "text/html;level=1, Image/PNG"),
         ("application/json;q=0", ""),
