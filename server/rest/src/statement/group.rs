@@ -52,10 +52,13 @@ pub(super) fn terms<'p>(sql: &mut Sql<'_>, node: &Node, embeds: impl Iterator<It
         }
         sql.push(std::mem::replace(&mut separator, ", "));
         // As upstream has it, a column under its own name is grouped by before its cast. A position, other than an
-        // alias, cannot be taken for a column of that name.
-        match selected.alias {
-            None => column(sql, &node.alias, &selected.column),
-            Some(_) => {
+        // alias, cannot be taken for a column of that name. JSON cannot be compared, but what it is made of can.
+        match (&selected.column.format, &selected.alias) {
+            (Some(_), _) => {
+                sql.qualified(&node.alias, &selected.column.name);
+            }
+            (None, None) => column(sql, &node.alias, &selected.column),
+            (None, Some(_)) => {
                 sql.number(position);
             }
         }

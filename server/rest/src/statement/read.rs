@@ -119,7 +119,7 @@ fn value(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
         }
         None => {
             column(sql, &node.alias, &selected.column);
-            if selected.column.format.is_some() {
+            if selected.column.format.is_some() && node.grouping == Grouping::Compared {
                 comparable(sql, node);
             }
         }

@@ -122,3 +122,19 @@ async fn handlers_of_whole_rows_see_values_as_they_are_kept() {
     let handled = league.get_with("/kits?order=id&id=gt.1", &[("accept", "text/x-kit")]).await;
     assert_eq!((handled.status, handled.text.as_str()), (200, "16777215 0 "));
 }
+
+#[tokio::test]
+async fn groups_of_domain_values_may_be_ordered() {
+    let league = League::extended(KITS, |settings| settings.db_aggregates_enabled = true).await;
+    assert_eq!(
+        league.rows("/kits?select=shade:main,trim,price.sum()&order=main&id=neq.2").await,
+        json!([
+            { "shade": "#000000", "trim": "#000001", "sum": null },
+            { "shade": "#14294b", "trim": "#ff6b6b", "sum": 59.90 },
+        ])
+    );
+    assert_eq!(
+        league.rows("/clubs?select=name,kits(main.max(),price.sum()::text)&id=eq.1").await,
+        json!([{ "name": "Harbour Row", "kits": [{ "max": 16_777_215, "sum": "124.40" }] }])
+    );
+}
