@@ -5,13 +5,15 @@
 //! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
 //! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O.
 //!
-//! This crate refuses to build the JSON of rows: Postgres does, and its bytes go to the client untouched. The
+//! This crate refuses to build the JSON of rows: Postgres does, or for long lists `database` while it reads them, and
+//! the bytes go to the client untouched. The
 //! description of a schema ([`openapi`]) is made here, from the cache.
 
 mod admin;
 mod bytea;
 mod caller;
 pub mod error;
+pub mod freshness;
 mod legacy;
 mod live;
 pub mod openapi;

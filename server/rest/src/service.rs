@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Identity, bearer_of};
 use crate::error::Error;
+use crate::freshness::Writers;
 use crate::legacy;
 use crate::live::{Live, Shared};
 use crate::openapi;
@@ -37,13 +38,16 @@ struct Inner {
     live: Shared,
     database: Database,
     cache: SharedCache,
+    writers: Writers,
 }
 
 /// Makes the service. Nothing is read from the database yet. Without a `verifier` and without `jwt-secret` among the
 /// settings, tokens are refused.
 pub fn service(settings: Settings, database: Database, verifier: impl Into<Option<Verifier>>) -> Rest {
     let live = Shared::new(settings, verifier.into());
-    Rest { inner: Arc::new(Inner { live, database, cache: SharedCache::default() }) }
+    Rest {
+        inner: Arc::new(Inner { live, database, cache: SharedCache::default(), writers: Writers::default() }),
+    }
 }
 
 impl Rest {
@@ -97,7 +101,13 @@ impl Rest {
         timing.lap("parse");
         let mut plan = Plan::new(&request, &cache, settings)?;
         timing.lap("plan");
-        let context = Context { request: &request, cache: &cache, settings, identity: &identity };
+        let context = Context {
+            request: &request,
+            cache: &cache,
+            settings,
+            identity: &identity,
+            writers: &inner.writers,
+        };
         let outcome = context.run(&mut plan, &inner.database).await?;
         timing.lap("transaction");
         let outcome = match &plan {

@@ -5,6 +5,8 @@ mod dump;
 mod in_database;
 mod named;
 
+use std::time::Duration;
+
 pub use claim_path::ClaimPath;
 pub(crate) use in_database::{ReadError, read as read_in_database};
 pub use named::InvalidSetting;
@@ -71,6 +73,9 @@ pub struct Settings {
     pub app_settings: Vec<(String, String)>,
     /// How much an error tells. Default: `verbose`.
     pub client_error_verbosity: Verbosity,
+    /// How long a caller who has written is answered by the primary alone, so that replicas that lag behind show it
+    /// what it wrote. It should be longer than a replica may lag. Default: 10 s. Upstream has no such setting.
+    pub replica_sticky_interval: Duration,
     /// The largest body that is read, in bytes; larger ones answer 413. Default: 50 MiB.
     pub max_body_size: usize,
 }
@@ -110,6 +115,7 @@ impl Default for Settings {
             server_cors_allowed_origins: Vec::new(),
             app_settings: Vec::new(),
             client_error_verbosity: Verbosity::Verbose,
+            replica_sticky_interval: Duration::from_secs(10),
             max_body_size: 50 * 1024 * 1024,
         }
     }

@@ -10,6 +10,7 @@ use database::{Database, Isolation, JsonArray, Row, Rows, Transaction, quote_ide
 use crate::bytea;
 use crate::caller::Identity;
 use crate::error::Error;
+use crate::freshness::Writers;
 use crate::plan::{Body, Plan};
 use crate::request::{Count, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
@@ -51,6 +52,8 @@ pub struct Context<'a> {
     pub settings: &'a Settings,
     /// Who calls.
     pub identity: &'a Identity,
+    /// Who has just written.
+    pub writers: &'a Writers,
 }
 
 impl Context<'_> {
@@ -100,10 +103,12 @@ impl Context<'_> {
             // Deferred constraints would otherwise never be looked at.
             transaction = transaction.statement("SET CONSTRAINTS ALL IMMEDIATE", Vec::new()).rollback();
         }
-        let answer = database
-            .run(&transaction)
-            .await
-            .map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
+        let answer = database.run(&transaction).await;
+        if !is_read_only(plan) {
+            // Noted at the end of the write, and whatever became of it: a lost connection tells nothing.
+            self.writers.note(&self.identity.claims);
+        }
+        let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
         let rows_of = |index| answer.statements().get(index);
         let row_of = |index| {
             let first = rows_of(index).and_then(|rows: &Rows| Some((rows, rows.first()?)));
@@ -172,12 +177,16 @@ impl Context<'_> {
                 };
             }
         }
-        let is_read_only = match plan {
-            Plan::Read(_) | Plan::Describe(_) | Plan::Info(_) => true,
-            Plan::Mutate(_) => false,
-            Plan::Call(call) => call.is_read_only,
-        };
-        if is_read_only { transaction.read_only() } else { transaction }
+        if !is_read_only(plan) {
+            return transaction;
+        }
+        let transaction = transaction.read_only();
+        let interval = self.settings.replica_sticky_interval;
+        if self.writers.have_written(&self.identity.claims, interval) {
+            transaction.on_primary()
+        } else {
+            transaction
+        }
     }
 
     fn search_path(&self) -> String {
@@ -204,6 +213,15 @@ impl Context<'_> {
             (Some(counted), Some(limit)) if counted > limit => Some(counted.max(estimate.unwrap_or(0))),
             _ => counted,
         }
+    }
+}
+
+/// Whether nothing is written, so that a replica may answer.
+const fn is_read_only(plan: &Plan) -> bool {
+    match plan {
+        Plan::Read(_) | Plan::Describe(_) | Plan::Info(_) => true,
+        Plan::Mutate(_) => false,
+        Plan::Call(call) => call.is_read_only,
     }
 }
 

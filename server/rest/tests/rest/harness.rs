@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 
-fn keys() -> &'static Keys {
+pub(crate) fn keys() -> &'static Keys {
     static KEYS: OnceLock<Keys> = OnceLock::new();
     KEYS.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -94,12 +94,7 @@ impl League {
         let pool = ::database::Database::connect(connection).await.unwrap();
         let rest = rest::service(settings, pool, keys().verifier());
         let stop = CancellationToken::new();
-        let (keeper, ending) = (rest.clone(), stop.clone());
-        tokio::spawn(async move { keeper.keep_fresh(ending).await });
-        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
-        let base = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().unwrap());
-        let server = poem::Server::new_with_acceptor(acceptor);
-        tokio::spawn(server.run_with_graceful_shutdown(rest.clone(), stop.clone().cancelled_owned(), None));
+        let base = serve(&rest, &stop).await;
         let league = Self { database, rest, base, client: reqwest::Client::new(), stop };
         league.wait_until_ready().await;
         league
@@ -178,6 +173,17 @@ impl Drop for League {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// Serves `rest` until `stop` is cancelled, and says where.
+pub(crate) async fn serve(rest: &Rest, stop: &CancellationToken) -> String {
+    let (keeper, ending) = (rest.clone(), stop.clone());
+    tokio::spawn(async move { keeper.keep_fresh(ending).await });
+    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
+    let base = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().unwrap());
+    let server = poem::Server::new_with_acceptor(acceptor);
+    tokio::spawn(server.run_with_graceful_shutdown(rest.clone(), stop.clone().cancelled_owned(), None));
+    base
 }
 
 fn with_headers(mut request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {

@@ -12,6 +12,7 @@ mod openapi;
 mod plain_rows;
 mod reads;
 mod refusals;
+mod replicas;
 mod schema_cache;
 mod settings;
 mod transactions;
