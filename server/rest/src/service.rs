@@ -58,6 +58,11 @@ impl Rest {
         inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
     }
 
+    /// Reads settings and schema cache again, as a notice from the database would.
+    pub fn reload(&self) {
+        self.inner.cache.reload();
+    }
+
     /// Whether a schema cache is loaded, so that requests can be answered.
     pub fn is_ready(&self) -> bool {
         self.inner.cache.current().is_some()

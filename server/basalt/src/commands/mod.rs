@@ -7,6 +7,7 @@ mod migrate;
 mod psql;
 mod serve;
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::error::Error;
 use crate::logging;
-use crate::settings::{Flags, Service, Settings};
+use crate::settings::{DropIn, Flags, Service, Settings};
 
 /// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
 ///
@@ -54,6 +55,9 @@ enum Command {
     /// Starts the embedded Postgres (unless DATABASE_URL names another), applies migrations and seed, fills the
     /// buckets, and serves /rest/v1, /auth/v1, /storage/v1, /realtime/v1, /functions/v1 and the site at /. Metrics
     /// and health are on a second port that only this machine reaches.
+    ///
+    /// With `--only rest` and PGRST_DB_URI it stands in for the `postgrest` binary: REST at / of any database, without
+    /// API keys and migrations, set by the same PGRST_* variables.
     Serve(ServeArguments),
     /// Apply the project's migrations and seed, or show where they stand
     ///
@@ -109,13 +113,26 @@ impl Arguments {
         let flags = self.common.flags();
         match self.command {
             Command::Doctor => block_on(doctor::run(flags)),
-            Command::Serve(arguments) => block_on(serve::run(load(&arguments.added_to(flags))?)),
+            Command::Serve(arguments) => serve(&arguments.added_to(flags)),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
             Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(load(&flags)?, arguments)),
         }
     }
+}
+
+/// Serves the project, or REST alone where the environment is that of the `postgrest` binary.
+fn serve(flags: &Flags) -> Result<(), Error> {
+    match DropIn::read(flags, std::env::vars_os().filter_map(text_pair))? {
+        Some(settings) => block_on(serve::drop_in::run(settings)),
+        None => block_on(serve::run(load(flags)?)),
+    }
+}
+
+/// A variable, if it is text.
+fn text_pair((name, value): (OsString, OsString)) -> Option<(String, String)> {
+    Some((name.into_string().ok()?, value.into_string().ok()?))
 }
 
 /// Reads the settings and says what is odd about them.

@@ -1,6 +1,7 @@
 //! `basalt serve`: starts everything in order, serves it, and stops it in the opposite order.
 
 mod banner;
+pub(super) mod drop_in;
 mod routes;
 mod services;
 mod signals;

@@ -5,6 +5,7 @@
 //! What only Basalt has is in the table `[basalt]` and in variables that begin with `BASALT_`.
 
 mod auth;
+mod drop_in;
 mod environment;
 mod known;
 mod project;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
+pub(crate) use drop_in::{DropIn, Place};
 pub(crate) use environment::Environment;
 pub(crate) use project::Project;
 use reader::Reader;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use database::Database;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{LoadError, SchemaCache, load};
@@ -24,6 +25,7 @@ pub(crate) struct SharedCache {
     /// Seconds until the next attempt to load; 0 when none is waiting.
     next_attempt: Arc<AtomicU64>,
     loads: Arc<Loads>,
+    wanted: Arc<Notify>,
 }
 
 /// How often the cache was loaded.
@@ -56,6 +58,11 @@ impl SharedCache {
     /// The newest cache; `None` until the first was loaded.
     pub(crate) fn current(&self) -> Option<Arc<SchemaCache>> {
         self.current.load_full()
+    }
+
+    /// Has it loaded again, without waiting for that.
+    pub(crate) fn reload(&self) {
+        self.wanted.notify_one();
     }
 
     /// How often it was loaded.
@@ -98,9 +105,14 @@ impl SharedCache {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
             changes.mark_unchanged();
             self.refresh_until_done(database, live).await;
-            if changes.changed().await.is_err() {
-                // The listener is gone, and with it the reason to load again.
-                return std::future::pending().await;
+            tokio::select! {
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        // The listener is gone, and with it the reason to load again.
+                        return std::future::pending().await;
+                    }
+                }
+                () = self.wanted.notified() => {}
             }
             tokio::time::sleep(DEBOUNCE).await;
         }

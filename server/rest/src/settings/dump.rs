@@ -40,6 +40,7 @@ impl Settings {
     fn others(&self) -> Vec<(String, String)> {
         let number = |value: Option<String>| value.unwrap_or_else(|| quoted(""));
         let others = [
+            ("db-aggregates-enabled", self.db_aggregates_enabled.to_string()),
             ("db-config", self.db_config.to_string()),
             ("db-max-rows", number(self.db_max_rows.map(|rows| rows.to_string()))),
             ("db-plan-enabled", self.db_plan_enabled.to_string()),

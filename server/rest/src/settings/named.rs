@@ -49,6 +49,7 @@ impl Settings {
                 let function = value.rsplit_once('.').map_or(value, |(_, function)| function);
                 self.db_root_spec = Some(function.to_owned());
             }
+            "db_aggregates_enabled" => self.db_aggregates_enabled = boolean(value)?,
             "db_plan_enabled" => self.db_plan_enabled = boolean(value)?,
             "db_config" => self.db_config = boolean(value)?,
             "db_pre_config" => self.db_pre_config = Some(value.to_owned()),

@@ -1,0 +1,159 @@
+//! The service on a port of its own, as the `postgrest` binary is: with CORS and a log line for each request, which
+//! a gateway would see to otherwise.
+//!
+//! Source: PostgREST's documentation, "CORS" and "log-level".
+
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use poem::{Endpoint, Request, Response};
+
+use crate::service::Rest;
+
+const METHODS: &str = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
+/// What a preflight allows beside what it asks for.
+const HEADERS: &str = "Accept, Accept-Language, Content-Language";
+const EXPOSED: &str = "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, \
+                       Transfer-Encoding, Range-Unit";
+const MAX_AGE: &str = "86400";
+
+/// The service on a port of its own.
+#[derive(Clone)]
+pub struct Standalone(Rest);
+
+impl Rest {
+    /// The endpoint for a port that clients reach directly.
+    pub fn standalone(&self) -> Standalone {
+        Standalone(self.clone())
+    }
+}
+
+impl Endpoint for Standalone {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let live = self.0.live();
+        let admission = Admission::of(request.headers(), &live.settings.server_cors_allowed_origins);
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let mut response = match preflight(&request).filter(|_| admission.is_some()) {
+            Some(response) => response,
+            None => {
+                let mut response = self.0.call(request).await?;
+                if admission.is_some() {
+                    insert(response.headers_mut(), header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+                }
+                response
+            }
+        };
+        if let Some(admission) = admission {
+            admission.admit(response.headers_mut());
+        }
+        log(&method, &path, response.status());
+        Ok(response)
+    }
+}
+
+/// An origin whose scripts may read the answer.
+enum Admission {
+    /// As any other.
+    Any,
+    /// Because it is listed; its credentials may be sent.
+    Listed(HeaderValue),
+}
+
+impl Admission {
+    /// `None` for requests that name no origin, or one that is not `allowed`.
+    fn of(headers: &HeaderMap, allowed: &[String]) -> Option<Self> {
+        let origin = headers.get(header::ORIGIN)?;
+        if allowed.is_empty() {
+            return Some(Self::Any);
+        }
+        let is_listed = allowed.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes());
+        is_listed.then(|| Self::Listed(origin.clone()))
+    }
+
+    fn admit(self, headers: &mut HeaderMap) {
+        match self {
+            Self::Any => insert(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+            Self::Listed(origin) => {
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+                insert(headers, header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+            }
+        }
+    }
+}
+
+/// The answer to a preflight (Fetch standard, section 3.3.4); `None` for every other request.
+fn preflight(request: &Request) -> Option<Response> {
+    let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD)?.to_str().ok()?;
+    if request.method() != Method::OPTIONS || !METHODS.split(", ").any(|method| method == asked) {
+        return None;
+    }
+    let wanted = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+    let wanted = wanted.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let names = std::iter::once("Authorization")
+        .chain(wanted.split(',').map(str::trim).filter(|name| !name.is_empty()))
+        .chain([HEADERS]);
+    let allowed = names.collect::<Vec<_>>().join(", ");
+    let mut response = Response::builder().status(StatusCode::OK).finish();
+    let headers = response.headers_mut();
+    insert(headers, header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    insert(headers, header::ACCESS_CONTROL_ALLOW_HEADERS, &allowed);
+    insert(headers, header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    Some(response)
+}
+
+fn insert(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// The path alone: query strings hold what people search for.
+fn log(method: &Method, path: &str, status: StatusCode) {
+    let code = status.as_u16();
+    match code {
+        500.. => tracing::error!(target: "access", %method, path, status = code),
+        400..500 => tracing::warn!(target: "access", %method, path, status = code),
+        _ => tracing::info!(target: "access", %method, path, status = code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preflights_are_answered_with_what_they_ask_for() {
+        let request = |method: Method, asked: &str| {
+            Request::builder()
+                .method(method)
+                .header("access-control-request-method", asked)
+                .header("access-control-request-headers", "X-Client, Content-Type")
+                .finish()
+        };
+        let answer = preflight(&request(Method::OPTIONS, "POST")).unwrap();
+        assert_eq!(
+            answer.header("access-control-allow-headers"),
+            Some("Authorization, X-Client, Content-Type, Accept, Accept-Language, Content-Language")
+        );
+        assert_eq!(answer.header("access-control-max-age"), Some("86400"));
+        assert!(preflight(&request(Method::GET, "POST")).is_none());
+        assert!(preflight(&request(Method::OPTIONS, "TRACE")).is_none());
+    }
+
+    #[test]
+    fn origins_are_admitted_by_the_list() {
+        let headers = |allowed: &[&str]| {
+            let mut request = HeaderMap::new();
+            request.insert(header::ORIGIN, HeaderValue::from_static("http://a.example"));
+            let allowed: Vec<String> = allowed.iter().map(|origin| (*origin).to_owned()).collect();
+            let mut answer = HeaderMap::new();
+            Admission::of(&request, &allowed)?.admit(&mut answer);
+            Some(answer)
+        };
+        assert_eq!(headers(&[]).unwrap()["access-control-allow-origin"], "*");
+        let listed = headers(&["http://b.example", "http://a.example"]).unwrap();
+        assert_eq!(listed["access-control-allow-origin"], "http://a.example");
+        assert_eq!(listed["access-control-allow-credentials"], "true");
+        assert!(headers(&["http://b.example"]).is_none());
+    }
+}
