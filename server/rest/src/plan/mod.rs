@@ -12,6 +12,7 @@ mod read;
 mod relate;
 mod representation;
 mod result;
+mod weight;
 
 use bytes::Bytes;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::aggregate::{Aggregation, Grouping, Lifted};
-use super::{Planner, SCALAR};
+use super::{Planner, SCALAR, weight};
 use crate::error::{Error, closest};
 use crate::request::Range;
 use crate::request::syntax::{
@@ -172,6 +172,8 @@ impl Planner<'_> {
     }
 
     /// The tree that the query string asks for, from `relation` on.
+    ///
+    /// Errors: those of names that are not there, `PGRST100` for more conditions than one statement may have.
     pub(super) fn tree(&self, relation: &str, source: Source) -> Result<Node, Error> {
         let mut root = self.node(relation, source, relation.to_owned());
         self.select(&mut root, &self.request.query.select, &mut vec![relation.to_owned()])?;
@@ -208,6 +210,7 @@ impl Planner<'_> {
             root.range = self.request.range;
             restrict(&mut root, self.settings.db_max_rows);
         }
+        weight::check(&root)?;
         self.settle_aggregates(&mut root)?;
         if source == Source::Result {
             self.type_rows(&mut root);

@@ -210,3 +210,17 @@ fn relations_say_what_they_allow() {
     assert_eq!(options("/clubs"), Plan::Info("OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE".into()));
     assert_eq!(options("/standings"), Plan::Info("OPTIONS,GET,HEAD,POST,PATCH,DELETE".into()));
 }
+
+#[test]
+fn short_requests_stay_short_statements() {
+    let asked = |times: usize| {
+        let url = (1..=8).map(|depth| {
+            let path = "staff.".repeat(depth - 1);
+            format!("&{path}or=({})", vec!["staff.is.null"; times].join(","))
+        });
+        plan(&format!("/staff?select={}id{}{}", "staff(".repeat(8), ")".repeat(8), url.collect::<String>()))
+    };
+    assert!(asked(2).is_ok());
+    let error = asked(9).unwrap_err();
+    assert_eq!((error.code().as_ref(), error.status().as_u16()), ("PGRST100", 400));
+}

@@ -1,0 +1,61 @@
+//! How much of a tree is written more than once. An embed that is asked for being there is written for each time
+//! that it is asked for, with everything that it in turn asks for: without a bound a short request could become a
+//! statement of any size.
+
+use super::read::{Condition, Node};
+use crate::error::Error;
+use crate::request::syntax::Join;
+
+/// The most conditions that one statement may have beyond those of the request.
+const MOST_REPEATED: usize = 20_000;
+
+/// Refuses a tree that repeats too many conditions.
+///
+/// Errors: `PGRST100`.
+pub(super) fn check(tree: &Node) -> Result<(), Error> {
+    let weight = Weight::of(tree);
+    let repeated = weight.shown.saturating_sub(weight.asked);
+    if repeated <= MOST_REPEATED {
+        return Ok(());
+    }
+    Err(Error::Syntax {
+        message: "\"failed to plan the request's filters on embeds\"".to_owned(),
+        details: format!("unexpected {repeated} repeated conditions expecting at most {MOST_REPEATED}"),
+    })
+}
+
+/// Numbers of conditions.
+struct Weight {
+    /// Of the request.
+    asked: usize,
+    /// Of the statement, for the node's rows being there.
+    matched: usize,
+    /// Of the statement, for the node's rows and everything shown with them.
+    shown: usize,
+}
+
+impl Weight {
+    /// Every node is visited once, however often it is written.
+    fn of(node: &Node) -> Self {
+        let embeds: Vec<Self> = node.embeds.iter().map(|embed| Self::of(&embed.node)).collect();
+        let own = |repeats: &[Self]| {
+            node.conditions.iter().map(|condition| weight(condition, repeats)).fold(1, usize::saturating_add)
+        };
+        let inner = node.embeds.iter().zip(&embeds).filter(|(embed, _)| embed.join == Join::Inner);
+        let matched = inner.map(|(_, weight)| weight.matched).fold(own(&embeds), usize::saturating_add);
+        let shown = embeds.iter().map(|embed| embed.shown).fold(matched, usize::saturating_add);
+        let asked = embeds.iter().map(|embed| embed.asked).fold(own(&[]), usize::saturating_add);
+        Self { asked, matched, shown }
+    }
+}
+
+/// Of one condition, with what it repeats of the node's embeds.
+fn weight(condition: &Condition, embeds: &[Weight]) -> usize {
+    match condition {
+        Condition::Filter { .. } => 1,
+        Condition::Group { members, .. } => {
+            members.iter().map(|member| weight(member, embeds)).fold(1, usize::saturating_add)
+        }
+        Condition::Embedded { embed, .. } => embeds.get(*embed).map_or(1, |embed| embed.matched),
+    }
+}
