@@ -121,6 +121,11 @@ impl League {
         }
     }
 
+    /// Where the service listens.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// A request that is yet to be sent.
     pub(crate) fn request(&self, method: &str, url: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
@@ -199,4 +204,9 @@ pub(crate) async fn send(request: RequestBuilder) -> Answer {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let bytes = response.bytes().await.unwrap().to_vec();
     Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned(), bytes }
+}
+
+/// `text` with every byte as `%XX`.
+pub(crate) fn percent_encode(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -1,6 +1,7 @@
 //! The service over HTTP, against a real Postgres: one module for each kind of request.
 
 mod aggregates;
+mod bad_input;
 mod calls;
 mod computed;
 mod domains;
@@ -10,9 +11,12 @@ mod media;
 mod mutations;
 mod openapi;
 mod plain_rows;
+mod postgrest_crate;
+mod properties;
 mod reads;
 mod refusals;
 mod replicas;
 mod schema_cache;
+mod seeds;
 mod settings;
 mod transactions;
