@@ -16,7 +16,8 @@ pub(crate) enum Format {
 
 /// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
 ///
-/// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`. Without it, a
+/// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `PGRST_LOG_LEVEL`
+/// does in PostgREST's words (`crit`, `error`, `warn`, `info`, `debug`). Without either, a
 /// person at a terminal sees what needs attention; a machine gets everything from `info` up, with one line per
 /// request.
 pub(crate) fn start(format: Option<Format>) {
@@ -29,6 +30,11 @@ pub(crate) fn start(format: Option<Format>) {
         Format::Json => "info,poem=warn",
     };
     let wanted = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok());
+    let wanted = wanted.or_else(|| match std::env::var("PGRST_LOG_LEVEL").ok()?.as_str() {
+        "crit" => Some("error,access=off".to_owned()),
+        level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
+        _ => None,
+    });
     let filter = EnvFilter::builder().parse_lossy(wanted.as_deref().unwrap_or(default));
     let lines =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);

@@ -138,11 +138,7 @@ impl Parts {
 
     fn set_of_service(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
         let value = if name == "jwt_secret" { contents(name, value)? } else { value.to_owned() };
-        let known = self.drop_in.rest.set(name, &value).map_err(|error| {
-            let reason = error.reason.strip_prefix("expected ").unwrap_or(&error.reason);
-            let (expected, found) = reason.split_once(", found ").unwrap_or((reason, "none"));
-            Invalid::new(&variable(name), expected, &found)
-        })?;
+        let known = set(&mut self.drop_in.rest, name, &value)?;
         if !known {
             let what =
                 if WITHOUT_EFFECT.contains(&name) { "has no effect here" } else { "is unknown and ignored" };
@@ -172,6 +168,15 @@ impl Parts {
         };
         drop_in
     }
+}
+
+/// Sets what the variable `PGRST_` and `name` sets. Returns whether the service has such a setting.
+pub(super) fn set(settings: &mut rest::Settings, name: &str, value: &str) -> Result<bool, Invalid> {
+    settings.set(name, value).map_err(|error| {
+        let reason = error.reason.strip_prefix("expected ").unwrap_or(&error.reason);
+        let (expected, found) = reason.split_once(", found ").unwrap_or((reason, "none"));
+        Invalid::new(&variable(name), expected, &found)
+    })
 }
 
 fn variable(name: &str) -> String {

@@ -13,8 +13,8 @@ const OUR_PREFIXES: [&str; 2] = ["BASALT_", "PGRST_"];
 
 /// Variables of ours that are read before the settings are, or by the programs around the server: what to log, and
 /// what the tests and the client's dev server run against.
-const READ_ELSEWHERE: [&str; 5] =
-    ["BASALT_LOG", "BASALT_LOG_FORMAT", "BASALT_BINARY", "BASALT_TEST_", "BASALT_URL"];
+const READ_ELSEWHERE: [&str; 6] =
+    ["BASALT_LOG", "BASALT_LOG_FORMAT", "BASALT_BINARY", "BASALT_TEST_", "BASALT_URL", "PGRST_LOG_LEVEL"];
 
 /// Reads the settings of one project.
 pub(crate) struct Reader<'a> {

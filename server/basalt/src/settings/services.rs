@@ -67,7 +67,7 @@ impl Services {
             (enabled("api.enabled")?, enabled("auth.enabled")?, enabled("storage.enabled")?);
         let (realtime_on, functions_on) = (enabled("realtime.enabled")?, enabled("edge_runtime.enabled")?);
         // Every section is read even where it is switched off, so that its keys count as known and are checked.
-        let (rest, auth) = (rest(reader)?, super::auth::read(reader, api_url)?);
+        let (rest, auth) = (rest(reader, api_url)?, super::auth::read(reader, api_url)?);
         let (storage, realtime) = (storage(reader, project, data_dir)?, realtime(reader)?);
         let functions = functions(reader, project)?;
         Ok(Self {
@@ -129,13 +129,30 @@ fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
     })
 }
 
-/// Defaults are those of the Supabase CLI's template where it has the key.
-fn rest(reader: &mut Reader<'_>) -> Result<rest::Settings, Invalid> {
+/// Settings of REST that have upstream's default, without the prefix `PGRST_` of their variables.
+const REST_ONLY: [&str; 13] = [
+    "client_error_verbosity",
+    "db_config",
+    "db_pre_config",
+    "db_root_spec",
+    "jwt_aud",
+    "jwt_cache_max_entries",
+    "jwt_role_claim_key",
+    "openapi_mode",
+    "openapi_security_active",
+    "openapi_server_proxy_uri",
+    "server_timing_enabled",
+    "server_trace_header",
+    "url_use_legacy_target_names",
+];
+
+/// Defaults are those of the Supabase CLI's template where it has the key; clients reach the API at `api_url`.
+fn rest(reader: &mut Reader<'_>, api_url: &str) -> Result<rest::Settings, Invalid> {
     let default = rest::Settings::default();
     let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let max_rows: u32 = reader.get("api.max_rows", &["PGRST_DB_MAX_ROWS"])?.unwrap_or(1000);
     let tx_end: Option<Parsed<rest::TxEnd>> = reader.get("", &["PGRST_DB_TX_END"])?;
-    Ok(rest::Settings {
+    let mut settings = rest::Settings {
         db_schemas: reader.get("api.schemas", &["PGRST_DB_SCHEMAS"])?.unwrap_or(default.db_schemas),
         db_extra_search_path: reader
             .get("api.extra_search_path", &["PGRST_DB_EXTRA_SEARCH_PATH"])?
@@ -151,8 +168,16 @@ fn rest(reader: &mut Reader<'_>) -> Result<rest::Settings, Invalid> {
             .get("", &["PGRST_DB_HOISTED_TX_SETTINGS"])?
             .unwrap_or(default.db_hoisted_tx_settings),
         db_tx_end: tx_end.map_or(default.db_tx_end, |Parsed(value)| value),
+        openapi_server_proxy_uri: format!("{api_url}/rest/v1").parse().ok(),
         ..default
-    })
+    };
+    for name in REST_ONLY {
+        let variable = format!("PGRST_{}", name.to_ascii_uppercase());
+        if let Some(value) = reader.get::<String>("", &[&variable])? {
+            super::drop_in::set(&mut settings, name, &value)?;
+        }
+    }
+    Ok(settings)
 }
 
 /// A type that its service knows how to read.
