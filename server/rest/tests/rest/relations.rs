@@ -114,3 +114,24 @@ async fn refusals_that_depend_on_rows_and_overloads() {
     assert_eq!((single.status, single.code().as_str()), (400, "PGRST128"), "{single:?}");
     assert_eq!(league.rows("/goals?select=minute&order=minute").await.as_array().unwrap().len(), 3);
 }
+
+#[tokio::test]
+async fn errors_that_functions_spell_wrongly_are_told_apart() {
+    let league = start().await;
+    let raise =
+        "create function league.spell(message text, detail text) returns void language plpgsql as $$ begin
+        if detail is null then raise sqlstate 'PGRST' using message = message;
+        else raise sqlstate 'PGRST' using message = message, detail = detail; end if;
+      end $$; notify pgrst";
+    league.database.client().await.batch_execute(raise).await.unwrap();
+    league.until("/rpc/spell?message=x&detail=y", 500).await;
+    let good = r#"{"code":"1","message":"m"}"#;
+    let mut details = Vec::new();
+    for (message, detail) in [("nonsense", Some("{}")), (good, Some("nonsense")), (good, None)] {
+        let answer = league.call("spell", &json!({ "message": message, "detail": detail })).await;
+        assert_eq!((answer.status, answer.code().as_str()), (500, "PGRST121"), "{answer:?}");
+        details.push(answer.json()["details"].to_string());
+    }
+    details.dedup();
+    assert_eq!(details.len(), 3, "{details:?}");
+}
