@@ -23,6 +23,8 @@ pub struct SeedReport {
     pub uploaded: usize,
     /// Files whose objects were up to date.
     pub unchanged: usize,
+    /// Files that the bucket does not take; the log has a warning for each.
+    pub refused: usize,
 }
 
 /// A file to be seeded.
@@ -43,11 +45,12 @@ impl Storage {
     /// Creates or updates `bucket`, then uploads the new and changed files of the folder `objects_path`, whose
     /// names relative to it become the objects' keys. Files whose name starts with a dot are left out.
     ///
-    /// Running it again changes nothing; two nodes may run it at the same time.
+    /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
+    /// that the bucket does not take, or whose name no object can have, is left out with a warning: it must not keep
+    /// the others from being served.
     ///
-    /// Errors: [`Error::InvalidKey`] for a file whose name no object can have, [`Error::EntityTooLarge`] and
-    /// [`Error::InvalidMimeType`] for a file that the bucket does not take, [`Error::Backend`] for a folder that
-    /// cannot be read.
+    /// Errors: [`Error::InvalidKey`] for a name that is not UTF-8, [`Error::Backend`] for a folder or file that cannot
+    /// be read.
     pub async fn seed_bucket(
         &self,
         bucket: &BucketDefinition,
@@ -59,10 +62,15 @@ impl Storage {
         let known = self.known(&bucket.name, &files).await?;
         let mut report = SeedReport::default();
         for file in &files {
-            if self.seed_file(bucket, file, known.get(&file.key)).await? {
-                report.uploaded += 1;
-            } else {
-                report.unchanged += 1;
+            match self.seed_file(bucket, file, known.get(&file.key)).await {
+                Ok(true) => report.uploaded += 1,
+                Ok(false) => report.unchanged += 1,
+                Err(error @ (Error::EntityTooLarge | Error::InvalidMimeType(_) | Error::InvalidKey(_))) => {
+                    let path = file.path.display();
+                    tracing::warn!(bucket = bucket.name, %path, %error, "the bucket does not take a file");
+                    report.refused += 1;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(report)
@@ -97,6 +105,7 @@ impl Storage {
         file: &File,
         known: Option<&Known>,
     ) -> Result<bool, Error> {
+        key::check_key(&file.key)?;
         let present = match known.and_then(|known| known.version) {
             Some(version) => self.backend().size(version).await.is_ok(),
             None => false,
@@ -215,7 +224,6 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), Error>
         if metadata.is_dir() {
             walk(&path, &format!("{key}/"), files)?;
         } else if metadata.is_file() {
-            key::check_key(&key)?;
             let modified = metadata.modified().map_err(|error| unreadable(&path, &error))?.into();
             files.push(File { path, key, modified });
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::support::Server;
-use storage::{BucketDefinition, Error, SeedReport};
+use storage::{BucketDefinition, SeedReport};
 
 #[tokio::test]
 async fn seeding_again_changes_nothing() {
@@ -11,8 +11,8 @@ async fn seeding_again_changes_nothing() {
     server.file("a.txt", b"one");
     server.file("deep/b.png", b"two");
     server.file(".hidden", b"three");
-    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 2, unchanged: 0 });
-    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 2 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 2, unchanged: 0, refused: 0 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 2, refused: 0 });
     let metadata = "select metadata->>'size', metadata->>'mimetype', metadata->>'cacheControl', metadata->>'eTag' \
                     from storage.objects where name = 'a.txt'";
     let expected = ["3", "text/plain; charset=utf-8", "max-age=3600", "\"f97c5d29941bfb1b2fdab0874906ab82\""];
@@ -28,7 +28,7 @@ async fn a_changed_file_replaces_its_object_and_the_old_bytes_go() {
     server.file("a.txt", b"two");
     let later = SystemTime::now() + Duration::from_secs(60);
     std::fs::File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
-    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0, refused: 0 });
     assert_eq!(server.get("/object/public/open/a.txt").await.body, b"two");
     assert_eq!(server.row("select id::text from storage.objects").await, id);
     assert_eq!(server.stored_files(), 1);
@@ -42,7 +42,7 @@ async fn an_object_that_is_newer_than_its_file_is_left_alone() {
     server.file("a.txt", b"edited, but with an old date");
     let earlier = SystemTime::now() - Duration::from_secs(3600);
     std::fs::File::options().write(true).open(path).unwrap().set_modified(earlier).unwrap();
-    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 1 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 0, unchanged: 1, refused: 0 });
     assert_eq!(server.get("/object/public/open/a.txt").await.body, b"one");
 }
 
@@ -52,7 +52,7 @@ async fn bytes_that_were_lost_are_uploaded_again() {
     server.file("a.txt", b"one");
     server.seed("open", true).await;
     server.lose_stored_files();
-    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0 });
+    assert_eq!(server.seed("open", true).await, SeedReport { uploaded: 1, unchanged: 0, refused: 0 });
     assert_eq!(server.get("/object/public/open/a.txt").await.body, b"one");
 }
 
@@ -77,21 +77,22 @@ async fn the_definition_is_the_buckets_row() {
 }
 
 #[tokio::test]
-async fn files_that_the_bucket_does_not_take_are_refused_without_a_trace() {
+async fn files_that_the_bucket_does_not_take_are_left_out_and_the_others_served() {
     let server = Server::start().await;
-    server.file("a.txt", b"text");
+    server.file("a.html", b"text");
+    server.file("b.txt", b"taken");
+    server.file("ä.txt", b"");
     let definition = BucketDefinition {
-        name: "pictures".to_owned(),
-        allowed_mime_types: vec!["image/*".to_owned()],
+        name: "open".to_owned(),
+        public: Some(true),
+        allowed_mime_types: vec!["text/plain".to_owned()],
         ..BucketDefinition::default()
     };
-    let refusal = server.storage.seed_bucket(&definition, Some(server.folder())).await;
-    assert!(matches!(refusal, Err(Error::InvalidMimeType(_))), "{refusal:?}");
-    server.file("ä.png", b"");
-    let refusal = server.storage.seed_bucket(&definition, Some(server.folder())).await;
-    assert!(matches!(refusal, Err(Error::InvalidKey(_))), "{refusal:?}");
-    assert_eq!(server.row("select count(*)::text from storage.objects").await, ["0"]);
-    assert_eq!(server.stored_files(), 0);
+    let report = server.storage.seed_bucket(&definition, Some(server.folder())).await.unwrap();
+    assert_eq!(report, SeedReport { uploaded: 1, unchanged: 0, refused: 2 });
+    assert_eq!(server.get("/object/public/open/b.txt").await.body, b"taken");
+    assert_eq!(server.row("select string_agg(name, ',') from storage.objects").await, ["b.txt"]);
+    assert_eq!(server.stored_files(), 1);
 }
 
 #[tokio::test]
