@@ -43,7 +43,7 @@ pub(crate) struct Services {
 }
 
 /// How many connections `rest` uses and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pool {
     /// At most. `PGRST_DB_POOL`. Default: 10.
     pub(crate) size: usize,
@@ -51,6 +51,9 @@ pub(crate) struct Pool {
     pub(crate) acquisition_timeout: Duration,
     /// Whether statements are prepared. `PGRST_DB_PREPARED_STATEMENTS`. Default: true.
     pub(crate) prepared_statements: bool,
+    /// Where notices ask for the schema cache to be read again: `PGRST_DB_CHANNEL`, default `pgrst`. `None` with
+    /// `PGRST_DB_CHANNEL_ENABLED=false`, which poolers in transaction mode need.
+    pub(crate) channel: Option<String>,
 }
 
 impl Services {
@@ -120,12 +123,15 @@ pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Inva
 }
 
 fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
+    let channel: Option<String> = reader.get("", &["PGRST_DB_CHANNEL"])?;
+    let listens: bool = reader.get("", &["PGRST_DB_CHANNEL_ENABLED"])?.unwrap_or(true);
     Ok(Pool {
         size: reader.get("", &["PGRST_DB_POOL"])?.unwrap_or(10),
         acquisition_timeout: reader
             .get("", &["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])?
             .unwrap_or(Duration::from_secs(10)),
         prepared_statements: reader.get("", &["PGRST_DB_PREPARED_STATEMENTS"])?.unwrap_or(true),
+        channel: listens.then(|| channel.unwrap_or_else(|| "pgrst".to_owned())),
     })
 }
 

@@ -50,6 +50,18 @@ fn upstreams_variables_are_understood() {
 }
 
 #[test]
+fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
+    let channel = |variables: &[(&str, &str)]| {
+        let settings = read("", variables);
+        assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+        settings.services.pool.channel
+    };
+    assert_eq!(channel(&[]).as_deref(), Some("pgrst"));
+    assert_eq!(channel(&[("PGRST_DB_CHANNEL", "mine")]).as_deref(), Some("mine"));
+    assert_eq!(channel(&[("PGRST_DB_CHANNEL_ENABLED", "false")]), None);
+}
+
+#[test]
 fn unknown_names_are_warned_about_with_the_nearest_known_one() {
     let settings = read("[api]\nmax_row = 5\n[sausage]\nx = 1", &[("PGRST_DB_MAXROWS", "5"), ("HOME", "/x")]);
     assert_eq!(

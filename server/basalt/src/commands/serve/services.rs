@@ -44,13 +44,13 @@ impl Running {
     pub(super) async fn start(settings: &Settings, access: &Access<'_>) -> Result<Self, Error> {
         let keys = access.keys;
         let services = &settings.services;
-        let pool = services.pool;
+        let pool = &services.pool;
         let authenticator = access
             .database(AUTHENTICATOR, |base| database::Settings {
                 pool_size: pool.size,
                 acquisition_timeout: pool.acquisition_timeout,
                 prepared_statements: pool.prepared_statements,
-                channel: Some("pgrst".to_owned()),
+                channel: pool.channel.clone(),
                 ..base
             })
             .await?;
