@@ -1,5 +1,7 @@
 //! Connection URIs of databases that are not embedded, and their credentials.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// RFC 3986's unreserved characters stay as they are.
@@ -33,6 +35,15 @@ pub(crate) fn without_password(uri: &str) -> (String, Option<String>) {
     };
     let password = percent_decode_str(password).decode_utf8_lossy().into_owned();
     (format!("{}://{user}@{}", parts.scheme, parts.rest), Some(password))
+}
+
+/// `text` as one word of a shell's command line; plain words stay as they are.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+,=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("'{}'", text.replace('\'', r"'\''"))),
+    }
 }
 
 struct Parts<'a> {
@@ -83,6 +94,16 @@ mod tests {
             for_role("host=h user=postgres", "a", "it's"),
             "host=h user=postgres user='a' password='it\\'s'"
         );
+    }
+
+    #[test]
+    fn shells_get_a_uri_whole() {
+        assert_eq!(shell_word("postgresql://me@h:5432/d"), "postgresql://me@h:5432/d");
+        assert_eq!(
+            shell_word("postgres://h/d?sslmode=verify-full&sslrootcert=a"),
+            "'postgres://h/d?sslmode=verify-full&sslrootcert=a'"
+        );
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 
     #[test]

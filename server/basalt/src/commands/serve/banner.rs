@@ -66,12 +66,13 @@ impl Banner<'_> {
             Some(cluster) => {
                 let file = display_path(&cluster.password_file());
                 let port = cluster.tcp_port().unwrap_or_default();
+                let file = uri::shell_word(&file);
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
             None => {
                 let (uri, _) =
                     uri::without_password(self.settings.database.url.as_deref().unwrap_or_default());
-                format!("psql {uri}")
+                format!("psql {}", uri::shell_word(&uri))
             }
         }
     }
