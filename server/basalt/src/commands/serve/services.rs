@@ -40,11 +40,10 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Opens the pools and starts the services that `settings` name.
+    /// Opens the pools and starts the services that `settings` name. What was started is stopped again when one fails:
+    /// it would only complain that Postgres goes, and bury the reason.
     pub(super) async fn start(settings: &Settings, access: &Access<'_>) -> Result<Self, Error> {
-        let keys = access.keys;
-        let services = &settings.services;
-        let pool = &services.pool;
+        let pool = &settings.services.pool;
         let authenticator = access
             .database(AUTHENTICATOR, |base| database::Settings {
                 pool_size: pool.size,
@@ -55,7 +54,7 @@ impl Running {
             })
             .await?;
         let mut running = Self {
-            gateway: Gateway::new(settings.gateway.clone(), keys.clone()),
+            gateway: Gateway::new(settings.gateway.clone(), access.keys.clone()),
             rest: None,
             auth: None,
             storage: None,
@@ -64,22 +63,38 @@ impl Running {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        match running.start_services(settings, access, authenticator).await {
+            Ok(()) => Ok(running),
+            Err(error) => {
+                running.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_services(
+        &mut self,
+        settings: &Settings,
+        access: &Access<'_>,
+        authenticator: Database,
+    ) -> Result<(), Error> {
+        let (keys, services) = (access.keys, &settings.services);
         if let Some(rest) = &services.rest {
-            running.start_rest(rest::service(rest.clone(), authenticator, keys.verifier())).await;
+            self.start_rest(rest::service(rest.clone(), authenticator, keys.verifier())).await;
         }
         if let Some(auth) = &services.auth {
-            let database = running.open(access, AUTH_ADMIN).await?;
-            running.auth = Some(shared(auth::service(auth.clone(), database, keys.clone())));
+            let database = self.open(access, AUTH_ADMIN).await?;
+            self.auth = Some(shared(auth::service(auth.clone(), database, keys.clone())));
         }
         if let Some(storage) = &services.storage {
-            let database = running.open(access, STORAGE_ADMIN).await?;
+            let database = self.open(access, STORAGE_ADMIN).await?;
             let opened = Storage::open(storage.clone(), database, keys.verifier()).await;
             let opened =
                 opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
             seed(&opened, &settings.buckets).await?;
-            running.storage = Some(opened);
+            self.storage = Some(opened);
         }
-        Ok(running)
+        Ok(())
     }
 
     /// Starts the task that keeps the schema cache fresh and gives it a moment to load it, so that the first request
