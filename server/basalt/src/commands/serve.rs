@@ -27,6 +27,9 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// (an edge function, 400 s on hosted Supabase), and than load balancers keep theirs.
 const SILENCE: Duration = Duration::from_secs(420);
 
+/// Requests under way at a time on one HTTP/2 connection: without a bound, one client could have any number.
+const STREAMS: u32 = 200;
+
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     crate::site::check(&settings.site)?;
@@ -107,6 +110,7 @@ async fn server(
     stop: CancellationToken,
 ) -> Result<(), Error> {
     Server::new_with_acceptor(acceptor)
+        .http2_max_concurrent_streams(STREAMS)
         .run_with_graceful_shutdown(routes, stop.cancelled_owned(), Some(DRAIN))
         .await
         .map_err(Error::io("accept connections"))
