@@ -10,13 +10,16 @@ use poem::http::uri::Scheme;
 use poem::listener::Acceptor;
 use poem::web::{LocalAddr, RemoteAddr};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::Error;
 
 /// How many ports from the wanted one upwards are tried.
 const TRIES: u16 = 20;
+
+/// How many clients may wait to be accepted; the system may allow fewer. A burst beyond it waits a second and more.
+const BACKLOG: u32 = 1024;
 
 /// The pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -27,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error> {
     let mut candidate = port;
     loop {
-        match TcpListener::bind((host, candidate)).await {
+        match bind(SocketAddr::new(host, candidate)) {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && candidate - port + 1 < TRIES => {
                 candidate = candidate.checked_add(1).ok_or_else(|| none_free(port))?;
@@ -36,6 +39,14 @@ pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error
             Err(error) => return Err(Error::io(format!("listen on {host}:{candidate}"))(error)),
         }
     }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A server that is started again need not wait for the connections of the one before to be forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn none_free(port: u16) -> Error {
