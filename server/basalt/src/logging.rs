@@ -14,6 +14,16 @@ pub(crate) enum Format {
     Json,
 }
 
+/// `directives` with the database driver's lines limited to warnings, unless somebody asks for them by name: at
+/// `debug` it logs each statement, also those that set passwords, and at `info` every notice of Postgres.
+fn discreet(directives: &str) -> String {
+    match directives.contains("tokio_postgres") {
+        true => directives.to_owned(),
+        false if directives.trim().is_empty() => "tokio_postgres=warn".to_owned(),
+        false => format!("{directives},tokio_postgres=warn"),
+    }
+}
+
 /// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
 ///
 /// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `PGRST_LOG_LEVEL`
@@ -35,7 +45,7 @@ pub(crate) fn start(format: Option<Format>) {
         level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
         _ => None,
     });
-    let filter = EnvFilter::builder().parse_lossy(wanted.as_deref().unwrap_or(default));
+    let filter = EnvFilter::builder().parse_lossy(discreet(wanted.as_deref().unwrap_or(default)));
     let lines =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);
     // A second subscriber can only be a test's.
@@ -43,4 +53,15 @@ pub(crate) fn start(format: Option<Format>) {
         Format::Text => lines.with_target(false).try_init(),
         Format::Json => lines.json().flatten_event(true).with_current_span(false).try_init(),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_statements_are_logged_for_those_alone_who_name_it() {
+        assert_eq!(discreet("debug"), "debug,tokio_postgres=warn");
+        assert_eq!(discreet("info,tokio_postgres=debug"), "info,tokio_postgres=debug");
+    }
 }
