@@ -67,11 +67,18 @@ impl Backend {
         }
     }
 
+    /// The database of `DATABASE_URL`, else of the Basalt that is `running`, else `None`: starts nothing, waits for
+    /// nothing.
+    pub(crate) fn present(settings: &Settings, running: Option<&Running>) -> Option<Self> {
+        let url = settings.database.url.clone();
+        Some(Self { cluster: None, admin: url.or_else(|| running.map(Running::uri))? })
+    }
+
     /// Waits for a database that may be starting at the same time as this process.
     ///
     /// Errors: when it refuses the administrator, or is still not there after [`EXTERNAL_LIMIT`].
     async fn wait(&self) -> Result<(), Error> {
-        let admin = self.admin().await.map_err(|error| Error::Advice(format!("DATABASE_URL: {error}")))?;
+        let admin = self.admin().await.map_err(unusable)?;
         let started = Instant::now();
         let mut said = false;
         let answer = loop {
@@ -87,7 +94,7 @@ impl Backend {
             }
         };
         admin.close().await;
-        answer.map_err(|error| Error::Advice(format!("DATABASE_URL: {error}")))
+        answer.map_err(|error| unusable(error.into()))
     }
 
     /// The URI that a service which should be `role` logs in with. Holds a password: not for logs.
@@ -118,6 +125,16 @@ impl Backend {
             tracing::warn!("Postgres did not shut down cleanly; it will recover at the next start");
         }
     }
+}
+
+/// Why the database of `DATABASE_URL` cannot be used. The value is not repeated: it may hold a password.
+pub(crate) fn unusable(error: Error) -> Error {
+    Error::Advice(match error {
+        Error::Database(error @ database::Error::Configuration(_)) => {
+            format!("DATABASE_URL: expected postgresql://user:password@host:5432/database: {error}")
+        }
+        error => format!("DATABASE_URL: {error}"),
+    })
 }
 
 /// Loads the keys, making them on first start.

@@ -2,17 +2,21 @@
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::time::Duration;
 
 use database::cluster::{Binaries, MINIMUM_MAJOR, Search, find_psql};
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
 use super::{Finding, Verdict};
-use crate::backend::{Backend, Running};
+use crate::backend::{Backend, Running, unusable};
 use crate::settings::{Settings, display_path};
 
 /// Less free space than this is worth a word: Postgres alone writes logs of 1 GiB before it begins to reuse them.
 const LITTLE_SPACE: u64 = 2 << 30;
+
+/// How long the database may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks, the ones first that others rest on.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
@@ -125,20 +129,20 @@ async fn postgres(settings: &Settings) -> Verdict {
 /// Whether the database answers and is up to date. The embedded one is only asked if it runs: looking must not start
 /// anything.
 async fn database(settings: &Settings, running: Option<&Running>) -> Verdict {
-    if settings.database.url.is_none() && running.is_none() {
+    let Some(backend) = Backend::present(settings, running) else {
         return Verdict::Fine("the embedded Postgres is not running; `basalt serve` starts it".to_owned());
-    }
-    let backend = match Backend::attach_or_start(settings).await {
-        Ok(backend) => backend,
-        Err(error) => return Verdict::Broken(error.to_string()),
     };
     let admin = match backend.admin().await {
         Ok(admin) => admin,
-        Err(error) => return Verdict::Broken(format!("DATABASE_URL: {error}")),
+        Err(error) => return Verdict::Broken(unusable(error).to_string()),
     };
-    let verdict = match admin.ping().await {
-        Ok(()) => pending(settings, &admin).await,
-        Err(error) => Verdict::Broken(format!("the database does not answer: {error}")),
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => pending(settings, &admin).await,
+        Ok(Err(error)) => Verdict::Broken(format!("the database does not answer: {error}")),
+        Err(_) => Verdict::Broken(format!(
+            "the database does not answer within {} s: check host and port, and whether a firewall is between",
+            ANSWER_LIMIT.as_secs()
+        )),
     };
     admin.close().await;
     verdict
