@@ -1,7 +1,7 @@
 //! `basalt migrate`.
 
 use clap::Args;
-use database::migrate::{Entry, Migrator};
+use database::migrate::{Entry, Migrator, State};
 
 use crate::backend::{self, Backend};
 use crate::console;
@@ -41,7 +41,12 @@ async fn status(settings: &Settings, admin: &database::Database) -> Result<(), E
     let status = Migrator::new(&mut client).status(&settings.migrations.path).await?;
     table("Platform", &status.platform);
     table("Project", &status.project);
+    let changed = status.platform.iter().chain(&status.project).any(|entry| entry.state == State::Changed);
     console::print(match status.is_current() {
+        _ if changed => {
+            "\nFiles were edited after they had been applied. Restore them and put the change into new ones; \
+             until then nothing else is applied."
+        }
         true => "\nNothing is pending.",
         false => "\nRun `basalt migrate` (or `basalt serve`) to apply what is pending.",
     });

@@ -95,9 +95,9 @@ fn keys(settings: &Settings) -> Verdict {
     let file = settings.key_file();
     let shown = display_path(&file);
     match std::fs::metadata(&file) {
-        Ok(facts) if facts.permissions().mode() & 0o077 != 0 => {
-            Verdict::Broken(format!("others can read {shown}: run `chmod 600 {shown}`"))
-        }
+        Ok(facts) if facts.permissions().mode() & 0o077 != 0 => Verdict::Note(format!(
+            "others can read {shown}, which the next start ends, as does `chmod 600 {shown}`"
+        )),
         Ok(_) => match crate::backend::keys(settings) {
             Ok(_) => Verdict::Fine(shown),
             Err(error) => Verdict::Broken(error.to_string()),
@@ -111,12 +111,21 @@ async fn postgres(settings: &Settings) -> Verdict {
     if let Some(folder) = &settings.database.binaries {
         search.folder = Some(folder.clone());
     }
-    let binaries = match Binaries::find(&search, &settings.data_dir).await {
+    let binaries = match Binaries::find(&search, &settings.data_dir.join("binaries")).await {
         Ok(binaries) => binaries,
         Err(error) => return Verdict::Broken(error.to_string()),
     };
     let found = format!("{} in {}", binaries.version(), display_path(binaries.folder()));
     let major = binaries.version().major;
+    let cluster = settings.data_dir.join("postgres");
+    let made_by = std::fs::read_to_string(cluster.join("PG_VERSION")).ok();
+    if let Some(made_by) = made_by.as_deref().map(str::trim).filter(|made_by| *made_by != major.to_string()) {
+        return Verdict::Broken(format!(
+            "{found}, but {} was made by Postgres {made_by}, whose files no other major version can read.\n\
+             Name the folder of Postgres {made_by} in POSTGRES_BIN, or start with an empty data folder",
+            display_path(&cluster)
+        ));
+    }
     match settings.database.major_version {
         Some(wanted) if wanted != major => Verdict::Note(format!(
             "{found}, but db.major_version is {wanted}: SQL may behave differently in production.\n\
@@ -170,6 +179,7 @@ async fn pending(settings: &Settings, admin: &Database) -> Verdict {
     }
     match entries().filter(|entry| entry.state == State::Pending).count() {
         0 => Verdict::Fine("answers, and no migration is pending".to_owned()),
+        1 => Verdict::Note("answers; 1 migration is pending, which `basalt serve` applies".to_owned()),
         count => {
             Verdict::Note(format!("answers; {count} migrations are pending, which `basalt serve` applies"))
         }
@@ -200,7 +210,11 @@ fn buckets(settings: &Settings) -> Verdict {
     let folders = settings.buckets.iter().filter_map(|bucket| bucket.objects_path.as_deref());
     let missing: Vec<_> = folders.filter(|path| !path.is_dir()).map(display_path).collect();
     match missing.as_slice() {
-        [] => Verdict::Fine(format!("{} are defined", settings.buckets.len())),
+        [] => Verdict::Fine(match settings.buckets.len() {
+            0 => "none is defined".to_owned(),
+            1 => "1 is defined".to_owned(),
+            count => format!("{count} are defined"),
+        }),
         missing => Verdict::Broken(format!(
             "objects_path names folders that do not exist: {}. Make them, or take the key out",
             missing.join(", ")
