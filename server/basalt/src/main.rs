@@ -1,5 +1,6 @@
 //! The binary: command line, settings, one port, start and stop.
 
+mod accept;
 mod backend;
 mod commands;
 mod console;

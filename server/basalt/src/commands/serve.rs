@@ -10,9 +10,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use database::Database;
-use poem::{Endpoint, Server};
 use tokio_util::sync::CancellationToken;
 
+use crate::accept::{self, Limits};
 use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
@@ -27,12 +27,14 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// (an edge function, 400 s on hosted Supabase), and than load balancers keep theirs.
 const SILENCE: Duration = Duration::from_secs(420);
 
-/// Requests under way at a time on one HTTP/2 connection: without a bound, one client could have any number.
-const STREAMS: u32 = 200;
+/// How long a request's head may take to come, which is also how long a connection is kept open between two requests:
+/// longer than load balancers keep theirs (60 s by default on AWS and in nginx), or they would send into closed ones.
+const HEAD: Duration = Duration::from_secs(90);
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     crate::site::check(&settings.site)?;
+    accept::open_more_files();
     let signals = Signals::listen()?;
     let started = Instant::now();
     console::note(format_args!(
@@ -91,8 +93,9 @@ async fn listen(
     let (address, admin_address) = (public.address(), admin.address());
     let stop = CancellationToken::new();
     let routes = routes::public(settings, keys, running)?;
-    let public = server(public, routes, stop.clone());
-    let admin = server(admin, routes::admin(running), stop.clone());
+    let limits = Limits { head: HEAD, drain: DRAIN };
+    let public = accept::serve(public, routes, stop.clone(), limits);
+    let admin = accept::serve(admin, routes::admin(running), stop.clone(), limits);
     let banner = banner::Banner { settings, backend, keys, address, admin_address };
     banner.print(started.elapsed());
     let stopping = async {
@@ -100,20 +103,8 @@ async fn listen(
         console::note("\nStopping …");
         stop.cancel();
     };
-    let (public, admin, ()) = tokio::join!(public, admin, stopping);
-    public.and(admin)
-}
-
-async fn server(
-    acceptor: Connections,
-    routes: impl Endpoint + 'static,
-    stop: CancellationToken,
-) -> Result<(), Error> {
-    Server::new_with_acceptor(acceptor)
-        .http2_max_concurrent_streams(STREAMS)
-        .run_with_graceful_shutdown(routes, stop.cancelled_owned(), Some(DRAIN))
-        .await
-        .map_err(Error::io("accept connections"))
+    tokio::join!(public, admin, stopping);
+    Ok(())
 }
 
 /// What it takes to log in to the database.
