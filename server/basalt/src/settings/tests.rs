@@ -33,6 +33,7 @@ fn upstreams_variables_are_understood() {
         &[
             ("PGRST_DB_SCHEMAS", "api, public"),
             ("PGRST_DB_MAX_ROWS", "7"),
+            ("PGRST_DB_AGGREGATES_ENABLED", "true"),
             ("PGRST_OPENAPI_MODE", "disabled"),
             ("UPLOAD_FILE_SIZE_LIMIT", "1000"),
             ("JWT_SECRET", "0123456789012345678901234567890123456789"),
@@ -42,6 +43,7 @@ fn upstreams_variables_are_understood() {
     let rest = settings.services.rest.unwrap();
     assert_eq!(rest.db_schemas, ["api", "public"]);
     assert_eq!(rest.db_max_rows, Some(7));
+    assert!(rest.db_aggregates_enabled);
     assert_eq!(rest.openapi_mode, rest::OpenApiMode::Disabled);
     assert_eq!(settings.services.storage.unwrap().file_size_limit, 1000);
     assert!(settings.keys.jwt_secret.is_some());

@@ -31,7 +31,11 @@ const FUNCTIONS: &str = "
   create function public.motto(league.clubs) returns text stable language sql as $$ select 'we are ' || $1.name $$";
 
 async fn start() -> League {
-    League::extended(FUNCTIONS, |settings| settings.db_aggregates_enabled = true).await
+    League::extended(FUNCTIONS, |settings| {
+        settings.db_aggregates_enabled = true;
+        settings.db_plan_enabled = true;
+    })
+    .await
 }
 
 #[tokio::test]
@@ -183,4 +187,33 @@ async fn a_function_called_like_a_relation_takes_its_place() {
     let missing = league.get("/clubs?select=ground(name)").await;
     assert_eq!((missing.status, missing.code()), (400, "PGRST200".to_owned()));
     assert_eq!(missing.json()["hint"], "Perhaps you meant 'grounds' instead of 'ground'.");
+}
+
+#[tokio::test]
+async fn functions_of_one_statement_become_part_of_the_query() {
+    let league = start().await;
+    for url in [
+        "/clubs?select=id,grounds(name)",
+        "/venues?select=id,owner(name)",
+        "/venues?select=id,...owner(name)",
+    ] {
+        let plan = league.get_with(url, &[("accept", "application/vnd.pgrst.plan+text")]).await;
+        assert_eq!(plan.status, 200, "{plan:?}");
+        assert!(!plan.text.contains("Function Scan"), "{url}: {}", plan.text);
+    }
+}
+
+#[tokio::test]
+async fn many_to_many_within_a_relation_is_computed() {
+    let league = League::extended(
+        "create function league.opponents(league.teams) returns setof league.teams stable language sql as $$
+           select distinct t.* from league.teams t join league.matches m
+             on m.home_id = $1.id and m.away_id = t.id or m.away_id = $1.id and m.home_id = t.id $$",
+        |_| {},
+    )
+    .await;
+    assert_eq!(
+        league.rows("/teams?select=name,opponents(name,opponents(name))&id=eq.1").await,
+        json!([{ "name": "Row Firsts", "opponents": [{ "name": "Lane Firsts", "opponents": [{ "name": "Row Firsts" }] }] }])
+    );
 }

@@ -15,6 +15,7 @@ mod postgrest_crate;
 mod properties;
 mod reads;
 mod refusals;
+mod relation_kinds;
 mod relations;
 mod replicas;
 mod schema_cache;
