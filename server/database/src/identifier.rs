@@ -22,6 +22,12 @@ pub fn quote_literal(text: &str) -> String {
 fn quoted(text: &str, quote: char) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(quote);
+    // Nearly every name is plain, and names are quoted for every request.
+    if !text.contains(['\0', quote]) {
+        out.push_str(text);
+        out.push(quote);
+        return out;
+    }
     for character in text.chars() {
         match character {
             '\0' => out.push(char::REPLACEMENT_CHARACTER),

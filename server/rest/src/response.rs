@@ -43,7 +43,10 @@ pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Respo
                 return Err(Error::NotSingular(outcome.rows.unsigned_abs()));
             }
             let mut draft = ranged(request, &outcome)?;
-            draft.push(header::CONTENT_LOCATION, content_location(request));
+            let location = content_location(request);
+            if location.len() <= LONGEST_CONTENT_LOCATION {
+                draft.push(header::CONTENT_LOCATION, location);
+            }
             draft.show(request, plan, outcome.body);
             draft
         }
@@ -140,6 +143,10 @@ fn content_range(range: Range, total: Option<i64>) -> String {
     };
     format!("{shown}/{}", total.map_or_else(|| "*".to_owned(), |total| total.to_string()))
 }
+
+/// Longer ones are left out: the header is optional (RFC 9110, section 8.7), and clients and proxies refuse an answer
+/// whose headers exceed their buffers, of which 8 KiB is a common size.
+const LONGEST_CONTENT_LOCATION: usize = 4 * 1024;
 
 fn content_location(request: &Request) -> String {
     let Action::Read { relation } = &request.action else { return String::new() };

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use database::Database;
 use gateway::Caller;
 use poem::error::ReadBodyError;
-use poem::http::HeaderValue;
+use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
@@ -91,8 +92,12 @@ impl Rest {
         }?;
         timing.lap("jwt");
         let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
-        let body = incoming.take_body().into_bytes_limit(settings.max_body_size).await;
-        let body = body.map_err(|error| unreadable(&error, settings))?;
+        let body = if matches!(*incoming.method(), Method::GET | Method::HEAD) {
+            Bytes::new()
+        } else {
+            let body = incoming.take_body().into_bytes_limit(settings.max_body_size).await;
+            body.map_err(|error| unreadable(&error, settings))?
+        };
         let request = Request::parse(
             &Incoming {
                 method: incoming.method(),
@@ -160,9 +165,13 @@ impl Endpoint for Rest {
         let live = self.inner.live.current();
         let trace = live.settings.server_trace_header.as_ref();
         let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
-        let mut response = self.answer(&live, incoming).await.unwrap_or_else(|error| {
+        let request_id = incoming.extensions().get::<Caller>().map(|caller| caller.request_id.clone());
+        // The future is large and poem boxes it once per layer: boxed here, it is not copied from one to the next.
+        let answer = Box::pin(self.answer(&live, incoming)).await;
+        let mut response = answer.unwrap_or_else(|error| {
             if error.status().is_server_error() {
-                tracing::warn!(code = %error.code(), message = %error.message(), "request failed");
+                let request_id = request_id.as_ref().map(tracing::field::display);
+                tracing::warn!(request_id, code = %error.code(), message = %error.message(), "request failed");
             }
             let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
             // Without a failed load there is no better guess than a moment.

@@ -216,3 +216,13 @@ async fn answers_say_what_they_are() {
     let options = send(league.request("OPTIONS", "/clubs")).await;
     assert_eq!((options.status, options.header("allow")), (200, "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"));
 }
+
+#[tokio::test]
+async fn a_long_query_is_answered_with_headers_that_every_client_takes() {
+    let league = League::start().await;
+    let ids: Vec<String> = (1..6000).map(|id| id.to_string()).collect();
+    let answer = league.get(&format!("/clubs?select=id&limit=1&id=in.({})", ids.join(","))).await;
+    assert_eq!(answer.status, 200);
+    let size: usize = answer.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    assert!(size < 8 * 1024, "{size} bytes of headers");
+}
