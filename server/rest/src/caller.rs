@@ -1,7 +1,5 @@
 //! Who calls: the role that a request's transaction runs as, and the claims that it sees.
 
-use std::borrow::Cow;
-
 use poem::http::{HeaderMap, header};
 use serde_json::Value;
 use tokens::Verifier;
@@ -65,10 +63,10 @@ fn refused(error: &tokens::Error) -> Error {
 
 /// The token of an `Authorization: Bearer` header, for requests that did not come through the gateway. The scheme's
 /// case does not matter (RFC 9110, section 11.1).
-pub(crate) fn bearer_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+pub(crate) fn bearer_of(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    scheme.eq_ignore_ascii_case("bearer").then(|| Cow::Borrowed(token.trim()))
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 #[cfg(test)]
@@ -80,7 +78,7 @@ mod tests {
         let header = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, header::HeaderValue::from_static(value));
-            bearer_of(&headers).map(Cow::into_owned)
+            bearer_of(&headers).map(str::to_owned)
         };
         assert_eq!(header("Bearer abc"), Some("abc".to_owned()));
         assert_eq!(header("bearer  abc "), Some("abc".to_owned()));

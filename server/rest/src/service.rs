@@ -88,7 +88,7 @@ impl Rest {
         let verifier = live.verifier.as_ref();
         let identity = match incoming.extensions().get::<Caller>() {
             Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
-            None => Identity::new(bearer_of(incoming.headers()).as_deref(), verifier, settings),
+            None => Identity::new(bearer_of(incoming.headers()), verifier, settings),
         }?;
         timing.lap("jwt");
         let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
