@@ -59,15 +59,20 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
     key::check_bucket(&bucket.name)?;
     let types = serde_json::Value::from(bucket.allowed_mime_types.clone()).to_string();
     let limit = bucket.file_size_limit.filter(|limit| *limit > 0).map(|limit| limit.to_string());
-    let transaction = Transaction::new("service_role").statement(
-        UPSERT,
-        vec![
-            text(&bucket.name),
-            bucket.public.and_then(|public| text(if public { "true" } else { "false" })),
-            limit.map(|limit| Cow::Owned(limit.into_bytes())),
-            text(&types),
-        ],
-    );
+    // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
+    // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
+    // one's snapshot sees what the other node committed.
+    let transaction = Transaction::new("service_role")
+        .statement("select pg_advisory_xact_lock(hashtextextended($1, 0))", vec![text(&bucket.name)])
+        .statement(
+            UPSERT,
+            vec![
+                text(&bucket.name),
+                bucket.public.and_then(|public| text(if public { "true" } else { "false" })),
+                limit.map(|limit| Cow::Owned(limit.into_bytes())),
+                text(&types),
+            ],
+        );
     storage.database().run(&transaction).await?;
     Ok(())
 }

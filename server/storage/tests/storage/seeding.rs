@@ -107,3 +107,14 @@ async fn two_nodes_may_seed_at_the_same_time() {
     assert_eq!(server.row("select count(*)::text from storage.objects").await, ["8"]);
     assert_eq!(server.stored_files(), 8);
 }
+
+#[tokio::test]
+async fn two_nodes_may_create_the_same_bucket_at_the_same_time() {
+    let server = Server::start().await;
+    for round in 0..32 {
+        let name = format!("bucket-{round}");
+        let (one, two) = tokio::join!(server.seed(&name, true), server.seed(&name, true));
+        assert_eq!((one, two), (SeedReport::default(), SeedReport::default()));
+    }
+    assert_eq!(server.row("select count(*)::text from storage.buckets").await, ["32"]);
+}
