@@ -6,6 +6,8 @@
 mod api;
 mod error;
 mod flows;
+#[expect(dead_code, reason = "providers and hooks are its callers")]
+mod http_client;
 mod passwords;
 mod settings;
 mod store;
