@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use poem_openapi::Object;
 use tokio::sync::Semaphore;
 
+use crate::error::refusals;
 use crate::{Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
@@ -60,7 +61,7 @@ impl Place<'_> {
     fn take(hasher: &Hasher) -> Result<Place<'_>, Error> {
         let place = Place(hasher);
         if hasher.waiting.fetch_add(1, Ordering::Relaxed) >= hasher.queue_length {
-            return Err(Error::OverRequestRateLimit);
+            return Err(refusals::over_request_rate_limit());
         }
         Ok(place)
     }
@@ -74,11 +75,23 @@ impl Drop for Place<'_> {
 
 /// Why a password should be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Object)]
-pub(crate) struct WeakPassword {
+pub struct WeakPassword {
     /// For people.
     message: String,
     /// `length`, `characters`.
     reasons: Vec<String>,
+}
+
+impl WeakPassword {
+    /// What the password lacks, for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the password lacks, for programs: `length`, `characters`, `pwned`.
+    pub(crate) fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
 }
 
 impl PasswordSettings {
@@ -136,7 +149,7 @@ mod tests {
             .collect();
         let mut refused = 0;
         for attempt in attempts {
-            refused += usize::from(matches!(attempt.await.unwrap(), Err(Error::OverRequestRateLimit)));
+            refused += usize::from(attempt.await.unwrap().is_err());
         }
         assert_eq!(refused, 3);
         assert!(hasher.verify("secret".into(), Some(&hash)).await.unwrap());

@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 /// A user account.
-#[derive(Deserialize, Object)]
+#[derive(Debug, Clone, Default, Deserialize, Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct User {
     pub(crate) id: Uuid,
@@ -76,7 +76,7 @@ impl User {
 }
 
 /// A way to sign in.
-#[derive(Deserialize, Object)]
+#[derive(Debug, Clone, Deserialize, Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct Identity {
     #[serde(rename = "id")]
@@ -99,7 +99,7 @@ pub(crate) struct Identity {
 }
 
 /// A second factor.
-#[derive(Deserialize, Object)]
+#[derive(Debug, Clone, Deserialize, Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct Factor {
     pub(crate) id: Uuid,

@@ -13,7 +13,8 @@ use poem_openapi::types::Type;
 use poem_openapi::{ApiResponse, Object};
 use serde_json::json;
 
-use crate::Error;
+use crate::error::refusals;
+use crate::{Code, Error};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
@@ -60,7 +61,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
         let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
         let outcome = tokio::time::timeout(self.timeout, self.routes.call(request)).await;
         let error = match outcome {
-            Err(_) => Error::RequestTimeout,
+            Err(_) => refusals::request_timeout(),
             Ok(Ok(response)) => return Ok(response),
             // What is not ours is an unknown route or method, which upstream answers without JSON, too.
             Ok(Err(other)) => other.downcast::<Error>()?,
@@ -70,7 +71,8 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
 }
 
 fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Response {
-    let (status, code, message) = (error.status(), error.code(), error.to_string());
+    let (status, message) = (error.status(), error.to_string());
+    let code = error.code().map(Code::name).unwrap_or_default();
     if status.is_server_error() {
         let cause = match error {
             Error::Database(cause) => cause.to_string(),
@@ -83,12 +85,16 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
         return render_raised(status, raised);
     }
     let mut body = match (error, version) {
+        (Error::OAuth { error, description }, _) if description.is_empty() => json!({ "error": error }),
         (Error::OAuth { error, description }, _) => {
             json!({ "error": error, "error_description": description })
         }
         (_, ApiVersion::V20240101) => json!({ "code": code, "message": message }),
         (_, ApiVersion::Initial) => json!({ "code": status.as_u16(), "error_code": code, "msg": message }),
     };
+    if let Error::WeakPassword(weakness) = error {
+        body["weak_password"] = json!({ "reasons": weakness.reasons() });
+    }
     if version == ApiVersion::Initial && status.is_server_error() {
         body["error_id"] = json!(request_id);
     }

@@ -6,7 +6,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::Error;
+use crate::error::refusals;
 
 /// Largest body in bytes.
 const LIMIT: usize = 1 << 20;
@@ -38,11 +38,11 @@ impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Body<T>> {
         let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
-            poem::error::ReadBodyError::PayloadTooLarge => Error::RequestTooLarge(LIMIT),
-            other => Error::BadJson(other.to_string()),
+            poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
+            other => refusals::bad_json(other),
         })?;
         let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
         let parsed = fields.and_then(|fields| T::deserialize(Value::Object(fields)));
-        Ok(Body(parsed.map_err(|error| Error::BadJson(error.to_string()))?))
+        Ok(Body(parsed.map_err(refusals::bad_json)?))
     }
 }

@@ -7,7 +7,7 @@ use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi};
 use serde_json::{Map, Value};
 
-use crate::Auth;
+use crate::{Auth, SmsProvider};
 
 /// Providers that `/settings` tells of, in upstream's order.
 const PROVIDERS: [&str; 26] = [
@@ -83,22 +83,28 @@ impl PublicApi {
     async fn settings(&self) -> Json<PublicSettings> {
         let settings = &self.auth.settings;
         let is_on = |provider: &str| match provider {
-            "anonymous_users" => settings.anonymous_users_enabled,
-            "email" => settings.email_enabled,
-            "phone" => settings.phone_enabled,
-            other => settings.external_providers.contains(other),
+            "anonymous_users" => settings.providers.anonymous_users,
+            "email" => settings.providers.email,
+            "phone" => settings.providers.phone,
+            other => settings.providers.oauth.contains_key(other),
         };
         let external: Map<String, Value> =
             PROVIDERS.iter().map(|provider| ((*provider).to_owned(), is_on(provider).into())).collect();
         Json(PublicSettings {
             external: external.into(),
             disable_signup: settings.disable_signup,
-            mailer_autoconfirm: settings.mailer_autoconfirm,
-            phone_autoconfirm: settings.sms_autoconfirm,
-            sms_provider: settings.sms_provider.clone(),
-            saml_enabled: settings.saml_enabled,
-            saml_private_key_next_configured: false,
-            passkeys_enabled: settings.passkey_enabled,
+            mailer_autoconfirm: settings.mail.autoconfirm,
+            phone_autoconfirm: settings.sms.autoconfirm,
+            sms_provider: settings
+                .sms
+                .provider
+                .as_ref()
+                .map(SmsProvider::name)
+                .unwrap_or_default()
+                .to_owned(),
+            saml_enabled: settings.saml.enabled,
+            saml_private_key_next_configured: !settings.saml.private_key_next.is_empty(),
+            passkeys_enabled: settings.passkeys.enabled,
         })
     }
 

@@ -35,5 +35,5 @@ pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<
     let header = request.headers().get(AUDIENCE).and_then(|value| value.to_str().ok());
     let token = || bearer.filter(|bearer| !bearer.is_admin(auth)).and_then(Bearer::audience);
     let named = header.filter(|name| !name.is_empty()).or_else(|| token().filter(|name| !name.is_empty()));
-    named.unwrap_or(&auth.settings.jwt_audience)
+    named.unwrap_or(&auth.settings.token.audience)
 }

@@ -13,7 +13,7 @@ use super::body::Body;
 use super::request;
 use crate::flows::access_token::Session;
 use crate::flows::{Address, refresh, sign_in};
-use crate::{Auth, Error};
+use crate::{Auth, Code, Error};
 
 pub(super) struct TokenApi {
     pub(super) auth: Arc<Auth>,
@@ -47,7 +47,7 @@ impl TokenApi {
         match grant_type.0.as_deref() {
             Some("password") => self.password(request, grant).await,
             Some("refresh_token") => self.refresh_token(request, grant).await,
-            _ => Err(Error::UnsupportedGrantType),
+            _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
         }
     }
 }

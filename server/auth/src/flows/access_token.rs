@@ -7,9 +7,9 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::passwords::WeakPassword;
-use crate::store::sessions::{Granted, Method};
+use crate::store::sessions::{Client, Granted, Method};
 use crate::user::User;
-use crate::{Auth, Error, Settings};
+use crate::{Auth, Error, HookName, Settings};
 
 /// A session as clients keep it.
 #[derive(Object)]
@@ -28,11 +28,54 @@ pub(crate) struct Session {
     user: User,
     /// Why the password should be changed, if it should.
     weak_password: Option<WeakPassword>,
+    /// The OAuth provider's access token.
+    provider_token: Option<String>,
+    /// The OAuth provider's refresh token.
+    provider_refresh_token: Option<String>,
     #[oai(skip)]
     id: Uuid,
 }
 
 impl Session {
+    /// Tells why the password should be changed.
+    pub(crate) fn with_weak_password(mut self, weakness: Option<WeakPassword>) -> Session {
+        self.weak_password = weakness;
+        self
+    }
+
+    /// Adds the tokens of the OAuth provider that vouched for the user; empty ones are left out.
+    pub(crate) fn with_provider_tokens(mut self, access: String, refresh: String) -> Session {
+        self.provider_token = Some(access).filter(|token| !token.is_empty());
+        self.provider_refresh_token = Some(refresh).filter(|token| !token.is_empty());
+        self
+    }
+
+    pub(crate) fn user(&self) -> &User {
+        &self.user
+    }
+
+    pub(crate) fn user_mut(&mut self) -> &mut User {
+        &mut self.user
+    }
+
+    /// The members of the answer that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no order.
+    pub(crate) fn fragment(&self) -> Vec<(&'static str, String)> {
+        let mut members = vec![
+            ("access_token", self.access_token.clone()),
+            ("expires_at", self.expires_at.to_string()),
+            ("expires_in", self.expires_in.to_string()),
+            ("refresh_token", self.refresh_token.clone()),
+            ("sb", String::new()),
+            ("token_type", self.token_type.clone()),
+        ];
+        let provider = [
+            ("provider_token", &self.provider_token),
+            ("provider_refresh_token", &self.provider_refresh_token),
+        ];
+        members.extend(provider.into_iter().filter_map(|(name, token)| Some((name, token.clone()?))));
+        members
+    }
+
     pub(crate) fn id(&self) -> Uuid {
         self.id
     }
@@ -63,13 +106,21 @@ struct Claims<'a> {
     amr: &'a [Method],
     session_id: Uuid,
     is_anonymous: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
 }
 
-/// Signs an access token for `granted` and completes the answer.
-pub(crate) fn issue(
+/// Signs an access token for `granted` and completes the answer. The hook that rewrites claims is told by which
+/// `method` the session came: that of the sign-in, or `token_refresh`.
+///
+/// Errors: those of the hook.
+pub(crate) async fn issue(
     auth: &Auth,
     granted: Granted,
-    weak_password: Option<WeakPassword>,
+    method: &str,
+    client: &Client<'_>,
 ) -> Result<Session, Error> {
     let now = OffsetDateTime::now_utc().unix_timestamp();
     let expires_at = expiry(&auth.settings, &granted, now);
@@ -89,8 +140,10 @@ pub(crate) fn issue(
         amr: &granted.amr,
         session_id: granted.session.id,
         is_anonymous: user.is_anonymous,
+        client_id: granted.session.oauth_client_id,
+        scope: granted.session.scopes.as_deref(),
     };
-    let access_token = auth.keys.sign(&claims).map_err(|error| Error::Internal(error.to_string()))?;
+    let access_token = sign(auth, &claims, method, client).await?;
     Ok(Session {
         access_token,
         token_type: "bearer".to_owned(),
@@ -99,8 +152,22 @@ pub(crate) fn issue(
         refresh_token: granted.refresh_token,
         id: granted.session.id,
         user: granted.user,
-        weak_password,
+        weak_password: None,
+        provider_token: None,
+        provider_refresh_token: None,
     })
+}
+
+/// Signs `claims`, rewritten by the hook if there is one.
+async fn sign(auth: &Auth, claims: &Claims<'_>, method: &str, client: &Client<'_>) -> Result<String, Error> {
+    let signed = if auth.settings.hooks.get(HookName::CustomAccessToken).is_some() {
+        let plain = serde_json::to_value(claims).map_err(|error| Error::Internal(error.to_string()))?;
+        let claims = auth.hooks.customize_access_token(claims.sub, plain, method, client).await?;
+        auth.keys.sign(&claims)
+    } else {
+        auth.keys.sign(claims)
+    };
+    signed.map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// aal2 as soon as one of the methods is a second factor.
@@ -111,7 +178,7 @@ fn assurance(amr: &[Method]) -> &'static str {
 
 /// Sessions that lack a second factor which the user has may be allowed less than a whole token's life.
 fn expiry(settings: &Settings, granted: &Granted, now: i64) -> i64 {
-    let regular = now.saturating_add_unsigned(settings.jwt_expiry.as_secs());
+    let regular = now.saturating_add_unsigned(settings.token.expiry.as_secs());
     let lacks_factor = assurance(&granted.amr) == "aal1" && granted.user.has_verified_factor();
     match settings.sessions.allow_low_aal {
         Some(allowed) if lacks_factor && !allowed.is_zero() => {

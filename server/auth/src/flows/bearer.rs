@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use http::StatusCode;
 use tokens::Verified;
 use uuid::Uuid;
 
-use crate::error::Door;
+use crate::error::refusals;
 use crate::store::users;
 use crate::user::User;
-use crate::{Auth, Error};
+use crate::{Auth, Code, Error};
 
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
@@ -27,7 +28,9 @@ impl Bearer {
 
     /// Whether the token's role administers users, in which case its audience means nothing.
     pub(crate) fn is_admin(&self, auth: &Auth) -> bool {
-        self.claims.role().is_some_and(|role| auth.settings.jwt_admin_roles.iter().any(|admin| admin == role))
+        self.claims
+            .role()
+            .is_some_and(|role| auth.settings.token.admin_roles.iter().any(|admin| admin == role))
     }
 }
 
@@ -36,20 +39,23 @@ impl Bearer {
 /// Errors, in this order: `no_authorization` (401), `bad_jwt` (403; 400 for a `sub` that is no UUID),
 /// `user_not_found`, `session_not_found`, `user_banned` (403).
 pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bearer, Error> {
-    let token = token.filter(|token| !token.is_empty()).ok_or(Error::NoAuthorization)?;
+    let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
     let claims = auth.verifier.verify(token).map_err(|error| {
-        Error::BadJwt(format!("invalid JWT: unable to parse or verify signature, {error}"))
+        Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
     })?;
     let subject = claims.subject().filter(|subject| !subject.is_empty());
-    let subject = subject.ok_or_else(|| Error::BadJwt("invalid claim: missing sub claim".to_owned()))?;
-    let subject = Uuid::parse_str(subject).map_err(|_| Error::SubjectNotUuid)?;
+    let subject = subject.ok_or_else(|| Code::BadJwt.because("invalid claim: missing sub claim"))?;
+    let subject = Uuid::parse_str(subject)
+        .map_err(|_| Code::BadJwt.at(StatusCode::BAD_REQUEST, "invalid claim: sub claim must be a UUID"))?;
     let session = session_id(&claims)?;
-    let found = users::find_bearer(&auth.database, subject, session).await?.ok_or(Error::UserNotFound)?;
+    let found = users::find_bearer(&auth.database, subject, session).await?.ok_or_else(|| {
+        Code::UserNotFound.at(StatusCode::FORBIDDEN, "User from sub claim in JWT does not exist")
+    })?;
     if session.is_some() && found.session.is_none() {
-        return Err(Error::SessionNotFound(Door::Bearer));
+        return Err(refusals::session_gone());
     }
     if found.banned {
-        return Err(Error::UserBanned(Door::Bearer));
+        return Err(refusals::user_banned());
     }
     Ok(Bearer { user: found.user, session, claims })
 }
@@ -57,6 +63,6 @@ pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bea
 fn session_id(claims: &Verified) -> Result<Option<Uuid>, Error> {
     let Some(id) = claims.session_id().filter(|id| !id.is_empty()) else { return Ok(None) };
     let id = Uuid::parse_str(id)
-        .map_err(|_| Error::BadJwt("invalid claim: session_id claim must be a UUID".to_owned()))?;
+        .map_err(|_| Code::BadJwt.because("invalid claim: session_id claim must be a UUID"))?;
     Ok(Some(id).filter(|id| !id.is_nil()))
 }

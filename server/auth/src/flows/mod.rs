@@ -4,6 +4,7 @@ pub(crate) mod access_token;
 pub(crate) mod bearer;
 pub(crate) mod refresh;
 mod refresh_token;
+pub(crate) mod session;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
 

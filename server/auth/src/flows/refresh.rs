@@ -2,12 +2,13 @@
 //! client that merely missed the answer, was copied by somebody; its whole family is revoked (RFC 9700,
 //! section 4.14.2).
 
-use crate::error::{Door, Expiry};
+use http::StatusCode;
+
 use crate::flows::RefreshToken;
 use crate::flows::access_token::{self, Session};
 use crate::store::refresh::{self, Verdict};
 use crate::store::sessions::Client;
-use crate::{Auth, Error};
+use crate::{Auth, Code, Error};
 
 /// A session that goes on.
 pub(crate) struct Refreshed {
@@ -24,33 +25,37 @@ pub(crate) struct Refreshed {
 /// clients; `conflict` (409) when the session stays locked for five seconds.
 pub(crate) async fn refresh(auth: &Auth, token: &str, client: &Client<'_>) -> Result<Refreshed, Error> {
     if token.is_empty() {
-        return Err(Error::OAuth { error: "invalid_request", description: "refresh_token required" });
+        return Err(Error::oauth("invalid_request", "refresh_token required"));
     }
     let (token, successor) = (RefreshToken::parse(token)?, RefreshToken::generate());
     let refreshed = refresh::refresh(&auth.database, &auth.settings, &token, &successor, client).await?;
-    let refreshed = refreshed.ok_or(Error::RefreshTokenNotFound)?;
+    let refreshed = refreshed.ok_or_else(not_found)?;
     let reused = match refreshed.verdict {
         Verdict::Rotated => false,
         Verdict::Returned => true,
         refusal => return Err(refuse(refusal)),
     };
     let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
-    Ok(Refreshed { session: access_token::issue(auth, granted, None)?, reused })
+    Ok(Refreshed { session: access_token::issue(auth, granted, "token_refresh", client).await?, reused })
 }
 
 fn refuse(verdict: Verdict) -> Error {
-    match verdict {
-        Verdict::AlreadyUsed => Error::RefreshTokenAlreadyUsed,
-        Verdict::UserBanned => Error::UserBanned(Door::Refresh),
-        Verdict::SessionGone => Error::SessionNotFound(Door::Refresh),
-        Verdict::OauthSession => Error::OAuth {
-            error: "invalid_client",
-            description: "Client authentication required for OAuth session",
-        },
-        Verdict::Ended => Error::SessionExpired(Expiry::Lifetime),
-        Verdict::Inactive => Error::SessionExpired(Expiry::Inactivity),
-        Verdict::LowAal => Error::SessionExpired(Expiry::LowAal),
-        Verdict::Superseded => Error::SessionExpired(Expiry::NewerLogin),
-        Verdict::UserGone | Verdict::Rotated | Verdict::Returned => Error::RefreshTokenNotFound,
-    }
+    let (code, message) = match verdict {
+        Verdict::AlreadyUsed => (Code::RefreshTokenAlreadyUsed, "Already Used"),
+        Verdict::UserBanned => (Code::UserBanned, "User Banned"),
+        Verdict::SessionGone => (Code::SessionNotFound, "No Valid Session Found"),
+        Verdict::OauthSession => {
+            return Error::oauth("invalid_client", "Client authentication required for OAuth session");
+        }
+        Verdict::Ended => (Code::SessionExpired, "Session Expired"),
+        Verdict::Inactive => (Code::SessionExpired, "Session Expired (Inactivity)"),
+        Verdict::LowAal => (Code::SessionExpired, "Session Expired (Low AAL: User Needs MFA Verification)"),
+        Verdict::Superseded => (Code::SessionExpired, "Session Expired (Revoked by Newer Login)"),
+        Verdict::UserGone | Verdict::Rotated | Verdict::Returned => return not_found(),
+    };
+    code.at(StatusCode::BAD_REQUEST, format!("Invalid Refresh Token: {message}"))
+}
+
+fn not_found() -> Error {
+    Code::RefreshTokenNotFound.because("Invalid Refresh Token: Refresh Token Not Found")
 }

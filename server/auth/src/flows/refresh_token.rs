@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         for text in ["", "short", "UPPERCASE123", "abcdefghijkl3", "abcdefghijk'"] {
-            assert!(matches!(RefreshToken::parse(text), Err(Error::ValidationFailed(_))), "{text}");
+            assert!(RefreshToken::parse(text).is_err(), "{text}");
         }
     }
 }

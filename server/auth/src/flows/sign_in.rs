@@ -1,11 +1,13 @@
 //! Sign-in with a password.
 
-use crate::error::Door;
-use crate::flows::RefreshToken;
-use crate::flows::access_token::{self, Session};
+use http::StatusCode;
+
+use crate::error::refusals;
+use crate::flows::access_token::Session;
+use crate::flows::session::{self, SignIn};
 use crate::store::sessions::Client;
-use crate::store::{sessions, users};
-use crate::{Auth, Error};
+use crate::store::users;
+use crate::{Auth, Code, Error};
 
 /// What a user signs in with.
 pub(crate) enum Address {
@@ -22,7 +24,7 @@ impl Address {
     /// Postgres contains, so that nobody has it.
     pub(crate) fn from_fields(email: &str, phone: &str) -> Result<Address, Error> {
         if email.contains('\0') || phone.contains('\0') {
-            return Err(Error::InvalidCredentials);
+            return Err(refusals::invalid_credentials());
         }
         match (email, phone) {
             ("", "") => Err(Error::validation("missing email or phone")),
@@ -54,25 +56,36 @@ pub(crate) async fn with_password(
 ) -> Result<Session, Error> {
     let settings = &auth.settings;
     match address {
-        Address::Email(_) if !settings.email_enabled => return Err(Error::EmailProviderDisabled),
-        Address::Phone(_) if !settings.phone_enabled => return Err(Error::PhoneProviderDisabled),
+        Address::Email(_) if !settings.providers.email => {
+            return Err(
+                Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, "Email logins are disabled")
+            );
+        }
+        Address::Phone(_) if !settings.providers.phone => {
+            return Err(
+                Code::PhoneProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, "Phone logins are disabled")
+            );
+        }
         _ => {}
     }
     let candidate = users::find_by_address(&auth.database, &address, audience).await?;
     let hash = candidate.as_ref().and_then(|candidate| candidate.encrypted_password.as_deref());
     if hash.is_some() && candidate.as_ref().is_some_and(|candidate| candidate.banned) {
-        return Err(Error::UserBanned(Door::SignIn));
+        return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
     let weakness = settings.passwords.weakness(&password);
     let matches = auth.hasher.verify(password, hash).await?;
-    let user = candidate.filter(|_| matches).ok_or(Error::InvalidCredentials)?.user;
+    let user = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?.user;
     match address {
-        Address::Email(_) if user.email_confirmed_at.is_none() => return Err(Error::EmailNotConfirmed),
-        Address::Phone(_) if user.phone_confirmed_at.is_none() => return Err(Error::PhoneNotConfirmed),
+        Address::Email(_) if user.email_confirmed_at.is_none() => {
+            return Err(Code::EmailNotConfirmed.because("Email not confirmed"));
+        }
+        Address::Phone(_) if user.phone_confirmed_at.is_none() => {
+            return Err(Code::PhoneNotConfirmed.because("Phone not confirmed"));
+        }
         _ => {}
     }
-    let token = RefreshToken::generate();
-    let method = ("password", address.provider());
-    let granted = sessions::begin(&auth.database, settings, user.id, method, &token, client).await?;
-    access_token::issue(auth, granted.ok_or(Error::InvalidCredentials)?, weakness)
+    let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
+    let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;
+    Ok(session.with_weak_password(weakness))
 }

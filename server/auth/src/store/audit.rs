@@ -1,14 +1,41 @@
-//! The audit log, written in the same statement as what it reports.
+//! The audit log, written in the same statement or transaction as what it reports.
 
-use super::NO_INSTANCE;
+use std::net::IpAddr;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Executor, NO_INSTANCE, owned, text};
+use crate::{Error, Settings};
 
 /// What happened, as upstream names it.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Login,
     Logout,
+    InviteAccepted,
+    UserSignedUp,
+    UserInvited,
+    UserDeleted,
     TokenRevoked,
     TokenRefreshed,
+    UserModified,
+    UserRecoveryRequested,
+    UserReauthenticateRequested,
+    UserConfirmationRequested,
+    UserRepeatedSignup,
+    UserUpdatedPassword,
+    IdentityLinked,
+    IdentityUnlinked,
+    PasskeyCreated,
+    PasskeyUpdated,
+    PasskeyDeleted,
+    FactorInProgress,
+    FactorUnenrolled,
+    ChallengeCreated,
+    VerificationAttempted,
+    FactorDeleted,
+    FactorUpdated,
 }
 
 impl Action {
@@ -16,8 +43,29 @@ impl Action {
         match self {
             Action::Login => ("login", "account"),
             Action::Logout => ("logout", "account"),
+            Action::InviteAccepted => ("invite_accepted", "account"),
+            Action::UserSignedUp => ("user_signedup", "team"),
+            Action::UserInvited => ("user_invited", "team"),
+            Action::UserDeleted => ("user_deleted", "team"),
             Action::TokenRevoked => ("token_revoked", "token"),
             Action::TokenRefreshed => ("token_refreshed", "token"),
+            Action::UserModified => ("user_modified", "user"),
+            Action::UserRecoveryRequested => ("user_recovery_requested", "user"),
+            Action::UserReauthenticateRequested => ("user_reauthenticate_requested", "user"),
+            Action::UserConfirmationRequested => ("user_confirmation_requested", "user"),
+            Action::UserRepeatedSignup => ("user_repeated_signup", "user"),
+            Action::UserUpdatedPassword => ("user_updated_password", "user"),
+            Action::IdentityLinked => ("identity_linked", "user"),
+            Action::IdentityUnlinked => ("identity_unlinked", "user"),
+            Action::PasskeyCreated => ("passkey_created", "user"),
+            Action::PasskeyUpdated => ("passkey_updated", "user"),
+            Action::PasskeyDeleted => ("passkey_deleted", "user"),
+            Action::FactorInProgress => ("factor_in_progress", "factor"),
+            Action::FactorUnenrolled => ("factor_unenrolled", "factor"),
+            Action::ChallengeCreated => ("challenge_created", "factor"),
+            Action::VerificationAttempted => ("verification_attempted", "factor"),
+            Action::FactorDeleted => ("factor_deleted", "factor"),
+            Action::FactorUpdated => ("factor_updated", "factor"),
         }
     }
 }
@@ -48,4 +96,36 @@ pub(crate) fn entry(
           from {actors} as actor where not {disabled}
         )"
     )
+}
+
+/// Who did something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Actor<'a> {
+    /// This user.
+    User(Uuid),
+    /// A token with this role and without a user.
+    Role(&'a str),
+}
+
+/// Logs that `actor` did `action` from `address`. `traits` is an object that tells more, or null.
+pub(crate) async fn write(
+    executor: impl Into<Executor<'_>>,
+    settings: &Settings,
+    actor: Actor<'_>,
+    action: Action,
+    address: IpAddr,
+    traits: Value,
+) -> Result<(), Error> {
+    let traits = if traits.is_null() { None } else { owned(traits) };
+    let (actors, actor) = match actor {
+        Actor::User(id) => ("(select * from auth.users where id = $1::uuid)", owned(id)),
+        Actor::Role(role) => (
+            "(select {NO_INSTANCE} as id, '' as phone, $1 as email, null::jsonb as raw_user_meta_data, false as is_sso_user)",
+            text(role),
+        ),
+    };
+    let actors = actors.replace("{NO_INSTANCE}", NO_INSTANCE);
+    let entry = entry("entry", action, &actors, "$2::boolean", "host($3::inet)", "$4::json");
+    let parameters = vec![actor, owned(settings.audit_log_disabled), owned(address), traits];
+    executor.into().execute(&format!("with {entry} select"), parameters).await.map(drop)
 }

@@ -1,16 +1,22 @@
-//! All SQL of the service. Every function is one round trip: a transaction whose last statement answers one row
-//! with one JSON document, or none.
+//! All SQL of the service. Every function is one round trip: a statement that answers one row with one JSON
+//! document, or none. It runs in a transaction of its own or, where a flow has several steps, within a [`Work`].
 
-mod audit;
+pub(crate) mod audit;
+pub(crate) mod flow_states;
+pub(crate) mod identities;
+pub(crate) mod one_time_tokens;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
 pub(crate) mod users;
+mod work;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use database::{Database, Isolation, Transaction};
 use serde::de::DeserializeOwned;
+
+pub(crate) use work::{Executor, Work};
 
 use crate::Error;
 
@@ -21,18 +27,23 @@ const LOCK_TIMEOUT: &str = "5s";
 const NO_INSTANCE: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
 
 /// A parameter in Postgres' text format.
-type Parameter<'a> = Option<Cow<'a, [u8]>>;
+pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
 
-fn text(value: &str) -> Parameter<'_> {
+pub(crate) fn text(value: &str) -> Parameter<'_> {
     Some(Cow::Borrowed(value.as_bytes()))
 }
 
-fn owned(value: impl ToString) -> Parameter<'static> {
+/// Null for empty text.
+pub(crate) fn text_unless_empty(value: &str) -> Parameter<'_> {
+    text(Some(value).filter(|value| !value.is_empty())?)
+}
+
+pub(crate) fn owned(value: impl ToString) -> Parameter<'static> {
     Some(Cow::Owned(value.to_string().into_bytes()))
 }
 
 /// An interval, null for none.
-fn interval(duration: Option<Duration>) -> Parameter<'static> {
+pub(crate) fn interval(duration: Option<Duration>) -> Parameter<'static> {
     let duration = duration.filter(|duration| !duration.is_zero())?;
     owned(format!("{} microseconds", duration.as_micros()))
 }

@@ -9,7 +9,7 @@ use database::Database;
 use serde::Deserialize;
 
 use super::audit::{self, Action};
-use super::sessions::{Client, Granted, session_document};
+use super::sessions::{Client, Granted, amr, session_document};
 use super::users::document;
 use super::{NO_INSTANCE, fetch, interval, owned, text, transaction};
 use crate::flows::RefreshToken;
@@ -74,8 +74,8 @@ pub(crate) async fn refresh(
         client.user_agent(),
         owned(client.address),
         owned(settings.audit_log_disabled),
-        interval(Some(settings.refresh_token_reuse_interval)),
-        owned(settings.refresh_token_rotation),
+        interval(Some(settings.security.refresh_token_reuse_interval)),
+        owned(settings.security.refresh_token_rotation),
         interval(sessions.timebox),
         interval(sessions.inactivity_timeout),
         interval(sessions.allow_low_aal),
@@ -186,16 +186,12 @@ fn answer() -> String {
              'user', (select {user} from account),
              'session', (select {session} from session),
              'refresh_token', coalesce((select token from successor), (select token from active)),
-             'amr', coalesce((
-               select jsonb_agg(jsonb_build_object(
-                 'method', a.authentication_method, 'timestamp', floor(extract(epoch from a.updated_at))::bigint
-               ) order by a.updated_at desc)
-               from auth.mfa_amr_claims a join session on a.session_id = session.id
-             ), '[]')
+             'amr', {amr}
            )
          end)
          from ruling",
         user = document("account"),
         session = session_document("session"),
+        amr = amr("(select id from session)"),
     )
 }

@@ -3,14 +3,13 @@
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-use database::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::users::document;
-use super::{NO_INSTANCE, Parameter, fetch, owned, text, transaction};
-use crate::flows::{RefreshToken, Scope};
+use super::{Executor, NO_INSTANCE, Parameter, owned, text};
+use crate::flows::Scope;
 use crate::user::User;
 use crate::{Error, Settings};
 
@@ -20,11 +19,39 @@ pub(crate) struct Session {
     pub(crate) id: Uuid,
     /// Unix seconds.
     pub(crate) created_at: f64,
+    /// `aal1` or `aal2`.
+    pub(crate) aal: Option<String>,
+    pub(crate) oauth_client_id: Option<Uuid>,
+    pub(crate) scopes: Option<String>,
+    #[serde(flatten)]
+    pub(crate) counted: Option<Counted>,
+}
+
+/// What refresh tokens of the second format are derived from.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Counted {
+    #[serde(rename = "refresh_token_hmac_key")]
+    pub(crate) key: String,
+    #[serde(rename = "refresh_token_counter")]
+    pub(crate) counter: i64,
+}
+
+impl std::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
+    }
 }
 
 /// A SQL expression: what [`Session`] reads from the row of `auth.sessions` named `alias`.
 pub(super) fn session_document(alias: &str) -> String {
-    format!("jsonb_build_object('id', {alias}.id, 'created_at', extract(epoch from {alias}.created_at))")
+    format!(
+        "jsonb_strip_nulls(jsonb_build_object(
+           'id', {alias}.id, 'created_at', extract(epoch from {alias}.created_at), 'aal', {alias}.aal,
+           'oauth_client_id', {alias}.oauth_client_id, 'scopes', {alias}.scopes,
+           'refresh_token_hmac_key', {alias}.refresh_token_hmac_key,
+           'refresh_token_counter', {alias}.refresh_token_counter
+         ))"
+    )
 }
 
 /// How and when a session was authenticated: an entry of claim `amr`.
@@ -60,56 +87,154 @@ pub(crate) struct Granted {
     pub(crate) refresh_token: String,
 }
 
+/// A session that is to begin.
+pub(crate) struct Opening<'a> {
+    /// The id that the session gets.
+    pub(crate) id: Uuid,
+    pub(crate) user_id: Uuid,
+    /// What the user has shown: an entry of claim `amr`.
+    pub(crate) method: &'a str,
+    /// The first refresh token.
+    pub(crate) token: &'a str,
+    /// What signs refresh tokens of the second format; None for the first.
+    pub(crate) token_key: Option<&'a str>,
+    /// Which of [`SessionSettings::tags`](crate::SessionSettings::tags) it has.
+    pub(crate) tag: Option<&'a str>,
+    /// When it ends at the latest, in RFC 3339.
+    pub(crate) not_after: Option<&'a str>,
+    /// The OAuth client that the session is for, and the scopes that it may have.
+    pub(crate) oauth_client: Option<(Uuid, &'a str)>,
+    /// The provider that the audit log tells of; None if something else than a login is logged.
+    pub(crate) login: Option<&'a str>,
+}
+
 static BEGIN: LazyLock<String> = LazyLock::new(|| {
     let traits = "json_build_object('provider', $6::text)";
     format!(
         "with account as (
            update auth.users set last_sign_in_at = now(), updated_at = now() where id = $1::uuid returning *
          ), session as (
-           insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent, ip)
-           select gen_random_uuid(), account.id, now(), now(), 'aal1', $3, $4::inet from account
+           insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent, ip, tag, not_after,
+             oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
+           select $8::uuid, account.id, now(), now(), 'aal1', $3, $4::inet, $9, $10::timestamptz,
+             $11::uuid, $12, $13::text, case when $13::text is not null then 0 end
+           from account
            returning *
          ), token as (
            insert into auth.refresh_tokens
              (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
            select {NO_INSTANCE}, $2, session.user_id::text, false, now(), now(), '', session.id from session
-           returning token
+           where $13::text is null
          ), amr as (
            insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
            select gen_random_uuid(), session.id, now(), now(), $5 from session
            returning authentication_method as method, floor(extract(epoch from updated_at))::bigint as timestamp
          ), {login}
          select jsonb_build_object(
-           'user', {user}, 'session', {session}, 'refresh_token', token.token,
+           'user', {user}, 'session', {session}, 'refresh_token', $2::text,
            'amr', jsonb_build_array(to_jsonb(amr))
          )
-         from account, session, token, amr",
+         from account, session, amr",
         login = audit::entry("login", Action::Login, "account", "$7::boolean", "host($4::inet)", traits),
         user = document("account"),
         session = session_document("session"),
     )
 });
 
-/// Begins a session of user `id` that was authenticated by `method` with the address of `provider`, and whose
-/// first refresh token is `token`. None if the user is gone.
+/// Begins a session. None if the user is gone.
 pub(crate) async fn begin(
-    database: &Database,
+    executor: impl Into<Executor<'_>>,
     settings: &Settings,
-    id: Uuid,
-    (method, provider): (&str, &str),
-    token: &RefreshToken,
+    opening: &Opening<'_>,
     client: &Client<'_>,
 ) -> Result<Option<Granted>, Error> {
+    let (oauth_client, scopes) = opening.oauth_client.unzip();
     let parameters = vec![
-        owned(id),
-        text(token.as_str()),
+        owned(opening.user_id),
+        text(opening.token),
         client.user_agent(),
         owned(client.address),
-        text(method),
-        text(provider),
-        owned(settings.audit_log_disabled),
+        text(opening.method),
+        opening.login.and_then(text),
+        owned(settings.audit_log_disabled || opening.login.is_none()),
+        owned(opening.id),
+        opening.tag.and_then(text),
+        opening.not_after.and_then(text),
+        oauth_client.and_then(owned),
+        scopes.and_then(text),
+        opening.token_key.and_then(text),
     ];
-    fetch(database, transaction().statement(BEGIN.as_str(), parameters)).await
+    executor.into().fetch(BEGIN.as_str(), parameters).await
+}
+
+/// A SQL expression: claim `amr` of the session with the id in `session`, newest first.
+pub(super) fn amr(session: &str) -> String {
+    format!(
+        "coalesce((
+           select jsonb_agg(jsonb_build_object(
+             'method', a.authentication_method, 'timestamp', floor(extract(epoch from a.updated_at))::bigint
+           ) order by a.updated_at desc)
+           from auth.mfa_amr_claims a where a.session_id = {session}
+         ), '[]')"
+    )
+}
+
+/// A session whose user has just shown a second factor.
+pub(crate) struct StepUp<'a> {
+    pub(crate) session_id: Uuid,
+    /// What the user has shown: `totp`, `mfa/phone` or `mfa/webauthn`.
+    pub(crate) method: &'a str,
+    pub(crate) factor_id: Uuid,
+    /// The refresh token that replaces all earlier ones; of the first format.
+    pub(crate) token: &'a str,
+}
+
+static STEP_UP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "with session as (
+           update auth.sessions set aal = 'aal2', factor_id = $2::uuid, updated_at = now(),
+             refresh_token_counter = refresh_token_counter + 2
+           where id = $1::uuid returning *
+         ), account as (
+           update auth.users u set last_sign_in_at = now(), updated_at = now()
+           from session where u.id = session.user_id returning u.*
+         ), parent as (
+           select r.token from auth.refresh_tokens r join session on r.session_id = session.id
+           where not r.revoked order by r.id desc limit 1
+         ), replaced as (
+           update auth.refresh_tokens r set revoked = true, updated_at = now()
+           from session where r.session_id = session.id and not r.revoked
+         ), successor as (
+           insert into auth.refresh_tokens
+             (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
+           select {NO_INSTANCE}, $3, session.user_id::text, false, now(), now(), (select token from parent), session.id
+           from session where session.refresh_token_hmac_key is null
+         ), shown as (
+           insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+           select gen_random_uuid(), session.id, now(), now(), $4 from session
+           on conflict (session_id, authentication_method) do update set updated_at = now()
+           returning authentication_method as method, floor(extract(epoch from updated_at))::bigint as timestamp
+         )
+         select jsonb_build_object(
+           'user', {user}, 'session', {session}, 'refresh_token', $3::text,
+           'amr', (select jsonb_build_array(to_jsonb(shown)) from shown) || jsonb_path_query_array(
+             {amr}, '$[*] ? (@.method != $method)', jsonb_build_object('method', $4::text)
+           )
+         )
+         from account, session",
+        user = document("account"),
+        session = session_document("session"),
+        amr = amr("session.id"),
+    )
+});
+
+/// Raises a session to aal2 and replaces its refresh token. None if the session is gone.
+pub(crate) async fn step_up(
+    executor: impl Into<Executor<'_>>,
+    step: &StepUp<'_>,
+) -> Result<Option<Granted>, Error> {
+    let parameters = vec![owned(step.session_id), owned(step.factor_id), text(step.token), text(step.method)];
+    executor.into().fetch(STEP_UP.as_str(), parameters).await
 }
 
 static END: LazyLock<String> = LazyLock::new(|| {
@@ -126,10 +251,20 @@ static END: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Ends the sessions of user `id`, all or all but `kept`, without a word in the audit log.
+pub(crate) async fn end_others(
+    executor: impl Into<Executor<'_>>,
+    id: Uuid,
+    kept: Option<Uuid>,
+) -> Result<(), Error> {
+    let sql = "delete from auth.sessions where user_id = $1::uuid and ($2::uuid is null or id <> $2::uuid)";
+    executor.into().execute(sql, vec![owned(id), kept.and_then(owned)]).await.map(drop)
+}
+
 /// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of the caller's own, every
 /// scope means all of them.
 pub(crate) async fn end(
-    database: &Database,
+    executor: impl Into<Executor<'_>>,
     settings: &Settings,
     id: Uuid,
     session: Option<Uuid>,
@@ -143,6 +278,5 @@ pub(crate) async fn end(
         owned(settings.audit_log_disabled),
         owned(client.address),
     ];
-    database.run(&transaction().statement(END.as_str(), parameters)).await?;
-    Ok(())
+    executor.into().execute(END.as_str(), parameters).await.map(drop)
 }

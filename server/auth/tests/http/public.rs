@@ -1,3 +1,4 @@
+use auth::{MailSettings, ProviderSettings};
 use http::{Method, StatusCode};
 use serde_json::json;
 
@@ -6,9 +7,12 @@ use crate::harness::Server;
 #[tokio::test]
 async fn health_and_settings_tell_what_is_open() {
     let server = Server::with(auth::Settings {
-        external_providers: ["github".to_owned()].into(),
-        mailer_autoconfirm: true,
-        ..auth::Settings::default()
+        providers: ProviderSettings {
+            oauth: [("github".to_owned(), Default::default())].into(),
+            ..Default::default()
+        },
+        mail: MailSettings { autoconfirm: true, ..Default::default() },
+        ..Default::default()
     })
     .await;
     let health = server.send(Method::GET, "/health", &[], ()).await;

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use auth::{SessionSettings, Settings};
+use auth::{SecuritySettings, SessionSettings, Settings};
 use http::StatusCode;
 use serde_json::json;
 
@@ -15,6 +15,10 @@ async fn signed_in(settings: Settings) -> (Server, String) {
     server.user("ada@example.com").await;
     let token = server.sign_in("ada@example.com").await.text("refresh_token").to_owned();
     (server, token)
+}
+
+fn with_security(security: SecuritySettings) -> Settings {
+    Settings { security, ..Settings::default() }
 }
 
 fn with_sessions(sessions: SessionSettings) -> Settings {
@@ -53,8 +57,11 @@ async fn a_client_that_missed_the_answer_gets_it_again_at_any_time() {
 #[tokio::test]
 async fn an_old_token_may_be_used_within_the_reuse_interval() {
     let interval = Duration::from_secs(600);
-    let (server, first) =
-        signed_in(Settings { refresh_token_reuse_interval: interval, ..Settings::default() }).await;
+    let (server, first) = signed_in(with_security(SecuritySettings {
+        refresh_token_reuse_interval: interval,
+        ..Default::default()
+    }))
+    .await;
     let second = server.refresh(&first).await;
     server.refresh(second.text("refresh_token")).await;
     let again = server.refresh(&first).await;
@@ -80,7 +87,9 @@ async fn a_stolen_token_ends_its_whole_family() {
 
 #[tokio::test]
 async fn without_rotation_reuse_is_refused_but_ends_nothing() {
-    let (server, first) = signed_in(Settings { refresh_token_rotation: false, ..Settings::default() }).await;
+    let (server, first) =
+        signed_in(with_security(SecuritySettings { refresh_token_rotation: false, ..Default::default() }))
+            .await;
     let second = server.refresh(&first).await;
     let third = server.refresh(second.text("refresh_token")).await;
     server.sql(AGE).await;

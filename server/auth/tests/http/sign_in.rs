@@ -122,7 +122,11 @@ async fn one_address_of_an_enabled_kind_in_the_right_audience_is_wanted() {
 
 #[tokio::test]
 async fn a_phone_number_is_an_address_however_it_is_written() {
-    let server = Server::with(auth::Settings { phone_enabled: true, ..auth::Settings::default() }).await;
+    let server = Server::with(auth::Settings {
+        providers: auth::ProviderSettings { phone: true, ..Default::default() },
+        ..Default::default()
+    })
+    .await;
     server.user("ada@example.com").await;
     server.sql("update auth.users set phone = '15550001', email = null").await;
     let body = json!({ "phone": "+1 555 0001", "password": PASSWORD });

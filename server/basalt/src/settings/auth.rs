@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use auth::{PasswordSettings, SessionSettings, Settings};
+use auth::{
+    MailSettings, PasswordSettings, ProviderSettings, SecuritySettings, SessionSettings, Settings,
+    SmsSettings, TokenSettings,
+};
 
 use super::{Invalid, Reader};
 
@@ -22,45 +25,77 @@ pub(super) fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Settings, I
     };
     Ok(Settings {
         external_url: external_url.unwrap_or_else(|| format!("{api_url}/auth/v1")),
-        jwt_issuer: reader.get("auth.jwt_issuer", &["GOTRUE_JWT_ISSUER"])?,
-        jwt_expiry: reader
-            .get("auth.jwt_expiry", &["GOTRUE_JWT_EXP", "JWT_EXPIRY"])?
-            .unwrap_or(default.jwt_expiry),
-        jwt_audience: reader.get("", &["GOTRUE_JWT_AUD"])?.unwrap_or(default.jwt_audience),
-        jwt_admin_roles: reader.get("", &["GOTRUE_JWT_ADMIN_ROLES"])?.unwrap_or(default.jwt_admin_roles),
+        site_url: reader.get("auth.site_url", &["GOTRUE_SITE_URL", "SITE_URL"])?.unwrap_or(default.site_url),
+        uri_allow_list: reader
+            .get("auth.additional_redirect_urls", &["GOTRUE_URI_ALLOW_LIST", "ADDITIONAL_REDIRECT_URLS"])?
+            .unwrap_or(default.uri_allow_list),
         disable_signup: reader.get("", &["GOTRUE_DISABLE_SIGNUP", "DISABLE_SIGNUP"])?.unwrap_or(!signup),
-        email_enabled: reader
-            .get("auth.email.enable_signup", &["GOTRUE_EXTERNAL_EMAIL_ENABLED", "ENABLE_EMAIL_SIGNUP"])?
-            .unwrap_or(default.email_enabled),
-        phone_enabled: reader
-            .get("auth.sms.enable_signup", &["GOTRUE_EXTERNAL_PHONE_ENABLED", "ENABLE_PHONE_SIGNUP"])?
-            .unwrap_or(default.phone_enabled),
-        anonymous_users_enabled: reader
-            .get(
-                "auth.enable_anonymous_sign_ins",
-                &["GOTRUE_EXTERNAL_ANONYMOUS_USERS_ENABLED", "ENABLE_ANONYMOUS_USERS"],
-            )?
-            .unwrap_or(default.anonymous_users_enabled),
-        mailer_autoconfirm: reader
-            .get("", &["GOTRUE_MAILER_AUTOCONFIRM", "ENABLE_EMAIL_AUTOCONFIRM"])?
-            .unwrap_or_else(|| autoconfirm(confirmations, default.mailer_autoconfirm)),
-        sms_autoconfirm: reader
-            .get("", &["GOTRUE_SMS_AUTOCONFIRM", "ENABLE_PHONE_AUTOCONFIRM"])?
-            .unwrap_or_else(|| autoconfirm(phone_confirmations, default.sms_autoconfirm)),
-        sessions: sessions(reader)?,
-        passwords: passwords(reader)?,
-        refresh_token_rotation: reader
-            .get("auth.enable_refresh_token_rotation", &["GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED"])?
-            .unwrap_or(default.refresh_token_rotation),
-        refresh_token_reuse_interval: reader
-            .get("auth.refresh_token_reuse_interval", &["GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL"])?
-            .unwrap_or(default.refresh_token_reuse_interval),
         request_timeout: reader
             .get("", &["GOTRUE_API_MAX_REQUEST_DURATION"])?
             .unwrap_or(default.request_timeout),
         audit_log_disabled: reader
             .get("", &["GOTRUE_AUDIT_LOG_DISABLE_POSTGRES"])?
             .unwrap_or(default.audit_log_disabled),
+        token: token(reader)?,
+        sessions: sessions(reader)?,
+        passwords: passwords(reader)?,
+        mail: MailSettings {
+            autoconfirm: reader
+                .get("", &["GOTRUE_MAILER_AUTOCONFIRM", "ENABLE_EMAIL_AUTOCONFIRM"])?
+                .unwrap_or_else(|| autoconfirm(confirmations, default.mail.autoconfirm)),
+            ..default.mail
+        },
+        sms: SmsSettings {
+            autoconfirm: reader
+                .get("", &["GOTRUE_SMS_AUTOCONFIRM", "ENABLE_PHONE_AUTOCONFIRM"])?
+                .unwrap_or_else(|| autoconfirm(phone_confirmations, default.sms.autoconfirm)),
+            ..default.sms
+        },
+        providers: providers(reader)?,
+        security: security(reader)?,
+        ..default
+    })
+}
+
+fn token(reader: &mut Reader<'_>) -> Result<TokenSettings, Invalid> {
+    let default = TokenSettings::default();
+    Ok(TokenSettings {
+        issuer: reader.get("auth.jwt_issuer", &["GOTRUE_JWT_ISSUER"])?,
+        expiry: reader.get("auth.jwt_expiry", &["GOTRUE_JWT_EXP", "JWT_EXPIRY"])?.unwrap_or(default.expiry),
+        audience: reader.get("", &["GOTRUE_JWT_AUD"])?.unwrap_or(default.audience),
+        default_role: reader.get("", &["GOTRUE_JWT_DEFAULT_GROUP_NAME"])?.unwrap_or(default.default_role),
+        admin_roles: reader.get("", &["GOTRUE_JWT_ADMIN_ROLES"])?.unwrap_or(default.admin_roles),
+    })
+}
+
+fn providers(reader: &mut Reader<'_>) -> Result<ProviderSettings, Invalid> {
+    let default = ProviderSettings::default();
+    Ok(ProviderSettings {
+        email: reader
+            .get("auth.email.enable_signup", &["GOTRUE_EXTERNAL_EMAIL_ENABLED", "ENABLE_EMAIL_SIGNUP"])?
+            .unwrap_or(default.email),
+        phone: reader
+            .get("auth.sms.enable_signup", &["GOTRUE_EXTERNAL_PHONE_ENABLED", "ENABLE_PHONE_SIGNUP"])?
+            .unwrap_or(default.phone),
+        anonymous_users: reader
+            .get(
+                "auth.enable_anonymous_sign_ins",
+                &["GOTRUE_EXTERNAL_ANONYMOUS_USERS_ENABLED", "ENABLE_ANONYMOUS_USERS"],
+            )?
+            .unwrap_or(default.anonymous_users),
+        ..default
+    })
+}
+
+fn security(reader: &mut Reader<'_>) -> Result<SecuritySettings, Invalid> {
+    let default = SecuritySettings::default();
+    Ok(SecuritySettings {
+        refresh_token_rotation: reader
+            .get("auth.enable_refresh_token_rotation", &["GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED"])?
+            .unwrap_or(default.refresh_token_rotation),
+        refresh_token_reuse_interval: reader
+            .get("auth.refresh_token_reuse_interval", &["GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL"])?
+            .unwrap_or(default.refresh_token_reuse_interval),
         ..default
     })
 }

@@ -109,7 +109,7 @@ fn bad_values_are_refused_by_name() {
 #[test]
 fn confirmations_default_to_what_the_supabase_cli_has() {
     let autoconfirm = |config: &str, variables: &[(&str, &str)]| {
-        read(config, variables).services.auth.unwrap().mailer_autoconfirm
+        read(config, variables).services.auth.unwrap().mail.autoconfirm
     };
     assert!(!autoconfirm("", &[]));
     assert!(autoconfirm("project_id = 'x'", &[]));

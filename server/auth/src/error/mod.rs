@@ -1,0 +1,131 @@
+//! Everything that this service answers with other than success.
+//!
+//! A refusal is made from the table of codes where it is due: `Code::EmailExists.because("…")`. Refusals that
+//! several flows share are functions in [`refusals`].
+
+pub(crate) mod refusals;
+mod table;
+
+use std::borrow::Cow;
+
+use database::ServerError;
+use http::StatusCode;
+
+pub use table::Code;
+
+use crate::passwords::WeakPassword;
+
+/// Everything that this service answers with other than success; the texts are those that clients match on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A request that upstream's table of codes has a name for.
+    #[error("{message}")]
+    Refused {
+        /// The HTTP status.
+        status: StatusCode,
+        /// What programs tell refusals apart by.
+        code: Code,
+        /// What went wrong, for people.
+        message: Cow<'static, str>,
+    },
+    /// A password that is easily guessed (422 `weak_password`).
+    #[error("{}", .0.message())]
+    WeakPassword(WeakPassword),
+    /// An OAuth-style refusal (RFC 6749, section 5.2), always 400.
+    #[error("{description}")]
+    OAuth {
+        /// The standard's error code.
+        error: &'static str,
+        /// What a developer should know.
+        description: Cow<'static, str>,
+    },
+    /// The database cannot be reached, or has refused a statement of ours. Told to the log, not to the caller.
+    #[error("{}", database_message(.0))]
+    Database(#[source] database::Error),
+    /// A defect of ours, or of something that this service depends on. Told to the log, not to the caller.
+    #[error("Unexpected failure, please check server logs for more information")]
+    Internal(String),
+}
+
+impl Error {
+    /// An OAuth-style refusal.
+    pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Error {
+        Error::OAuth { error, description: description.into() }
+    }
+
+    /// A 400 `validation_failed` with this message.
+    pub(crate) fn validation(message: impl Into<Cow<'static, str>>) -> Error {
+        Code::ValidationFailed.because(message)
+    }
+
+    /// The code that clients tell errors apart by; None for OAuth-style errors, which have their own.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Error::Refused { code, .. } => Some(*code),
+            Error::WeakPassword(_) => Some(Code::WeakPassword),
+            Error::OAuth { .. } => None,
+            Error::Database(_) | Error::Internal(_) => Some(Code::UnexpectedFailure),
+        }
+    }
+
+    /// The HTTP status of the answer.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Error::Refused { status, .. } => *status,
+            Error::WeakPassword(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::OAuth { .. } => StatusCode::BAD_REQUEST,
+            Error::Database(error) if error.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Database(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// What a trigger or a constraint of the project said, which is meant for the client, and with which status:
+    /// 500, or nnn if it was raised with SQLSTATE `PTnnn`.
+    pub(crate) fn raised(&self) -> Option<(StatusCode, &ServerError)> {
+        let Error::Database(error) = self else { return None };
+        let server = error.server()?;
+        let status = match server.code.as_str() {
+            // raise_exception and the integrity constraint violations
+            "P0001" | "23000" | "23001" | "23502" | "23503" | "23505" | "23514" | "23P01" => 500,
+            other => other.strip_prefix("PT")?.parse().ok()?,
+        };
+        Some((StatusCode::from_u16(status).ok()?, server))
+    }
+
+    /// Whether a row was refused because the unique value `constraint` guards is taken.
+    pub(crate) fn violates(&self, constraint: &str) -> bool {
+        let Error::Database(error) = self else { return false };
+        error
+            .server()
+            .is_some_and(|server| server.code == "23505" && server.constraint.as_deref() == Some(constraint))
+    }
+}
+
+/// Waiting in vain for a lock is a conflict, waiting in vain for the database a time-out.
+impl From<database::Error> for Error {
+    fn from(error: database::Error) -> Error {
+        let state = error.server().map(|server| server.code.as_str());
+        match (&error, state) {
+            // lock_not_available, deadlock_detected, serialization_failure
+            (_, Some("55P03" | "40P01" | "40001")) => refusals::conflict(),
+            (database::Error::AcquireTimeout(_) | database::Error::Timeout(_), _) => {
+                refusals::request_timeout()
+            }
+            _ => Error::Database(error),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Error {
+        Error::from(database::Error::from(error))
+    }
+}
+
+fn database_message(error: &database::Error) -> &'static str {
+    if error.is_unavailable() {
+        "Database is not available, please retry"
+    } else {
+        "Database error querying schema"
+    }
+}

@@ -1,0 +1,71 @@
+//! How sessions begin and rise. Every way of signing in ends here.
+
+use uuid::Uuid;
+
+use crate::error::refusals;
+use crate::flows::RefreshToken;
+use crate::flows::access_token::{self, Session};
+use crate::store::sessions::{self, Client, Opening, StepUp};
+use crate::store::{Executor, Work};
+use crate::{Auth, Error};
+
+/// How a user has signed in.
+#[derive(Default)]
+pub(crate) struct SignIn<'a> {
+    /// An entry of claim `amr`: `password`, `otp`, `oauth`, `sso/saml`, `anonymous`, `web3`, `passkey`, ….
+    pub(crate) method: &'a str,
+    /// The provider that the audit log tells of with a login; None if the flow logs something else.
+    pub(crate) login: Option<&'a str>,
+    /// Which of the settings' tags the session has.
+    pub(crate) tag: Option<&'a str>,
+    /// When the session ends at the latest, in RFC 3339.
+    pub(crate) not_after: Option<&'a str>,
+    /// The OAuth client that the session is for, and the scopes that it may have.
+    pub(crate) oauth_client: Option<(Uuid, &'a str)>,
+}
+
+/// Begins a session of `user`, who has signed in as `sign_in` tells, and answers with its tokens.
+///
+/// Errors: `invalid_credentials` if the user is gone; those of the hook that rewrites claims.
+pub(crate) async fn begin(
+    auth: &Auth,
+    executor: impl Into<Executor<'_>>,
+    user: Uuid,
+    sign_in: SignIn<'_>,
+    client: &Client<'_>,
+) -> Result<Session, Error> {
+    let token = RefreshToken::generate();
+    let opening = Opening {
+        id: Uuid::new_v4(),
+        user_id: user,
+        method: sign_in.method,
+        token: token.as_str(),
+        token_key: None,
+        tag: sign_in.tag,
+        not_after: sign_in.not_after,
+        oauth_client: sign_in.oauth_client,
+        login: sign_in.login,
+    };
+    let granted = sessions::begin(executor, &auth.settings, &opening, client).await?;
+    let granted = granted.ok_or_else(refusals::invalid_credentials)?;
+    access_token::issue(auth, granted, sign_in.method, client).await
+}
+
+/// Raises session `id` to aal2, because its user has shown factor `factor` by `method` (`totp`, `mfa/phone`,
+/// `mfa/webauthn`). Its earlier refresh tokens are worth nothing from now on.
+///
+/// Errors: `session_not_found` if it has ended; those of the hook that rewrites claims.
+pub(crate) async fn step_up(
+    auth: &Auth,
+    work: &Work<'_>,
+    id: Uuid,
+    factor: Uuid,
+    method: &str,
+    client: &Client<'_>,
+) -> Result<Session, Error> {
+    let token = RefreshToken::generate();
+    let step = StepUp { session_id: id, method, factor_id: factor, token: token.as_str() };
+    let granted = sessions::step_up(work, &step).await?;
+    let granted = granted.ok_or_else(refusals::session_gone)?;
+    access_token::issue(auth, granted, method, client).await
+}

@@ -1,0 +1,73 @@
+//! Rows of `auth.identities`: the ways in which users may sign in.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Executor, owned, text};
+use crate::Error;
+use crate::user::Identity;
+
+/// An identity that is to be stored.
+pub(crate) struct NewIdentity<'a> {
+    pub(crate) user_id: Uuid,
+    /// The provider's own id of the user; the user's id for `email` and `phone`.
+    pub(crate) subject: &'a str,
+    pub(crate) provider: &'a str,
+    /// What the provider says of the user; its member `sub` must be the subject.
+    pub(crate) data: &'a Value,
+}
+
+/// Stores an identity as just used.
+///
+/// Errors: a unique violation of `identities_provider_id_provider_unique` if the subject is taken.
+pub(crate) async fn create(
+    executor: impl Into<Executor<'_>>,
+    new: &NewIdentity<'_>,
+) -> Result<Identity, Error> {
+    let sql = "insert into auth.identities as i
+        (id, provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+      values (gen_random_uuid(), $1, $2::uuid, $3::jsonb, $4, now(), now(), now())
+      returning to_jsonb(i)";
+    let parameters = vec![text(new.subject), owned(new.user_id), owned(new.data), text(new.provider)];
+    let created = executor.into().fetch(sql, parameters).await?;
+    created.ok_or_else(|| Error::Internal("an identity was not stored".to_owned()))
+}
+
+/// The identity of `provider`'s `subject`.
+pub(crate) async fn find(
+    executor: impl Into<Executor<'_>>,
+    provider: &str,
+    subject: &str,
+) -> Result<Option<Identity>, Error> {
+    let sql = "select to_jsonb(i) from auth.identities i where i.provider = $1 and i.provider_id = $2";
+    executor.into().fetch(sql, vec![text(provider), text(subject)]).await
+}
+
+/// Merges `data` into what is known of identity `id`, and notes that it was just used.
+pub(crate) async fn update(
+    executor: impl Into<Executor<'_>>,
+    id: Uuid,
+    data: &Value,
+) -> Result<Identity, Error> {
+    let sql = "update auth.identities i
+      set identity_data = i.identity_data || $2::jsonb, last_sign_in_at = now(), updated_at = now()
+      where i.id = $1::uuid returning to_jsonb(i)";
+    let updated = executor.into().fetch(sql, vec![owned(id), owned(data)]).await?;
+    updated.ok_or_else(|| Error::Internal("an identity is gone".to_owned()))
+}
+
+/// Removes identity `id`.
+pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+    let sql = "delete from auth.identities where id = $1::uuid";
+    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+}
+
+/// Removes all identities of a user but `kept`: nobody has proved to own them.
+pub(crate) async fn delete_others(
+    executor: impl Into<Executor<'_>>,
+    user: Uuid,
+    kept: Uuid,
+) -> Result<(), Error> {
+    let sql = "delete from auth.identities where user_id = $1::uuid and id <> $2::uuid";
+    executor.into().execute(sql, vec![owned(user), owned(kept)]).await.map(drop)
+}

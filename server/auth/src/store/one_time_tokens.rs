@@ -1,0 +1,144 @@
+//! One-time tokens: the hashes of codes that were sent, in `auth.one_time_tokens` and, as upstream keeps them, in
+//! the user's row.
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::users::{Account, account_document};
+use super::{Executor, owned, text};
+use crate::Error;
+
+/// What a code confirms; there is one of each kind per user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub(crate) enum Kind {
+    #[serde(rename = "confirmation_token")]
+    Confirmation,
+    #[serde(rename = "recovery_token")]
+    Recovery,
+    #[serde(rename = "email_change_token_new")]
+    EmailChangeNew,
+    #[serde(rename = "email_change_token_current")]
+    EmailChangeCurrent,
+    #[serde(rename = "phone_change_token")]
+    PhoneChange,
+    #[serde(rename = "reauthentication_token")]
+    Reauthentication,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 6] = [
+        Kind::Confirmation,
+        Kind::Recovery,
+        Kind::EmailChangeNew,
+        Kind::EmailChangeCurrent,
+        Kind::PhoneChange,
+        Kind::Reauthentication,
+    ];
+
+    /// The column of `auth.users` and the value of the enum `auth.one_time_token_type`.
+    pub(super) const fn column(self) -> &'static str {
+        match self {
+            Kind::Confirmation => "confirmation_token",
+            Kind::Recovery => "recovery_token",
+            Kind::EmailChangeNew => "email_change_token_new",
+            Kind::EmailChangeCurrent => "email_change_token_current",
+            Kind::PhoneChange => "phone_change_token",
+            Kind::Reauthentication => "reauthentication_token",
+        }
+    }
+
+    /// The column that tells when the code was sent.
+    pub(super) const fn sent_at(self) -> &'static str {
+        match self {
+            Kind::Confirmation => "confirmation_sent_at",
+            Kind::Recovery => "recovery_sent_at",
+            Kind::EmailChangeNew | Kind::EmailChangeCurrent => "email_change_sent_at",
+            Kind::PhoneChange => "phone_change_sent_at",
+            Kind::Reauthentication => "reauthentication_sent_at",
+        }
+    }
+}
+
+/// A code of one kind, as the user's row has it.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Pending {
+    /// The hash, with its prefix if the flow uses PKCE; empty if there is none.
+    pub(crate) hash: String,
+    /// Seconds since the last code of this kind was sent, if one was.
+    pub(crate) age: Option<f64>,
+}
+
+/// Stores that a code with `hash` was just sent to `address`; the one before is worth nothing from now on.
+pub(crate) async fn put(
+    executor: impl Into<Executor<'_>>,
+    user: Uuid,
+    kind: Kind,
+    hash: &str,
+    address: &str,
+) -> Result<Account, Error> {
+    let sql = format!(
+        "with token as (
+           insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+           values (gen_random_uuid(), $1::uuid, '{column}', $2, lower($3), now(), now())
+           on conflict (user_id, token_type) do update set id = excluded.id, token_hash = excluded.token_hash,
+             relates_to = excluded.relates_to, created_at = now(), updated_at = now()
+         )
+         update auth.users u set {column} = $2, {sent_at} = now(), updated_at = now()
+         where u.id = $1::uuid returning {account}",
+        column = kind.column(),
+        sent_at = kind.sent_at(),
+        account = account_document("u"),
+    );
+    let account = executor.into().fetch(&sql, vec![owned(user), text(hash), text(address)]).await?;
+    account.ok_or_else(|| Error::Internal("the user of a new code is gone".to_owned()))
+}
+
+/// The user who was sent the code with `hash`, if it is one of `kinds` and still open; the user's row stays locked
+/// until the transaction ends, so that one of several uses of the code wins.
+pub(crate) async fn find_user(
+    executor: impl Into<Executor<'_>>,
+    kinds: &[Kind],
+    hash: &str,
+) -> Result<Option<Account>, Error> {
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.column()).collect();
+    // The lock may have waited for the request that used the code up: what counts is the row after that.
+    let condition: Vec<_> = kinds.iter().map(|column| format!("u.{column} = $1")).collect();
+    let sql = format!(
+        "select {account} from auth.users u
+         where u.id = (
+             select t.user_id from auth.one_time_tokens t
+             where t.token_hash = $1 and t.token_type = any (string_to_array($2, ',')::auth.one_time_token_type[])
+             limit 1
+           )
+           and ({condition}) and not u.is_sso_user
+         for update of u",
+        account = account_document("u"),
+        condition = condition.join(" or "),
+    );
+    executor.into().fetch(&sql, vec![text(hash), owned(kinds.join(","))]).await
+}
+
+/// Makes one code worthless.
+pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: Kind) -> Result<(), Error> {
+    let sql = format!(
+        "with gone as (
+           delete from auth.one_time_tokens where user_id = $1::uuid and token_type = '{column}'
+         )
+         update auth.users set {column} = '', updated_at = now() where id = $1::uuid",
+        column = kind.column(),
+    );
+    executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
+}
+
+/// Makes all codes of a user worthless.
+pub(crate) async fn clear_all(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<(), Error> {
+    let blank: Vec<_> = Kind::ALL.iter().map(|kind| format!("{} = ''", kind.column())).collect();
+    let sql = format!(
+        "with gone as (
+           delete from auth.one_time_tokens where user_id = $1::uuid
+         )
+         update auth.users set {} where id = $1::uuid",
+        blank.join(", "),
+    );
+    executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
+}

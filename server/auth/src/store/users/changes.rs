@@ -1,0 +1,183 @@
+use std::borrow::Cow;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Account, account_document};
+use crate::Error;
+use crate::store::{Executor, Parameter, owned, text, text_unless_empty};
+
+/// Changes of a user's row that are made at once.
+#[derive(Default)]
+pub(crate) struct Changes<'a> {
+    assignments: Vec<Cow<'static, str>>,
+    parameters: Vec<Parameter<'a>>,
+}
+
+impl<'a> Changes<'a> {
+    pub(crate) fn new() -> Changes<'a> {
+        Changes::default()
+    }
+
+    /// Sets `column` to `value`, which Postgres reads as a `kind`.
+    fn set(mut self, column: &'static str, kind: &'static str, value: Parameter<'a>) -> Changes<'a> {
+        self.parameters.push(value);
+        // The first parameter is the user's id.
+        let number = self.parameters.len() + 1;
+        self.assignments.push(format!("{column} = ${number}::{kind}").into());
+        self
+    }
+
+    fn assign(mut self, assignment: &'static str) -> Changes<'a> {
+        self.assignments.push(assignment.into());
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.assignments.is_empty()
+    }
+
+    /// The e-mail address is confirmed now.
+    pub(crate) fn confirm_email(self) -> Changes<'a> {
+        self.assign("email_confirmed_at = now()")
+    }
+
+    /// The phone number is confirmed now.
+    pub(crate) fn confirm_phone(self) -> Changes<'a> {
+        self.assign("phone_confirmed_at = now()")
+    }
+
+    /// Empty for none.
+    pub(crate) fn email(self, email: &'a str) -> Changes<'a> {
+        self.set("email", "text", text_unless_empty(email))
+    }
+
+    /// Empty for none.
+    pub(crate) fn phone(self, phone: &'a str) -> Changes<'a> {
+        self.set("phone", "text", text_unless_empty(phone))
+    }
+
+    /// The number is not confirmed any more.
+    pub(crate) fn unconfirm_phone(self) -> Changes<'a> {
+        self.assign("phone_confirmed_at = null")
+    }
+
+    /// The address that is to replace the current one, and how many addresses have confirmed that.
+    pub(crate) fn email_change(self, email: &'a str, confirmed: i16) -> Changes<'a> {
+        self.set("email_change", "text", text(email)).set(
+            "email_change_confirm_status",
+            "smallint",
+            owned(confirmed),
+        )
+    }
+
+    /// The number that is to replace the current one.
+    pub(crate) fn phone_change(self, phone: &'a str) -> Changes<'a> {
+        self.set("phone_change", "text", text(phone))
+    }
+
+    /// A password's hash; empty for no password.
+    pub(crate) fn encrypted_password(self, hash: &'a str) -> Changes<'a> {
+        self.set("encrypted_password", "text", text(hash))
+    }
+
+    pub(crate) fn audience(self, audience: &'a str) -> Changes<'a> {
+        self.set("aud", "text", text(audience))
+    }
+
+    pub(crate) fn role(self, role: &'a str) -> Changes<'a> {
+        self.set("role", "text", text(role))
+    }
+
+    pub(crate) fn invited(self) -> Changes<'a> {
+        self.assign("invited_at = now()")
+    }
+
+    pub(crate) fn anonymous(self, anonymous: bool) -> Changes<'a> {
+        self.set("is_anonymous", "boolean", owned(anonymous))
+    }
+
+    pub(crate) fn signed_in(self) -> Changes<'a> {
+        self.assign("last_sign_in_at = now()")
+    }
+
+    /// No sign-in for that many seconds from now; zero lifts the ban.
+    pub(crate) fn ban(mut self, seconds: f64) -> Changes<'a> {
+        if seconds == 0.0 {
+            return self.assign("banned_until = null");
+        }
+        self.parameters.push(owned(format!("{seconds} seconds")));
+        let number = self.parameters.len() + 1;
+        self.assignments.push(format!("banned_until = now() + ${number}::interval").into());
+        self
+    }
+
+    /// Merges an object into what the user says of themself; members that are null go.
+    pub(crate) fn merge_user_metadata(self, data: &Value) -> Changes<'a> {
+        self.merge("raw_user_meta_data", data)
+    }
+
+    /// Merges an object into what the service says of the user; members that are null go.
+    pub(crate) fn merge_app_metadata(self, data: &Value) -> Changes<'a> {
+        self.merge("raw_app_meta_data", data)
+    }
+
+    /// Replaces what the user says of themself.
+    pub(crate) fn replace_user_metadata(self, data: &Value) -> Changes<'a> {
+        self.set("raw_user_meta_data", "jsonb", owned(data))
+    }
+
+    fn merge(mut self, column: &'static str, data: &Value) -> Changes<'a> {
+        self.parameters.push(owned(data));
+        let number = self.parameters.len() + 1;
+        // Only the members that are being set to null go: others may be null since before.
+        self.assignments.push(
+            format!(
+                "{column} = (case when jsonb_typeof({column}) = 'object' then {column} else '{{}}' end || ${number}::jsonb)
+                   - coalesce((select array_agg(key) from jsonb_each(${number}::jsonb) where value = 'null'), '{{}}')"
+            )
+            .into(),
+        );
+        self
+    }
+
+    /// Makes the changes.
+    ///
+    /// Errors: a unique violation of `users_email_partial_key` or `users_phone_key` if an address is taken.
+    pub(crate) async fn apply(
+        mut self,
+        executor: impl Into<Executor<'_>>,
+        id: Uuid,
+    ) -> Result<Account, Error> {
+        self.assignments.push("updated_at = now()".into());
+        let sql = format!(
+            "update auth.users u set {} where u.id = $1::uuid returning {}",
+            self.assignments.join(", "),
+            account_document("u"),
+        );
+        let mut parameters = vec![owned(id)];
+        parameters.append(&mut self.parameters);
+        let account = executor.into().fetch(&sql, parameters).await?;
+        account.ok_or_else(|| Error::Internal("the user who is to change is gone".to_owned()))
+    }
+}
+
+/// Derives `provider` and `providers` of a user's app metadata from the identities, oldest first.
+pub(crate) async fn derive_providers(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Account, Error> {
+    let sql = format!(
+        "with known as (
+           select jsonb_agg(p.provider order by p.since, p.provider) as names from (
+             select i.provider, min(i.created_at) as since from auth.identities i where i.user_id = $1::uuid
+             group by i.provider
+           ) p
+         )
+         update auth.users u set updated_at = now(), raw_app_meta_data =
+           coalesce(u.raw_app_meta_data, '{{}}')
+             || jsonb_build_object('providers', coalesce(known.names, '[]'))
+             || case when known.names is null then '{{}}' else jsonb_build_object('provider', known.names -> 0) end
+         from known where u.id = $1::uuid returning {}",
+        account_document("u"),
+    );
+    let account = executor.into().fetch(&sql, vec![owned(id)]).await?;
+    account.ok_or_else(|| Error::Internal("the user whose providers are derived is gone".to_owned()))
+}

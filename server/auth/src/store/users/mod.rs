@@ -1,0 +1,173 @@
+//! Rows of `auth.users` with their identities and factors.
+
+mod changes;
+mod new;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use database::Database;
+use serde::Deserialize;
+use uuid::Uuid;
+
+#[expect(unused_imports, reason = "sign-up is the first to use them")]
+pub(crate) use changes::{Changes, derive_providers};
+#[expect(unused_imports, reason = "sign-up is the first to use them")]
+pub(crate) use new::NewUser;
+
+use super::one_time_tokens::{Kind, Pending};
+use super::{Executor, Parameter, fetch, owned, text, transaction};
+use crate::Error;
+use crate::flows::Address;
+use crate::store::sessions::{Session, session_document};
+use crate::user::User;
+
+/// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
+pub(super) fn document(alias: &str) -> String {
+    format!(
+        "(to_jsonb({alias}) - array[
+          'encrypted_password', 'confirmation_token', 'recovery_token', 'email_change_token_new',
+          'email_change_token_current', 'phone_change_token', 'reauthentication_token'
+        ] || jsonb_build_object(
+          'identities', coalesce((
+            select jsonb_agg(to_jsonb(i) order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
+          ), '[]'),
+          'factors', coalesce((
+            select jsonb_agg(to_jsonb(f) - array['secret', 'web_authn_credential'] order by f.created_at, f.id)
+            from auth.mfa_factors f where f.user_id = {alias}.id
+          ), '[]')
+        ))"
+    )
+}
+
+/// A user, together with what is nobody else's business.
+#[derive(Deserialize)]
+pub(crate) struct Account {
+    pub(crate) user: User,
+    /// None or empty for a user without a password.
+    pub(crate) encrypted_password: Option<String>,
+    pub(crate) banned: bool,
+    pub(crate) is_sso_user: bool,
+    /// How many of two addresses have confirmed the change of the e-mail address.
+    pub(crate) email_change_confirm_status: i16,
+    /// The open codes.
+    pub(crate) pending: BTreeMap<Kind, Pending>,
+}
+
+impl Account {
+    pub(crate) fn id(&self) -> Uuid {
+        self.user.id
+    }
+
+    pub(crate) fn has_password(&self) -> bool {
+        self.encrypted_password.as_ref().is_some_and(|hash| !hash.is_empty())
+    }
+
+    /// The code of `kind`; one with an empty hash if there is none.
+    pub(crate) fn pending(&self, kind: Kind) -> Pending {
+        self.pending.get(&kind).cloned().unwrap_or_default()
+    }
+}
+
+/// A SQL expression: the document of [`Account`] for the row of `auth.users` named `alias`.
+pub(super) fn account_document(alias: &str) -> String {
+    let pending: Vec<_> = Kind::ALL
+        .iter()
+        .map(|kind| {
+            let (column, sent_at) = (kind.column(), kind.sent_at());
+            format!(
+                "'{column}', jsonb_build_object('hash', coalesce({alias}.{column}, ''),
+                   'age', extract(epoch from now() - {alias}.{sent_at}))"
+            )
+        })
+        .collect();
+    format!(
+        "jsonb_build_object(
+           'user', {user},
+           'encrypted_password', {alias}.encrypted_password,
+           'banned', coalesce({alias}.banned_until > now(), false),
+           'is_sso_user', {alias}.is_sso_user,
+           'email_change_confirm_status', coalesce({alias}.email_change_confirm_status, 0),
+           'pending', jsonb_build_object({pending})
+         )",
+        user = document(alias),
+        pending = pending.join(", "),
+    )
+}
+
+async fn find_where(
+    executor: Executor<'_>,
+    condition: &str,
+    parameters: Vec<Parameter<'_>>,
+) -> Result<Option<Account>, Error> {
+    // A lock is for flows that decide by what they read; alone, it would be gone at once.
+    let lock = if matches!(executor, Executor::Within(_)) { "for update of u" } else { "" };
+    let account = account_document("u");
+    let sql = format!("select {account} from auth.users u where {condition} {lock}");
+    executor.fetch(&sql, parameters).await
+}
+
+/// The user who has `address` in `audience`. Users of single sign-on and deleted ones are not found. Within a
+/// transaction, the row stays locked until its end.
+pub(crate) async fn find_by_address(
+    executor: impl Into<Executor<'_>>,
+    address: &Address,
+    audience: &str,
+) -> Result<Option<Account>, Error> {
+    let (column, value) = match address {
+        Address::Email(email) => ("email", email),
+        Address::Phone(phone) => ("phone", phone),
+    };
+    let condition = format!("u.{column} = $1 and u.aud = $2 and not u.is_sso_user and u.deleted_at is null");
+    find_where(executor.into(), &condition, vec![text(value), text(audience)]).await
+}
+
+/// The user `id`. Within a transaction, the row stays locked until its end.
+pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<Account>, Error> {
+    find_where(executor.into(), "u.id = $1::uuid", vec![owned(id)]).await
+}
+
+/// The user of `audience` who is about to change the phone number to `phone`. Within a transaction, the row stays
+/// locked until its end.
+pub(crate) async fn find_by_phone_change(
+    executor: impl Into<Executor<'_>>,
+    phone: &str,
+    audience: &str,
+) -> Result<Option<Account>, Error> {
+    let condition = "u.id = (
+        select n.id from auth.users n where n.phone_change = $1 and n.aud = $2 and not n.is_sso_user
+        order by n.phone_change_sent_at desc nulls last limit 1
+      )";
+    find_where(executor.into(), condition, vec![text(phone), text(audience)]).await
+}
+
+/// Who an access token speaks for.
+#[derive(Deserialize)]
+pub(crate) struct Bearer {
+    pub(crate) user: User,
+    pub(crate) banned: bool,
+    pub(crate) session: Option<Session>,
+}
+
+static BEARER: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "select jsonb_build_object(
+           'user', {user},
+           'banned', coalesce(u.banned_until > now(), false),
+           'session', (select {session} from auth.sessions s where s.id = $2::uuid and s.user_id = u.id)
+         )
+         from auth.users u where u.id = $1::uuid",
+        user = document("u"),
+        session = session_document("s"),
+    )
+});
+
+/// The user `id`, together with the session of theirs that the token names, if it names one that is alive.
+pub(crate) async fn find_bearer(
+    database: &Database,
+    id: Uuid,
+    session: Option<Uuid>,
+) -> Result<Option<Bearer>, Error> {
+    let parameters = vec![owned(id), session.and_then(owned)];
+    fetch(database, transaction().read_only().statement(BEARER.as_str(), parameters)).await
+}

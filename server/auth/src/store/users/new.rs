@@ -1,0 +1,77 @@
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Account, account_document};
+use crate::Error;
+use crate::store::{Executor, NO_INSTANCE, owned, text, text_unless_empty};
+use crate::user::User;
+
+/// A user who is to be stored.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NewUser {
+    pub(crate) id: Uuid,
+    pub(crate) audience: String,
+    /// The Postgres role of the user's requests.
+    pub(crate) role: String,
+    /// Lowercase; empty for none.
+    pub(crate) email: String,
+    /// Digits only; empty for none.
+    pub(crate) phone: String,
+    /// Empty for none.
+    pub(crate) encrypted_password: String,
+    /// An object.
+    pub(crate) user_metadata: Value,
+    /// An object.
+    pub(crate) app_metadata: Value,
+    pub(crate) is_sso_user: bool,
+    pub(crate) is_anonymous: bool,
+}
+
+impl NewUser {
+    /// The user as clients would see them now; what hooks are asked about before anything is stored.
+    pub(crate) fn preview(&self) -> User {
+        User {
+            id: self.id,
+            aud: self.audience.clone(),
+            role: self.role.clone(),
+            email: self.email.clone(),
+            phone: self.phone.clone(),
+            app_metadata: self.app_metadata.clone(),
+            user_metadata: self.user_metadata.clone(),
+            is_anonymous: self.is_anonymous,
+            ..User::default()
+        }
+    }
+
+    /// Stores the user. What triggers change on the way is in the answer.
+    ///
+    /// Errors: a unique violation of `users_email_partial_key` or `users_phone_key` if the address is taken.
+    pub(crate) async fn create(&self, executor: impl Into<Executor<'_>>) -> Result<Account, Error> {
+        let executor = executor.into();
+        let insert = format!(
+            "insert into auth.users (instance_id, id, aud, role, email, phone, encrypted_password,
+               raw_user_meta_data, raw_app_meta_data, is_sso_user, is_anonymous, created_at, updated_at,
+               confirmation_token, recovery_token, email_change_token_new, email_change)
+             values ({NO_INSTANCE}, $1::uuid, $2, $3, $4, $5, $6, $7::jsonb, $8::jsonb, $9::boolean, $10::boolean,
+               now(), now(), '', '', '', '')"
+        );
+        let parameters = vec![
+            owned(self.id),
+            text(&self.audience),
+            text(&self.role),
+            text_unless_empty(&self.email),
+            text_unless_empty(&self.phone),
+            // Upstream stores no password as empty text, and its queries for users without one look for both.
+            text(&self.encrypted_password),
+            owned(&self.user_metadata),
+            owned(&self.app_metadata),
+            owned(self.is_sso_user),
+            owned(self.is_anonymous),
+        ];
+        executor.execute(&insert, parameters).await?;
+        // A statement of its own: only it sees what triggers after the insert have done to the row.
+        let select = format!("select {} from auth.users u where u.id = $1::uuid", account_document("u"));
+        let account = executor.fetch(&select, vec![owned(self.id)]).await?;
+        account.ok_or_else(|| Error::Internal("a trigger has removed the new user".to_owned()))
+    }
+}
