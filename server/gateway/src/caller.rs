@@ -2,7 +2,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;
 
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::web::RemoteAddr;
 use poem::{Addr, FromRequest, Request, RequestBody};
 use tokens::ApiKeyKind;
@@ -48,6 +49,14 @@ impl Bearer {
         Some(Bearer { header, start })
     }
 
+    /// The token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section 11.1); `None`
+    /// without that header and for other schemes. What is no text is an empty token, which nobody accepts.
+    pub fn of(headers: &HeaderMap) -> Option<Bearer> {
+        let header = headers.get(AUTHORIZATION)?;
+        let start = token_start(header)?;
+        Bearer::new(header.clone(), start).or_else(|| Bearer::from_token(""))
+    }
+
     /// A bearer of `token`, if that can be sent in a header at all.
     pub fn from_token(token: &str) -> Option<Bearer> {
         Bearer::new(HeaderValue::from_str(token).ok()?, 0)
@@ -74,6 +83,17 @@ impl fmt::Debug for Bearer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Bearer(…)")
     }
+}
+
+/// Where the token begins in an `Authorization: Bearer …` header; `None` for other schemes.
+fn token_start(header: &HeaderValue) -> Option<usize> {
+    let text = header.as_bytes();
+    let scheme = text.get(..6)?;
+    if !scheme.eq_ignore_ascii_case(b"bearer") || text.get(6).is_some_and(|&byte| byte != b' ') {
+        return None;
+    }
+    let blanks = text[6..].iter().take_while(|&&byte| byte == b' ').count();
+    Some(6 + blanks)
 }
 
 /// The address of the client: the peer's, or what the outermost of `trusted_proxies` proxies noted.
@@ -109,6 +129,22 @@ mod tests {
             request = request.header(X_FORWARDED_FOR, *value);
         }
         address(&request.finish(), trusted_proxies).to_string()
+    }
+
+    #[test]
+    fn bearers_are_read_from_the_header() {
+        let header = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+            Bearer::of(&headers).map(|bearer| bearer.as_str().to_owned())
+        };
+        assert_eq!(header(b"Bearer abc").as_deref(), Some("abc"));
+        assert_eq!(header(b"bearer  abc").as_deref(), Some("abc"));
+        assert_eq!(header(b"Bearer").as_deref(), Some(""));
+        assert_eq!(header(b"Bearer \xff").as_deref(), Some(""));
+        assert_eq!(header(b"Basic abc"), None);
+        assert_eq!(header(b"Bearerabc"), None);
+        assert!(Bearer::of(&HeaderMap::new()).is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! API keys and the exchange of credentials, as Supabase's gateway does it.
 
 use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue, StatusCode, Uri};
+use http::{HeaderName, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use poem::{Request, Response};
 use tokens::{ApiKeyKind, ApiKeys, Keys, Verifier};
@@ -39,9 +39,9 @@ impl Credentials {
             None => Presented::Nothing,
             Some(key) => self.recognise(key).map_or(Presented::Unknown, Presented::Known),
         };
-        let bearer = match request.headers().get(AUTHORIZATION) {
-            None => key.and_then(|key| self.exchange(key)),
-            Some(header) => token_start(header).and_then(|start| Bearer::new(header.clone(), start)),
+        let bearer = match request.headers().contains_key(AUTHORIZATION) {
+            false => key.and_then(|key| self.exchange(key)),
+            true => Bearer::of(request.headers()),
         };
         // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
         let bearer = match bearer {
@@ -113,15 +113,4 @@ pub(crate) fn hide(request: &mut Request) {
     if let Ok(uri) = Uri::from_parts(parts) {
         *request.uri_mut() = uri;
     }
-}
-
-/// Where the token begins in an `Authorization: Bearer …` header; None for other schemes.
-fn token_start(header: &HeaderValue) -> Option<usize> {
-    let text = header.as_bytes();
-    let scheme = text.get(..6)?;
-    if !scheme.eq_ignore_ascii_case(b"bearer") || text.get(6).is_some_and(|&byte| byte != b' ') {
-        return None;
-    }
-    let blanks = text[6..].iter().take_while(|&&byte| byte == b' ').count();
-    Some(6 + blanks)
 }

@@ -1,6 +1,5 @@
 //! Who calls: the role that a request's transaction runs as, and the claims that it sees.
 
-use poem::http::{HeaderMap, header};
 use serde_json::Value;
 use tokens::Verifier;
 
@@ -21,8 +20,8 @@ pub struct Identity {
 impl Identity {
     /// Verifies `bearer`; without one the caller is the anonymous role.
     ///
-    /// Errors: `PGRST300` for a token that nothing is there to verify with, `PGRST301` and `PGRST303` for a token that is refused, `PGRST302` when there is neither a token
-    /// that names a role nor an anonymous role.
+    /// Errors: `PGRST300` for a token that nothing is there to verify with, `PGRST301` and `PGRST303` for a token that
+    /// is refused, `PGRST302` when there is neither a token that names a role nor an anonymous role.
     pub fn new(
         bearer: Option<&str>,
         verifier: Option<&Verifier>,
@@ -59,30 +58,4 @@ fn refused(error: &tokens::Error) -> Error {
     } else {
         JwtError::Undecodable { message, details: error.details() }
     })
-}
-
-/// The token of an `Authorization: Bearer` header, for requests that did not come through the gateway. The scheme's
-/// case does not matter (RFC 9110, section 11.1).
-pub(crate) fn bearer_of(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bearers_are_read_from_the_header() {
-        let header = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, header::HeaderValue::from_static(value));
-            bearer_of(&headers).map(str::to_owned)
-        };
-        assert_eq!(header("Bearer abc"), Some("abc".to_owned()));
-        assert_eq!(header("bearer  abc "), Some("abc".to_owned()));
-        assert_eq!(header("Bearer"), Some(String::new()));
-        assert_eq!(header("Basic abc"), None);
-    }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use database::Database;
-use gateway::Caller;
+use gateway::{Bearer, Caller};
 use poem::error::ReadBodyError;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Identity, bearer_of};
+use crate::caller::Identity;
 use crate::error::Error;
 use crate::freshness::Writers;
 use crate::legacy;
@@ -88,7 +88,7 @@ impl Rest {
         let verifier = live.verifier.as_ref();
         let identity = match incoming.extensions().get::<Caller>() {
             Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
-            None => Identity::new(bearer_of(incoming.headers()), verifier, settings),
+            None => Identity::new(Bearer::of(incoming.headers()).as_deref(), verifier, settings),
         }?;
         timing.lap("jwt");
         let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
