@@ -15,6 +15,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::ports::Connection;
+
 /// Requests under way at a time on one HTTP/2 connection: without a bound, one client could have any number.
 const STREAMS: u32 = 200;
 /// How often an HTTP/2 connection on which nothing comes is asked whether it is still there.
@@ -30,6 +32,8 @@ pub(crate) struct Limits {
     /// For a whole request head, counted from when the connection is ready for it, be it new or kept open after the
     /// answer before: half a head must not hold a connection.
     pub(crate) head: Duration,
+    /// For the next byte of a connection, in either direction: half a body must not hold one for ever.
+    pub(crate) silence: Duration,
     /// For requests under way once the server was told to stop.
     pub(crate) drain: Duration,
 }
@@ -50,6 +54,7 @@ pub(crate) async fn serve(
         while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
             // Acceptors log their errors and make pauses after them.
             let Ok((io, local, remote, scheme)) = acceptor.accept().await else { continue };
+            let io = Connection::new(io, limits.silence);
             let answering =
                 answer(io, (local, remote, scheme), Arc::clone(&routes), stop.clone(), limits.head);
             let cut = cut.clone();
@@ -141,25 +146,40 @@ mod tests {
     use crate::ports::{self, Connections};
 
     const PATIENCE: Duration = Duration::from_secs(30);
+    const PATIENT: Limits = Limits { head: PATIENCE, silence: PATIENCE, drain: PATIENCE };
 
     async fn start(
         routes: impl Endpoint<Output: IntoResponse> + 'static,
         limits: Limits,
     ) -> (SocketAddr, CancellationToken, JoinHandle<()>) {
         let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await.unwrap();
-        let connections = Connections::new(listener, 2 * PATIENCE).unwrap();
+        let connections = Connections::new(listener).unwrap();
         let (address, stop) = (connections.address(), CancellationToken::new());
         (address, stop.clone(), tokio::spawn(serve(connections, routes, stop, limits)))
     }
 
     #[tokio::test]
     async fn half_a_head_is_cut() {
-        let limits = Limits { head: Duration::from_millis(50), drain: PATIENCE };
+        let limits = Limits { head: Duration::from_millis(50), ..PATIENT };
         let (address, ..) = start(poem::endpoint::make_sync(|_| "hello"), limits).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nX: a").await.unwrap();
         let mut answer = Vec::new();
         tokio::time::timeout(PATIENCE, client.read_to_end(&mut answer)).await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn half_a_body_is_cut() {
+        let routes = poem::endpoint::make(|mut request: Request| async move {
+            let body = request.take_body().into_bytes().await;
+            Ok::<_, poem::Error>(if body.is_ok() { "whole" } else { "broken" })
+        });
+        let (address, ..) = start(routes, Limits { silence: Duration::from_millis(50), ..PATIENT }).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf").await.unwrap();
+        let mut answer = Vec::new();
+        tokio::time::timeout(PATIENCE, client.read_to_end(&mut answer)).await.unwrap().unwrap();
+        assert!(!String::from_utf8_lossy(&answer).contains("whole"));
     }
 
     #[tokio::test]
@@ -174,7 +194,7 @@ mod tests {
                 Ok::<_, poem::Error>("late, but whole")
             }
         });
-        let (address, stop, server) = start(routes, Limits { head: PATIENCE, drain: PATIENCE }).await;
+        let (address, stop, server) = start(routes, PATIENT).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         asked.notified().await;
@@ -194,7 +214,7 @@ mod tests {
             asks.notify_one();
             std::future::pending::<poem::Result<&'static str>>()
         });
-        let limits = Limits { head: PATIENCE, drain: Duration::from_millis(10) };
+        let limits = Limits { drain: Duration::from_millis(10), ..PATIENT };
         let (address, stop, server) = start(routes, limits).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();

@@ -27,10 +27,10 @@ fn discreet(directives: &str) -> String {
 /// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
 ///
 /// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `PGRST_LOG_LEVEL`
-/// does in PostgREST's words (`crit`, `error`, `warn`, `info`, `debug`). Without either, a
+/// and `level`, PostgREST's `log-level`, do in PostgREST's words (`crit`, `error`, `warn`, `info`, `debug`). Without any, a
 /// person at a terminal sees what needs attention; a machine gets everything from `info` up, with one line per
 /// request.
-pub(crate) fn start(format: Option<Format>) {
+pub(crate) fn start(format: Option<Format>, level: Option<&str>) {
     let format = format.unwrap_or(match std::io::stderr().is_terminal() {
         true => Format::Text,
         false => Format::Json,
@@ -40,7 +40,8 @@ pub(crate) fn start(format: Option<Format>) {
         Format::Json => "info,poem=warn",
     };
     let wanted = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok());
-    let wanted = wanted.or_else(|| match std::env::var("PGRST_LOG_LEVEL").ok()?.as_str() {
+    let level = std::env::var("PGRST_LOG_LEVEL").ok().or_else(|| level.map(str::to_owned));
+    let wanted = wanted.or_else(|| match level?.as_str() {
         "crit" => Some("error,access=off".to_owned()),
         level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
         _ => None,

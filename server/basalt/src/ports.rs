@@ -30,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error> {
     let mut candidate = port;
     loop {
-        match bind(SocketAddr::new(host, candidate)) {
+        match bind(SocketAddr::new(host, candidate), false) {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && candidate - port + 1 < TRIES => {
                 candidate = candidate.checked_add(1).ok_or_else(|| none_free(port))?;
@@ -41,10 +41,16 @@ pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error
     }
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+/// Listens at `address`; with `reuse_port` other processes that want that, too, may do so at the same time.
+///
+/// Errors: the system's.
+pub(crate) fn bind(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A server that is started again need not wait for the connections of the one before to be forgotten.
     socket.set_reuseaddr(true)?;
+    if reuse_port {
+        socket.set_reuseport(true)?;
+    }
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
@@ -57,20 +63,19 @@ fn none_free(port: u16) -> Error {
 /// Accepts connections.
 ///
 /// The system is told to send each answer at once: small answers on a connection that is kept open would otherwise
-/// wait for the peer's acknowledgement of the one before. A connection that stays silent is closed.
+/// wait for the peer's acknowledgement of the one before.
 pub(crate) struct Connections {
     listener: TcpListener,
     address: SocketAddr,
-    silence: Duration,
 }
 
 impl Connections {
-    /// Accepts from `listener`. A connection on which nothing was read or written for `silence` is closed.
+    /// Accepts from `listener`.
     ///
     /// Errors: when the system does not know the listener's address.
-    pub(crate) fn new(listener: TcpListener, silence: Duration) -> Result<Self, Error> {
+    pub(crate) fn new(listener: TcpListener) -> Result<Self, Error> {
         let address = listener.local_addr().map_err(Error::io("find out the port that is listened on"))?;
-        Ok(Self { listener, address, silence })
+        Ok(Self { listener, address })
     }
 
     /// The address that is listened on.
@@ -80,7 +85,7 @@ impl Connections {
 }
 
 impl Acceptor for Connections {
-    type Io = Connection;
+    type Io = TcpStream;
 
     fn local_addr(&self) -> Vec<LocalAddr> {
         vec![LocalAddr(self.address.into())]
@@ -97,23 +102,23 @@ impl Acceptor for Connections {
             }
         };
         stream.set_nodelay(true)?;
-        let connection = Connection::new(stream, self.silence);
-        Ok((connection, LocalAddr(self.address.into()), RemoteAddr(peer.into()), Scheme::HTTP))
+        Ok((stream, LocalAddr(self.address.into()), RemoteAddr(peer.into()), Scheme::HTTP))
     }
 }
 
 /// A connection that breaks when it is silent for too long: half a request that is never finished must not hold its
 /// memory for ever.
-pub(crate) struct Connection {
-    stream: TcpStream,
+pub(crate) struct Connection<Io> {
+    stream: Io,
     silence: Duration,
     last: Instant,
     /// Looked at when nothing can be read. It is moved on only when it goes off, not at every byte.
     timer: Pin<Box<Sleep>>,
 }
 
-impl Connection {
-    fn new(stream: TcpStream, silence: Duration) -> Self {
+impl<Io> Connection<Io> {
+    /// `stream`, broken once nothing was read or written for `silence`.
+    pub(crate) fn new(stream: Io, silence: Duration) -> Self {
         let last = Instant::now();
         Self { stream, silence, last, timer: Box::pin(sleep_until(last + silence)) }
     }
@@ -139,7 +144,7 @@ impl Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl<Io: AsyncRead + Unpin> AsyncRead for Connection<Io> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -154,7 +159,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl<Io: AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
@@ -205,10 +210,11 @@ mod tests {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
         let listener = listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await.unwrap();
-        let mut connections = Connections::new(listener, Duration::from_millis(20)).unwrap();
+        let mut connections = Connections::new(listener).unwrap();
         let mut client = TcpStream::connect(connections.address()).await.unwrap();
         client.write_all(b"GET / HT").await.unwrap();
-        let (mut connection, ..) = connections.accept().await.unwrap();
+        let (stream, ..) = connections.accept().await.unwrap();
+        let mut connection = Connection::new(stream, Duration::from_millis(20));
         let mut request = Vec::new();
         let error = connection.read_to_end(&mut request).await.unwrap_err();
         assert_eq!((request.as_slice(), error.kind()), (&b"GET / HT"[..], io::ErrorKind::TimedOut));

@@ -23,18 +23,29 @@ const SCHEMA: &str = "
 struct Served {
     child: Child,
     /// Held so that the server can go on writing.
-    _log: BufReader<ChildStderr>,
+    log: BufReader<ChildStderr>,
     admin: String,
     public: String,
 }
 
+/// `basalt serve --only rest`, and nothing of the tests' own settings.
+fn basalt() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    command.args(["--log-format", "text", "serve", "--only", "rest"]).env_remove("DATABASE_URL");
+    command.current_dir(std::env::temp_dir());
+    command
+}
+
 impl Served {
     fn start(uri: &str, variables: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
-        command.args(["--log-format", "text", "serve", "--only", "rest"]).env_remove("DATABASE_URL");
+        let mut command = basalt();
         command.env("PGRST_DB_URI", uri).env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
         command.env("PGRST_SERVER_HOST", "127.0.0.1").env("PGRST_ADMIN_SERVER_PORT", "0");
-        command.envs(variables.iter().copied()).current_dir(std::env::temp_dir());
+        command.envs(variables.iter().copied());
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let (mut admin, mut public) = (String::new(), String::new());
@@ -48,7 +59,23 @@ impl Served {
                 _ => {}
             }
         }
-        Self { child, _log: log, admin, public }
+        Self { child, log, admin, public }
+    }
+
+    fn ends_by_itself(mut self) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        let ended = loop {
+            match self.child.try_wait().unwrap() {
+                Some(ended) => break ended,
+                None => {
+                    assert!(std::time::Instant::now() < deadline, "the server goes on without its database")
+                }
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut self.log, &mut said).unwrap();
+        assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
     }
 
     fn stop(mut self) {
@@ -88,6 +115,20 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let goods = over_tcp(&served.public, "GET /goods?select=name", "Origin: http://shop.example\r\n");
     assert!(goods.starts_with("HTTP/1.1 200 OK") && goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
     assert!(goods.contains("access-control-allow-origin: *"), "{goods}");
+    let preflight = "Origin: http://shop.example\r\nAccess-Control-Request-Method: PATCH\r\n\
+                     Access-Control-Request-Headers: Prefer, X-Client\r\n";
+    let preflight = over_tcp(&served.public, "OPTIONS /goods", preflight);
+    assert!(preflight.starts_with("HTTP/1.1 200 OK"), "{preflight}");
+    for header in [
+        "access-control-allow-origin: *",
+        "access-control-allow-methods: GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
+        "access-control-allow-headers: Authorization, Prefer, X-Client, Accept, Accept-Language, Content-Language",
+        "access-control-max-age: 86400",
+    ] {
+        assert!(preflight.contains(header), "{header}: {preflight}");
+    }
+    let options = over_tcp(&served.public, "OPTIONS /goods", "Origin: http://shop.example\r\n");
+    assert!(options.contains("allow: OPTIONS,GET,HEAD") && options.contains("access-control-expose-headers"));
     assert!(over_tcp(&served.public, "GET /", "").contains("\"swagger\":\"2.0\""));
     let token = over_tcp(&served.public, "GET /goods", "Authorization: Bearer a.b.c\r\n");
     assert!(token.contains("PGRST300"), "{token}");
@@ -118,9 +159,70 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let goods = ask(UnixStream::connect(&socket).unwrap(), "GET /goods", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
     served.stop();
+    a_file_says_what_variables_do_not(&uri);
+    let unattended =
+        Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
     drop(client);
     database.close().await;
     postgres.stop().await;
+    unattended.ends_by_itself();
+}
+
+/// What the command says on its standard output and on its standard error, and whether it succeeded.
+fn said(mut command: Command) -> (String, String, bool) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.success())
+}
+
+fn a_file_says_what_variables_do_not(uri: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("postgrest.conf");
+    let write = |rows: &str| {
+        let lines = [
+            &format!("db-uri = \"{uri}\"  # as the authenticator"),
+            "db-schemas = \"api\"",
+            "db-anon-role = \"web_anon\"",
+            "server-host = \"127.0.0.1\"",
+            "server-port = 0",
+            &format!("db-max-rows = {rows}"),
+            &format!("admin-server-unix-socket = \"{}\"", folder.path().join("admin").display()),
+        ];
+        std::fs::write(&file, lines.join("\n")).unwrap();
+    };
+    write("0");
+    let with_file = |more: &str| {
+        let mut command = basalt();
+        command.arg(&file).args(more.split_whitespace());
+        command
+    };
+    let (config, _, succeeded) = said(with_file("--dump-config"));
+    assert!(
+        succeeded && config.contains("db-schemas = \"api\"\n") && config.contains("db-pool = 10\n"),
+        "{config}"
+    );
+    assert!(config.contains("db-uri = \"…\"\n") && !config.contains("secret@"), "{config}");
+    let (schema, _, succeeded) = said(with_file("--dump-schema"));
+    assert!(succeeded && schema.contains("\"goods\""), "{schema}");
+    let (_, complaint, succeeded) = said(with_file("--ready"));
+    assert!(!succeeded && complaint.contains("not ready"), "{complaint}");
+
+    let served = Served::of(with_file(""));
+    let (ready, _, succeeded) = said(with_file("--ready"));
+    assert!(succeeded && ready.starts_with("OK: "), "{ready}");
+    assert!(over_tcp(&served.public, "GET /goods", "").ends_with("[]"));
+    write("1");
+    let pid = rustix::process::Pid::from_child(&served.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::USR2).unwrap();
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !over_tcp(&served.public, "GET /goods", "").ends_with("}]") {
+        assert!(std::time::Instant::now() < deadline, "the file was not read again");
+    }
+    served.stop();
+    let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    without.args(["serve", "--only", "rest", "--ready"]).env_remove("PGRST_DB_URI");
+    let (_, complaint, succeeded) = said(without);
+    assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use poem::http::{Method, StatusCode};
 use poem::{Endpoint, Request, Response};
 
 use crate::service::Rest;
-use crate::settings::Settings;
 
 /// The paths `/live`, `/ready`, `/metrics`, `/schema_cache` and `/config`, for a port that only operators reach:
 /// the schema cache tells everything that there is in the exposed schemas.
@@ -19,6 +18,23 @@ impl Rest {
     /// The endpoint for operators.
     pub fn admin(&self) -> Admin {
         Admin(self.clone())
+    }
+
+    /// The settings in force, one a line, in the order of their names. Secrets are told of, not shown.
+    pub fn configuration(&self) -> String {
+        let mut lines = self.live().settings.named();
+        lines.sort();
+        lines.iter().fold(String::new(), |mut all, (name, value)| {
+            let _ = writeln!(all, "{name} = {value}");
+            all
+        })
+    }
+
+    /// The schema cache as JSON text; empty while none is loaded.
+    ///
+    /// Errors: none that a cache is known to cause.
+    pub fn schema_cache(&self) -> Result<String, serde_json::Error> {
+        self.cache().current().map_or_else(|| Ok(String::new()), |cache| cache.to_json())
     }
 }
 
@@ -38,7 +54,7 @@ impl Endpoint for Admin {
             }
             "/ready" => status(StatusCode::OK),
             "/metrics" => text(metrics(rest)),
-            "/config" => text(configuration(&rest.live().settings)),
+            "/config" => text(rest.configuration()),
             "/schema_cache" => schema_cache(rest),
             _ => status(StatusCode::NOT_FOUND),
         })
@@ -54,12 +70,8 @@ fn text(body: String) -> Response {
 }
 
 fn schema_cache(rest: &Rest) -> Response {
-    let cache = rest.cache().current();
-    match cache.map(|cache| cache.to_json()).transpose() {
-        Ok(json) => {
-            let body = json.unwrap_or_default();
-            Response::builder().content_type("application/json; charset=utf-8").body(body)
-        }
+    match rest.schema_cache() {
+        Ok(json) => Response::builder().content_type("application/json; charset=utf-8").body(json),
         Err(error) => {
             tracing::error!(%error, "the schema cache cannot be written");
             status(StatusCode::INTERNAL_SERVER_ERROR)
@@ -120,14 +132,4 @@ fn metrics(rest: &Rest) -> String {
         }
     }
     lines
-}
-
-/// One setting a line, in the order of their names. Secrets are told of, not shown.
-fn configuration(settings: &Settings) -> String {
-    let mut lines = settings.named();
-    lines.sort();
-    lines.iter().fold(String::new(), |mut all, (name, value)| {
-        let _ = writeln!(all, "{name} = {value}");
-        all
-    })
 }

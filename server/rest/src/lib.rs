@@ -31,6 +31,6 @@ pub mod transaction;
 pub use admin::Admin;
 pub use caller::Identity;
 pub use error::Error;
-pub use service::{Rest, service};
+pub use service::{Rest, service, service_from};
 pub use settings::{ClaimPath, InvalidSetting, OpenApiMode, ProxyUri, Secret, Settings, TxEnd, Verbosity};
 pub use standalone::Standalone;

@@ -38,19 +38,23 @@ impl Live {
 /// Upstream's default of `jwt-cache-max-entries`.
 const DEFAULT_CACHE: usize = 1000;
 
+/// Gives the settings as they are outside of the database.
+type Source = Box<dyn Fn() -> Settings + Send + Sync>;
+
 /// The current [`Live`], and what it is made from.
 pub(crate) struct Shared {
-    base: Settings,
+    base: Source,
     given: Option<Verifier>,
     current: ArcSwap<Live>,
 }
 
 impl Shared {
     /// Begins with `base` alone. A secret in it that is no key leaves no key.
-    pub(crate) fn new(base: Settings, given: Option<Verifier>) -> Self {
-        let live = Live::new(base.clone(), given.as_ref()).unwrap_or_else(|error| {
+    pub(crate) fn new(base: Source, given: Option<Verifier>) -> Self {
+        let settings = base();
+        let live = Live::new(settings.clone(), given.as_ref()).unwrap_or_else(|error| {
             tracing::error!(%error, "no token can be verified");
-            Live { settings: base.clone(), verifier: None }
+            Live { settings, verifier: None }
         });
         Self { base, given, current: ArcSwap::from_pointee(live) }
     }
@@ -60,12 +64,12 @@ impl Shared {
         self.current.load_full()
     }
 
-    /// Reads the database's settings again. Settings that cannot be used are logged, and what held before still
+    /// Reads the settings again, outside of the database and in it. Settings that cannot be used are logged, and what held before still
     /// holds.
     ///
     /// Errors: when the database is not there.
     pub(crate) async fn reread(&self, database: &Database) -> Result<(), database::Error> {
-        let settings = match read_in_database(database, &self.base).await {
+        let settings = match read_in_database(database, &(self.base)()).await {
             Ok(settings) => settings,
             Err(ReadError::Database(error)) if error.is_unavailable() => return Err(error),
             Err(error) => {

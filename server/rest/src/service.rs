@@ -20,8 +20,8 @@ use crate::openapi;
 use crate::plan::Plan;
 use crate::request::{Incoming, Request};
 use crate::response;
-use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
+use crate::schema_cache::{LoadError, SchemaCache};
 use crate::settings::Settings;
 use crate::timing::Timing;
 use crate::transaction::{Context, Outcome};
@@ -45,18 +45,35 @@ struct Inner {
 /// Makes the service. Nothing is read from the database yet. Without a `verifier` and without `jwt-secret` among the
 /// settings, tokens are refused.
 pub fn service(settings: Settings, database: Database, verifier: impl Into<Option<Verifier>>) -> Rest {
-    let live = Shared::new(settings, verifier.into());
+    service_from(move || settings.clone(), database, verifier)
+}
+
+/// As [`service`], with settings that are asked for again whenever they are read again, so that a file that an operator
+/// has edited takes effect. `settings` has to answer at once.
+pub fn service_from(
+    settings: impl Fn() -> Settings + Send + Sync + 'static,
+    database: Database,
+    verifier: impl Into<Option<Verifier>>,
+) -> Rest {
+    let live = Shared::new(Box::new(settings), verifier.into());
     Rest {
         inner: Arc::new(Inner { live, database, cache: SharedCache::default(), writers: Writers::default() }),
     }
 }
 
 impl Rest {
-    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from the database, and after
-    /// its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
+    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
+    /// the database, and after its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
         inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
+    }
+
+    /// Reads settings and schema cache once, for those who want to look at them and not to serve.
+    ///
+    /// Errors: when the database is not there or the catalog cannot be read.
+    pub async fn load(&self) -> Result<(), LoadError> {
+        self.inner.cache.refresh(&self.inner.database, &self.inner.live).await
     }
 
     /// Reads settings and schema cache again, as a notice from the database would.

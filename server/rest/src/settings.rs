@@ -73,9 +73,13 @@ pub struct Settings {
     pub app_settings: Vec<(String, String)>,
     /// How much an error tells. Default: `verbose`.
     pub client_error_verbosity: Verbosity,
+    /// Whether the log shows the SQL of each request: of failed ones at the level `warn` or `error`, of others at
+    /// `info`. Values are never part of it. Default: false.
+    pub log_query: bool,
     /// How long a caller who has written is answered by the primary alone, so that replicas that lag behind show it
-    /// what it wrote. It should be longer than a replica may lag. Default: 10 s. Upstream has no such setting.
-    pub replica_sticky_interval: Duration,
+    /// what it wrote. It should be longer than a replica may lag. In seconds, 0 for never. Default: 10 s. Upstream has
+    /// no such setting.
+    pub db_read_sticky_interval: Duration,
     /// The largest body that is read, in bytes; larger ones answer 413. Default: 50 MiB.
     pub max_body_size: usize,
 }
@@ -115,7 +119,8 @@ impl Default for Settings {
             server_cors_allowed_origins: Vec::new(),
             app_settings: Vec::new(),
             client_error_verbosity: Verbosity::Verbose,
-            replica_sticky_interval: Duration::from_secs(10),
+            log_query: false,
+            db_read_sticky_interval: Duration::from_secs(10),
             max_body_size: 50 * 1024 * 1024,
         }
     }

@@ -108,7 +108,11 @@ impl Context<'_> {
             // Noted at the end of the write, and whatever became of it: a lost connection tells nothing.
             self.writers.note(&self.identity.claims);
         }
-        let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated))?;
+        let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated));
+        if self.settings.log_query {
+            log_query(&statements.main.sql, answer.as_ref().err());
+        }
+        let answer = answer?;
         let rows_of = |index| answer.statements().get(index);
         let row_of = |index| {
             let first = rows_of(index).and_then(|rows: &Rows| Some((rows, rows.first()?)));
@@ -181,7 +185,7 @@ impl Context<'_> {
             return transaction;
         }
         let transaction = transaction.read_only();
-        let interval = self.settings.replica_sticky_interval;
+        let interval = self.settings.db_read_sticky_interval;
         if self.writers.have_written(&self.identity.claims, interval) {
             transaction.on_primary()
         } else {
@@ -245,6 +249,15 @@ fn isolation(name: &str, value: &str) -> Option<Isolation> {
         (ISOLATION, "repeatable read") => Some(Isolation::RepeatableRead),
         (ISOLATION, _) => Some(Isolation::ReadCommitted),
         _ => None,
+    }
+}
+
+/// At the level at which the request itself is logged.
+fn log_query(sql: &str, error: Option<&Error>) {
+    match error {
+        Some(error) if error.status().is_server_error() => tracing::error!(target: "access", sql),
+        Some(_) => tracing::warn!(target: "access", sql),
+        None => tracing::info!(target: "access", sql),
     }
 }
 

@@ -7,11 +7,11 @@ mod migrate;
 mod psql;
 mod serve;
 
-use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use serve::drop_in::instead::Instead;
 
 use crate::error::Error;
 use crate::logging;
@@ -56,8 +56,8 @@ enum Command {
     /// buckets, and serves /rest/v1, /auth/v1, /storage/v1, /realtime/v1, /functions/v1 and the site at /. Metrics
     /// and health are on a second port that only this machine reaches.
     ///
-    /// With `--only rest` and PGRST_DB_URI it stands in for the `postgrest` binary: REST at / of any database, without
-    /// API keys and migrations, set by the same PGRST_* variables.
+    /// With `--only rest` and PGRST_DB_URI, or a configuration file of PostgREST's, it stands in for the `postgrest`
+    /// binary: REST at / of any database, without API keys and migrations, set by the same file and PGRST_* variables.
     Serve(ServeArguments),
     /// Apply the project's migrations and seed, or show where they stand
     ///
@@ -104,16 +104,31 @@ struct ServeArguments {
     /// Take the site's pages from Vite's dev server, for hot reload
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
     dev: Option<String>,
+    /// PostgREST's configuration file, with `--only rest`; PGRST_* variables win over what is in it
+    #[arg(value_name = "FILENAME")]
+    file: Option<PathBuf>,
+    /// Print the settings that PostgREST's stand-in runs with, those of the database included, and exit
+    #[arg(long, group = "instead")]
+    dump_config: bool,
+    /// Print the schema cache of PostgREST's stand-in as JSON and exit
+    #[arg(long, group = "instead")]
+    dump_schema: bool,
+    /// Ask the admin server of PostgREST's stand-in whether it is ready; exits with 1 unless it is
+    #[arg(long, group = "instead")]
+    ready: bool,
 }
 
 impl Arguments {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Error> {
-        logging::start(self.common.log_format);
-        let flags = self.common.flags();
+        let (flags, format) = (self.common.flags(), self.common.log_format);
+        if !matches!(self.command, Command::Serve(_)) {
+            logging::start(format, None);
+        }
         match self.command {
+            // Starts the log itself, since its settings may say what is logged.
+            Command::Serve(arguments) => serve(format, arguments, flags),
             Command::Doctor => block_on(doctor::run(flags)),
-            Command::Serve(arguments) => serve(&arguments.added_to(flags)),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
@@ -122,17 +137,22 @@ impl Arguments {
     }
 }
 
-/// Serves the project, or REST alone where the environment is that of the `postgrest` binary.
-fn serve(flags: &Flags) -> Result<(), Error> {
-    match DropIn::read(flags, std::env::vars_os().filter_map(text_pair))? {
-        Some(settings) => block_on(serve::drop_in::run(settings)),
-        None => block_on(serve::run(load(flags)?)),
+/// Serves the project, or REST alone where the environment or the file is that of the `postgrest` binary.
+fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
+    let instead = arguments.instead();
+    let flags = arguments.added_to(flags);
+    let drop_in = DropIn::load(&flags)?;
+    logging::start(format, drop_in.as_ref().and_then(|settings| settings.log_level.as_deref()));
+    match (drop_in, instead) {
+        (Some(settings), Some(instead)) => block_on(serve::drop_in::instead::run(settings, instead)),
+        (Some(settings), None) => block_on(serve::drop_in::run(flags, settings)),
+        (None, Some(_)) => Err(Error::Advice(
+            "--dump-config, --dump-schema and --ready go with --only rest and PGRST_DB_URI or PostgREST's \
+             configuration file"
+                .to_owned(),
+        )),
+        (None, None) => block_on(serve::run(load(&flags)?)),
     }
-}
-
-/// A variable, if it is text.
-fn text_pair((name, value): (OsString, OsString)) -> Option<(String, String)> {
-    Some((name.into_string().ok()?, value.into_string().ok()?))
 }
 
 /// Reads the settings and says what is odd about them.
@@ -146,7 +166,17 @@ fn load(flags: &Flags) -> Result<Settings, Error> {
 
 impl ServeArguments {
     fn added_to(self, flags: Flags) -> Flags {
-        Flags { only: self.only, port: self.port, host: self.host, dev: self.dev, ..flags }
+        let Self { only, port, host, dev, file, .. } = self;
+        Flags { only, port, host, dev, file, ..flags }
+    }
+
+    fn instead(&self) -> Option<Instead> {
+        let chosen = [
+            (self.dump_config, Instead::Config),
+            (self.dump_schema, Instead::Schema),
+            (self.ready, Instead::Ready),
+        ];
+        chosen.into_iter().find_map(|(is_chosen, instead)| is_chosen.then_some(instead))
     }
 }
 

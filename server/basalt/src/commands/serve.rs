@@ -21,15 +21,14 @@ use crate::settings::Settings;
 use services::Running;
 use signals::Signals;
 
-/// How long requests that are being answered may take once the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(10);
-/// A connection on which nothing was said for this long is closed: longer than the slowest answer may take to begin
-/// (an edge function, 400 s on hosted Supabase), and than load balancers keep theirs.
-const SILENCE: Duration = Duration::from_secs(420);
-
-/// How long a request's head may take to come, which is also how long a connection is kept open between two requests:
-/// longer than load balancers keep theirs (60 s by default on AWS and in nginx), or they would send into closed ones.
-const HEAD: Duration = Duration::from_secs(90);
+const LIMITS: Limits = Limits {
+    // A head's is also how long a connection is kept open between two requests: longer than load balancers keep theirs
+    // (60 s by default on AWS and in nginx), or they would send into closed ones.
+    head: Duration::from_secs(90),
+    // Longer than the slowest answer may take to begin (an edge function, 400 s on hosted Supabase).
+    silence: Duration::from_secs(420),
+    drain: Duration::from_secs(10),
+};
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
@@ -85,17 +84,13 @@ async fn listen(
     signals: &Signals,
     started: Instant,
 ) -> Result<(), Error> {
-    let public = Connections::new(ports::listen(settings.host, settings.port).await?, SILENCE)?;
-    let admin = Connections::new(
-        ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?,
-        SILENCE,
-    )?;
+    let public = Connections::new(ports::listen(settings.host, settings.port).await?)?;
+    let admin = Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
     let stop = CancellationToken::new();
     let routes = routes::public(settings, keys, running)?;
-    let limits = Limits { head: HEAD, drain: DRAIN };
-    let public = accept::serve(public, routes, stop.clone(), limits);
-    let admin = accept::serve(admin, routes::admin(running), stop.clone(), limits);
+    let public = accept::serve(public, routes, stop.clone(), LIMITS);
+    let admin = accept::serve(admin, routes::admin(running), stop.clone(), LIMITS);
     let banner = banner::Banner { settings, backend, keys, address, admin_address };
     banner.print(started.elapsed());
     let stopping = async {

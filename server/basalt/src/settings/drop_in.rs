@@ -1,7 +1,11 @@
-//! Settings of a server that stands in for the `postgrest` binary: its environment variables, with its defaults.
+//! Settings of a server that stands in for the `postgrest` binary: its environment variables and its configuration
+//! file, with its defaults.
 //!
 //! Source: PostgREST's documentation, "Configuration".
 
+mod file;
+
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,9 +20,8 @@ const PREFIX: &str = "PGRST_";
 /// How long a transaction may take: as long as Postgres' own `statement_timeout` lets it, short of for ever.
 const LONGEST_TRANSACTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Variables of settings that have no meaning here, or only one value that has.
-const WITHOUT_EFFECT: [&str; 4] =
-    ["db_pool_automatic_recovery", "jwt_cache_max_lifetime", "log_query", "server_reuseport"];
+/// Settings that PostgREST has given up: a token is kept until it expires.
+const WITHOUT_EFFECT: [&str; 1] = ["jwt_cache_max_lifetime"];
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,13 @@ pub(crate) struct DropIn {
     pub(crate) place: Place,
     /// Where operators are answered.
     pub(crate) admin: Option<Place>,
+    /// Whether the port may be shared with other processes. `server-reuseport`. Default: false.
+    pub(crate) reuse_port: bool,
+    /// Whether the database is waited for when it is gone; else the process ends. `db-pool-automatic-recovery`.
+    /// Default: true.
+    pub(crate) recovers: bool,
+    /// `log-level`.
+    pub(crate) log_level: Option<String>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
 }
@@ -64,25 +74,76 @@ struct Parts {
 }
 
 impl DropIn {
-    /// Reads `variables`; `None` unless `--only rest` is given and `PGRST_DB_URI` names the database.
+    /// Reads the process's variables and the file of `flags`; see [`Self::read`].
     ///
-    /// Errors: [`Invalid`] with the name of the first variable that cannot be used.
+    /// Errors: as there.
+    pub(crate) fn load(flags: &Flags) -> Result<Option<Self>, Invalid> {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        Self::read(flags, std::env::vars_os().filter_map(text))
+    }
+
+    /// Reads `variables`, which win over the file of `flags`; `None` unless `--only rest` is given and there is such a
+    /// file or `PGRST_DB_URI` names the database.
+    ///
+    /// Errors: [`Invalid`] with the name of the first setting that cannot be used.
     pub(crate) fn read(
         flags: &Flags,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Option<Self>, Invalid> {
+        let Some([Service::Rest]) = flags.only.as_deref() else { return Ok(None) };
         let mut variables: Vec<(String, String)> = variables
             .into_iter()
             .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_ascii_lowercase(), value)))
             .collect();
         variables.sort();
-        let uri = variables.iter().find(|(name, value)| name == "db_uri" && !value.is_empty());
-        let (Some(uri), Some([Service::Rest])) = (uri, flags.only.as_deref()) else { return Ok(None) };
-        let mut parts = Parts::new(&contents("db_uri", &uri.1)?);
-        for (name, value) in &variables {
+        let mut of_file = flags.file.as_deref().map_or_else(|| Ok(Vec::new()), file::read)?;
+        of_file.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
+        let uri =
+            variables.iter().chain(&of_file).find(|(name, value)| name == "db_uri" && !value.is_empty());
+        let uri = match (uri, &flags.file) {
+            (Some((_, uri)), _) => contents("db_uri", uri)?,
+            (None, Some(_)) => return Err(refused("db_uri", "the URI of the database", "")),
+            (None, None) => return Ok(None),
+        };
+        let mut parts = Parts::new(&uri);
+        for (name, value) in of_file.iter().chain(&variables) {
             parts.set(name, value)?;
         }
         Ok(Some(parts.finish(flags)))
+    }
+
+    /// Names and values of the settings that are not the service's, as a configuration file has them.
+    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
+        let quoted = |text: &str| format!("\"{text}\"");
+        let seconds = |duration: Duration| duration.as_secs().to_string();
+        let database = &self.database;
+        let mut named = vec![
+            ("db-channel", quoted(database.channel.as_deref().unwrap_or_default())),
+            ("db-channel-enabled", database.channel.is_some().to_string()),
+            ("db-pool", database.pool_size.to_string()),
+            ("db-pool-acquisition-timeout", seconds(database.acquisition_timeout)),
+            ("db-pool-automatic-recovery", self.recovers.to_string()),
+            ("db-pool-max-idletime", seconds(database.max_idle_time)),
+            ("db-pool-max-lifetime", seconds(database.max_lifetime)),
+            ("db-prepared-statements", database.prepared_statements.to_string()),
+            ("db-uri", quoted("…")),
+            ("log-level", quoted(self.log_level.as_deref().unwrap_or_default())),
+            ("server-reuseport", self.reuse_port.to_string()),
+        ];
+        match &self.admin {
+            Some(Place::Port(host, port)) => {
+                named.extend([("admin-server-host", quoted(host)), ("admin-server-port", port.to_string())]);
+            }
+            Some(Place::Socket(path, _)) => {
+                named.push(("admin-server-unix-socket", quoted(&path.to_string_lossy())));
+            }
+            None => {}
+        }
+        if let Place::Socket(path, _) = &self.place {
+            named.push(("server-unix-socket", quoted(&path.to_string_lossy())));
+        }
+        named
     }
 }
 
@@ -96,7 +157,16 @@ impl Parts {
         let rest = rest::Settings::default();
         let place = Place::Port(rest.server_host.clone(), rest.server_port);
         Self {
-            drop_in: DropIn { rest, database, place, admin: None, warnings: Vec::new() },
+            drop_in: DropIn {
+                rest,
+                database,
+                place,
+                admin: None,
+                reuse_port: false,
+                recovers: true,
+                log_level: None,
+                warnings: Vec::new(),
+            },
             channel: "pgrst".to_owned(),
             listens: true,
             socket: None,
@@ -114,14 +184,17 @@ impl Parts {
         }
         let database = &mut self.drop_in.database;
         match name {
-            "db_uri" | "log_level" => {}
+            "db_uri" => {}
+            "log_level" => self.drop_in.log_level = Some(value.to_owned()),
+            "server_reuseport" => self.drop_in.reuse_port = boolean(name, value)?,
+            "db_pool_automatic_recovery" => self.drop_in.recovers = boolean(name, value)?,
             "db_pool" => database.pool_size = parsed(name, value)?,
             "db_pool_acquisition_timeout" => database.acquisition_timeout = seconds(name, value)?,
             "db_pool_max_lifetime" => database.max_lifetime = seconds(name, value)?,
             "db_pool_max_idletime" | "db_pool_timeout" => database.max_idle_time = seconds(name, value)?,
             "db_prepared_statements" => database.prepared_statements = boolean(name, value)?,
             "db_read_uris" => {
-                database.replica_uris = value.split(',').map(str::trim).map(str::to_owned).collect();
+                database.replica_uris = super::services::uris(value);
             }
             "db_channel" => value.clone_into(&mut self.channel),
             "db_channel_enabled" => self.listens = boolean(name, value)?,
@@ -250,6 +323,12 @@ mod tests {
                 ("PGRST_SERVER_UNIX_SOCKET_MODE", "600"),
                 ("PGRST_ADMIN_SERVER_PORT", "3001"),
                 ("PGRST_LOG_QUERY", "true"),
+                ("PGRST_LOG_LEVEL", "crit"),
+                ("PGRST_SERVER_REUSEPORT", "true"),
+                ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
+                ("PGRST_DB_READ_URIS", "postgres://a@h1/d, postgres://a@h2/d,"),
+                ("PGRST_DB_READ_STICKY_INTERVAL", "30"),
+                ("PGRST_JWT_CACHE_MAX_LIFETIME", "5"),
                 ("PGRST_DB_SHEMAS", "x"),
                 ("PATH", "/bin"),
             ],
@@ -263,8 +342,31 @@ mod tests {
         assert_eq!(found.admin, Some(Place::Port("!4".to_owned(), 3001)));
         assert_eq!(
             found.warnings,
-            ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_LOG_QUERY has no effect here"]
+            ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
         );
+        assert_eq!(found.database.replica_uris, ["postgres://a@h1/d", "postgres://a@h2/d"]);
+        assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
+        assert!(found.rest.log_query && found.reuse_port && !found.recovers);
+        assert_eq!(found.log_level.as_deref(), Some("crit"));
+    }
+
+    #[test]
+    fn variables_win_over_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
+        std::fs::write(file.path(), lines).unwrap();
+        let flags =
+            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
+        let variables = [("PGRST_DB_SCHEMAS".to_owned(), "two".to_owned())];
+        let found = DropIn::read(&flags, variables).unwrap().unwrap();
+        assert_eq!(
+            (found.rest.db_schemas, found.rest.db_anon_role),
+            (vec!["two".to_owned()], Some("web".to_owned()))
+        );
+        assert_eq!(found.place, Place::Port("!4".to_owned(), 3001));
+        std::fs::write(file.path(), "db-schemas = \"one\"").unwrap();
+        let error = DropIn::read(&flags, []).unwrap_err();
+        assert!(error.to_string().starts_with("PGRST_DB_URI: expected the URI of the database"), "{error}");
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct Flags {
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
     pub(crate) dev: Option<String>,
+    /// PostgREST's configuration file, for a server that stands in for it.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// Everything that a start needs to know.

@@ -54,6 +54,20 @@ pub(crate) struct Pool {
     /// Where notices ask for the schema cache to be read again: `PGRST_DB_CHANNEL`, default `pgrst`. `None` with
     /// `PGRST_DB_CHANNEL_ENABLED=false`, which poolers in transaction mode need.
     pub(crate) channel: Option<String>,
+    /// Standbys that reads go to. `PGRST_DB_READ_URIS`, separated by commas. Default: none.
+    pub(crate) replica_uris: Vec<String>,
+}
+
+/// The URIs of a list that is separated by commas. What has no scheme is a further host of the URI before it.
+pub(super) fn uris(list: &str) -> Vec<String> {
+    let mut uris: Vec<String> = Vec::new();
+    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match uris.last_mut() {
+            Some(uri) if !part.contains("://") => uri.extend([",", part]),
+            _ => uris.push(part.to_owned()),
+        }
+    }
+    uris
 }
 
 impl Services {
@@ -132,18 +146,21 @@ fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
             .unwrap_or(Duration::from_secs(10)),
         prepared_statements: reader.get("", &["PGRST_DB_PREPARED_STATEMENTS"])?.unwrap_or(true),
         channel: listens.then(|| channel.unwrap_or_else(|| "pgrst".to_owned())),
+        replica_uris: uris(&reader.get::<String>("", &["PGRST_DB_READ_URIS"])?.unwrap_or_default()),
     })
 }
 
 /// Settings of REST that have upstream's default, without the prefix `PGRST_` of their variables.
-const REST_ONLY: [&str; 13] = [
+const REST_ONLY: [&str; 15] = [
     "client_error_verbosity",
     "db_config",
     "db_pre_config",
+    "db_read_sticky_interval",
     "db_root_spec",
     "jwt_aud",
     "jwt_cache_max_entries",
     "jwt_role_claim_key",
+    "log_query",
     "openapi_mode",
     "openapi_security_active",
     "openapi_server_proxy_uri",

@@ -64,6 +64,18 @@ fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
 }
 
 #[test]
+fn reads_may_go_to_several_standbys() {
+    let read = |list| read("", &[("PGRST_DB_READ_URIS", list), ("PGRST_DB_READ_STICKY_INTERVAL", "3")]);
+    let settings = read("postgres://a@h1/d, postgresql://a@h2:1,h3:2/d ,,postgres://a@h4/d");
+    assert_eq!(
+        settings.services.pool.replica_uris,
+        ["postgres://a@h1/d", "postgresql://a@h2:1,h3:2/d", "postgres://a@h4/d"]
+    );
+    assert_eq!(settings.services.rest.unwrap().db_read_sticky_interval.as_secs(), 3);
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+}
+
+#[test]
 fn unknown_names_are_warned_about_with_the_nearest_known_one() {
     let settings = read("[api]\nmax_row = 5\n[sausage]\nx = 1", &[("PGRST_DB_MAXROWS", "5"), ("HOME", "/x")]);
     assert_eq!(

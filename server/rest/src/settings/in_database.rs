@@ -8,7 +8,7 @@ use database::{Database, Row, Transaction, quote_identifier};
 use super::{InvalidSetting, Settings};
 
 /// What can be set in the database; all else could not be changed while the server runs.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 27] = [
     "client_error_verbosity",
     "db_aggregates_enabled",
     "db_anon_role",
@@ -19,6 +19,7 @@ const NAMES: [&str; 26] = [
     "db_pre_config",
     "db_pre_request",
     "db_prepared_statements",
+    "db_read_sticky_interval",
     "db_root_spec",
     "db_schemas",
     "db_tx_end",

@@ -1,6 +1,7 @@
 //! Settings by their upstream names, as the environment and the database have them.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::{Secret, Settings};
 
@@ -52,6 +53,7 @@ impl Settings {
             "db_aggregates_enabled" => self.db_aggregates_enabled = boolean(value)?,
             "db_plan_enabled" => self.db_plan_enabled = boolean(value)?,
             "db_config" => self.db_config = boolean(value)?,
+            "db_read_sticky_interval" => self.db_read_sticky_interval = Duration::from_secs(number(value)?),
             "db_pre_config" => self.db_pre_config = Some(value.to_owned()),
             "url_use_legacy_target_names" => self.url_use_legacy_target_names = boolean(value)?,
             _ => match name.strip_prefix("app_settings_") {
@@ -71,6 +73,7 @@ impl Settings {
             "jwt_role_claim_key" | "role_claim_key" => self.jwt_role_claim_key = value.parse()?,
             "jwt_cache_max_entries" => self.jwt_cache_max_entries = Some(number(value)?),
             "client_error_verbosity" => self.client_error_verbosity = value.parse()?,
+            "log_query" => self.log_query = boolean(value)?,
             "openapi_mode" => self.openapi_mode = value.parse()?,
             "openapi_security_active" => self.openapi_security_active = boolean(value)?,
             "openapi_server_proxy_uri" => self.openapi_server_proxy_uri = Some(value.parse()?),
@@ -154,6 +157,8 @@ mod tests {
             ("openapi-mode", "disabled"),
             ("client-error-verbosity", "minimal"),
             ("server-timing-enabled", "1"),
+            ("db-read-sticky-interval", "0"),
+            ("log-query", "true"),
             ("server-trace-header", "X-Request-Id"),
             ("app_settings_key", "v"),
             ("jwt-secret-is-base64", "TRUE"),
@@ -166,7 +171,8 @@ mod tests {
         assert_eq!(settings.db_root_spec.as_deref(), Some("root"));
         assert_eq!(settings.openapi_mode, OpenApiMode::Disabled);
         assert_eq!(settings.client_error_verbosity, Verbosity::Minimal);
-        assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64);
+        assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
+        assert_eq!(settings.db_read_sticky_interval, Duration::ZERO);
         assert_eq!(settings.server_trace_header.unwrap(), "x-request-id");
         assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
     }
@@ -182,6 +188,7 @@ mod tests {
             ("db-schemas", "api, pg_catalog"),
             ("db-schemas", ","),
             ("db-max-rows", "many"),
+            ("db-read-sticky-interval", "10s"),
             ("db-config", "perhaps"),
             ("jwt-aud", "not a: uri"),
             ("server-trace-header", "a b"),

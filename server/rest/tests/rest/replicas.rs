@@ -59,7 +59,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     database.client().await.unwrap().batch_execute(SETUP).await.unwrap();
     let settings = Settings {
         db_anon_role: Some("anon".into()),
-        replica_sticky_interval: Duration::from_secs(3),
+        db_read_sticky_interval: Duration::from_secs(3),
         ..Settings::default()
     };
     let rest = rest::service(settings, database.clone(), keys().verifier());
