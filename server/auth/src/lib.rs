@@ -7,7 +7,9 @@
 
 mod api;
 mod captcha;
+mod encryption;
 mod error;
+mod factors;
 mod flows;
 mod hooks;
 #[expect(dead_code, reason = "providers and hooks are its callers")]
@@ -29,6 +31,7 @@ pub use error::{Code, Error};
 pub use settings::*;
 
 use captcha::Captchas;
+use factors::webauthn::RelyingParty;
 use hooks::Hooks;
 use limits::Limits;
 use messages::Messages;
@@ -45,6 +48,7 @@ pub(crate) struct Auth {
     hooks: Hooks,
     limits: Limits,
     captchas: Captchas,
+    relying_party: RelyingParty,
 }
 
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
@@ -56,6 +60,7 @@ pub fn service(settings: Settings, database: Database, keys: Keys) -> impl Endpo
         hooks: Hooks::new(&settings),
         limits: Limits::new(&settings, &database),
         captchas: Captchas::new(&settings),
+        relying_party: RelyingParty::new(&settings),
         verifier: keys.verifier(),
         settings,
         database,

@@ -2,6 +2,7 @@
 //!
 //! Names in brackets are upstream's environment variables, without `GOTRUE_`.
 
+mod encryption;
 mod hooks;
 mod limits;
 mod mail;
@@ -18,6 +19,7 @@ mod token;
 
 use std::time::Duration;
 
+pub use encryption::{EncryptionKey, EncryptionSettings};
 pub use hooks::{Hook, HookName, HookSettings};
 pub use limits::{LimitSettings, Rate};
 pub use mail::{MailKind, MailSettings, SmtpSettings};
@@ -79,6 +81,8 @@ pub struct Settings {
     pub hooks: HookSettings,
     /// Refresh tokens, captcha, changes of passwords.
     pub security: SecuritySettings,
+    /// Secrets at rest.
+    pub encryption: EncryptionSettings,
     /// How often things may be done.
     pub limits: LimitSettings,
 }
@@ -108,6 +112,7 @@ impl Default for Settings {
             oauth_server: OauthServerSettings::default(),
             hooks: HookSettings::default(),
             security: SecuritySettings::default(),
+            encryption: EncryptionSettings::default(),
             limits: LimitSettings::default(),
         }
     }

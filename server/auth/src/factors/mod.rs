@@ -1,0 +1,47 @@
+//! The mathematics of second factors and passkeys: what proves that somebody holds one.
+
+pub(crate) mod aaguid;
+pub(crate) mod credential;
+pub(crate) mod totp;
+pub(crate) mod webauthn;
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of second factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FactorType {
+    /// One-time passwords of an app (RFC 6238).
+    Totp,
+    /// Codes by text message.
+    Phone,
+    /// A security key.
+    Webauthn,
+}
+
+impl FactorType {
+    /// The name in requests, answers and the enum `auth.factor_type`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            FactorType::Totp => "totp",
+            FactorType::Phone => "phone",
+            FactorType::Webauthn => "webauthn",
+        }
+    }
+
+    /// The kind with this name.
+    pub(crate) fn parse(name: &str) -> Option<FactorType> {
+        [FactorType::Totp, FactorType::Phone, FactorType::Webauthn]
+            .into_iter()
+            .find(|factor_type| factor_type.name() == name)
+    }
+
+    /// What claim `amr` calls an authentication with such a factor.
+    pub(crate) const fn method(self) -> &'static str {
+        match self {
+            FactorType::Totp => "totp",
+            FactorType::Phone => "mfa/phone",
+            FactorType::Webauthn => "mfa/webauthn",
+        }
+    }
+}
