@@ -7,6 +7,7 @@ use tokens::Verified;
 use uuid::Uuid;
 
 use crate::error::refusals;
+use crate::store::sessions::Session;
 use crate::store::users;
 use crate::user::User;
 use crate::{Auth, Code, Error};
@@ -14,12 +15,22 @@ use crate::{Auth, Code, Error};
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
     pub(crate) user: User,
+    pub(crate) is_sso_user: bool,
     /// The live session that the token was issued for; None for tokens without one.
-    pub(crate) session: Option<Uuid>,
+    pub(crate) session: Option<Session>,
     claims: Arc<Verified>,
 }
 
 impl Bearer {
+    pub(crate) fn session_id(&self) -> Option<Uuid> {
+        self.session.as_ref().map(|session| session.id)
+    }
+
+    /// Whether a second factor was shown in the session.
+    pub(crate) fn is_aal2(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.aal.as_deref() == Some("aal2"))
+    }
+
     /// The first audience in the token.
     pub(crate) fn audience(&self) -> Option<&str> {
         let audience = self.claims.claims.get("aud")?;
@@ -57,7 +68,7 @@ pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bea
     if found.banned {
         return Err(refusals::user_banned());
     }
-    Ok(Bearer { user: found.user, session, claims })
+    Ok(Bearer { user: found.user, is_sso_user: found.is_sso_user, session: found.session, claims })
 }
 
 fn session_id(claims: &Verified) -> Result<Option<Uuid>, Error> {

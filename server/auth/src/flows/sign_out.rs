@@ -44,5 +44,5 @@ pub(crate) async fn sign_out(
     scope: Scope,
     client: &Client<'_>,
 ) -> Result<(), Error> {
-    sessions::end(&auth.database, &auth.settings, bearer.user.id, bearer.session, scope, client).await
+    sessions::end(&auth.database, &auth.settings, bearer.user.id, bearer.session_id(), scope, client).await
 }

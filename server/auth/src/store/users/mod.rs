@@ -146,6 +146,7 @@ pub(crate) async fn find_by_phone_change(
 pub(crate) struct Bearer {
     pub(crate) user: User,
     pub(crate) banned: bool,
+    pub(crate) is_sso_user: bool,
     pub(crate) session: Option<Session>,
 }
 
@@ -154,6 +155,7 @@ static BEARER: LazyLock<String> = LazyLock::new(|| {
         "select jsonb_build_object(
            'user', {user},
            'banned', coalesce(u.banned_until > now(), false),
+           'is_sso_user', u.is_sso_user,
            'session', (select {session} from auth.sessions s where s.id = $2::uuid and s.user_id = u.id)
          )
          from auth.users u where u.id = $1::uuid",
