@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, useState } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
@@ -7,8 +7,23 @@ import { createQueryClient } from '@/lib/query-client'
 
 import { DocumentHead } from './document-head'
 import { HomePage } from './pages/home'
-import { NotFoundPage } from './pages/not-found'
 import { SiteLayout } from './site-layout'
+
+const AboutPage = lazy(() => import('./pages/about'))
+const ArticlePage = lazy(() => import('./pages/article'))
+const CareersPage = lazy(() => import('./pages/careers'))
+const LegalPage = lazy(() => import('./pages/legal'))
+const NotFoundPage = lazy(() => import('./pages/not-found'))
+
+/** The last parts of the articles' routes. */
+const ARTICLE_SLUGS = [
+  'beyond-broadcast',
+  'engaging-gen-z',
+  'owning-the-goal-line',
+  'level-up-your-loyalty',
+  'building-your-fortress',
+  'beyond-ads',
+]
 
 /** The site's routes and what they all share. Needs a router around it. */
 export function App() {
@@ -19,6 +34,18 @@ export function App() {
       <Routes>
         <Route element={<SiteLayout />}>
           <Route index element={<HomePage />} />
+          <Route path="about" element={<AboutPage />} />
+          <Route path="careers" element={<CareersPage />} />
+          <Route path="privacy" element={<LegalPage page="privacy" />} />
+          <Route path="cookies" element={<LegalPage page="cookies" />} />
+          <Route path="imprint" element={<LegalPage page="imprint" />} />
+          {ARTICLE_SLUGS.map((slug) => (
+            <Route
+              key={slug}
+              path={`blog/${slug}`}
+              element={<ArticlePage key={slug} slug={slug} />}
+            />
+          ))}
           <Route path="*" element={<NotFoundPage />} />
         </Route>
       </Routes>

@@ -1,18 +1,12 @@
-import { render, screen, within } from '@testing-library/react'
-import { MemoryRouter } from 'react-router-dom'
+import { screen, within } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
-
-import { App } from './app'
+import { visit as openSite } from '@/testing/visit'
 
 function visit(path: string) {
   stubBackend()
-  return render(
-    <MemoryRouter initialEntries={[path]}>
-      <App />
-    </MemoryRouter>,
-  )
+  return openSite(path)
 }
 
 describe('the home page', () => {
@@ -78,7 +72,7 @@ describe('an unknown address', () => {
   it('says so to the visitor, in the tab and in the console', async () => {
     const log = vi.spyOn(console, 'error').mockReturnValue()
     visit('/offside')
-    expect(screen.getByRole('heading', { name: '404' })).toBeInTheDocument()
+    expect(await screen.findByRole('heading', { name: '404' })).toBeInTheDocument()
     expect(screen.getByText('Oops! Page not found')).toBeInTheDocument()
     expect(screen.getByRole('link', { name: 'Return to Home' })).toHaveAttribute('href', '/')
     expect(log).toHaveBeenCalledWith(expect.any(String), '/offside')

@@ -1,6 +1,5 @@
 import '@fontsource-variable/bricolage-grotesque/wght.css'
 import '@fontsource-variable/hanken-grotesk/wght.css'
-import 'sonner/dist/styles.css'
 import './theme.css'
 
 import { StrictMode } from 'react'

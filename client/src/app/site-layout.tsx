@@ -1,3 +1,4 @@
+import { Suspense } from 'react'
 import { Outlet, useLocation } from 'react-router-dom'
 
 import { Footer } from '@/features/footer/footer'
@@ -19,7 +20,9 @@ export function SiteLayout() {
       <Header />
       <main id="main" tabIndex={-1}>
         <ErrorBoundary key={pathname}>
-          <Outlet />
+          <Suspense fallback={<div className="min-h-dvh bg-paper" />}>
+            <Outlet />
+          </Suspense>
         </ErrorBoundary>
       </main>
       <Footer />

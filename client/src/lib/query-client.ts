@@ -1,8 +1,24 @@
-import { QueryClient } from '@tanstack/react-query'
+import { focusManager, QueryClient } from '@tanstack/react-query'
 
-/** Content changes rarely, so a page keeps what it has read; supabase-js retries lost requests itself. */
+/** How long a page that is opened again shows what was read before without asking. */
+const FRESH_MS = 60_000
+
+// Whoever edits a row in another window comes back by the window's focus; the page was visible all the time.
+focusManager.setEventListener((onFocus) => {
+  const notice = () => onFocus()
+  window.addEventListener('focus', notice)
+  window.addEventListener('visibilitychange', notice)
+  return () => {
+    window.removeEventListener('focus', notice)
+    window.removeEventListener('visibilitychange', notice)
+  }
+})
+
+/** Content is read again when the visitor comes back to it; the client retries lost requests itself. */
 export function createQueryClient() {
   return new QueryClient({
-    defaultOptions: { queries: { staleTime: Infinity, retry: false, refetchOnWindowFocus: false } },
+    defaultOptions: {
+      queries: { staleTime: FRESH_MS, retry: false, refetchOnWindowFocus: 'always' },
+    },
   })
 }

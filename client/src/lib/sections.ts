@@ -1,4 +1,4 @@
-/** Ids of the home page's sections that links point to. */
+/** Ids of the sections that links and buttons lead to. */
 export const SECTION = {
   problem: 'problem',
   solution: 'solution',
@@ -8,6 +8,9 @@ export const SECTION = {
   blog: 'blog',
   faq: 'faq',
   contact: 'contact',
+  jobs: 'jobs',
+  application: 'job-application',
 } as const
 
-export type SectionId = (typeof SECTION)[keyof typeof SECTION]
+/** A section of the home page. */
+export type SectionId = Exclude<(typeof SECTION)[keyof typeof SECTION], 'jobs' | 'job-application'>

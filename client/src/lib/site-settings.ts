@@ -1,5 +1,5 @@
 import { storedFileUrl } from './storage-url'
-import { getSupabase } from './supabase'
+import { content } from './content'
 
 /** Titles of the pages that the settings table can rename. */
 export interface PageTitles {
@@ -123,15 +123,13 @@ function unquote(value: string) {
 }
 
 async function createSetting(key: SettingKey) {
-  const supabase = await getSupabase()
-  const { error } = await supabase.from('settings').insert({ key, ...DEFAULT_SETTINGS[key] })
+  const { error } = await content.from('settings').insert({ key, ...DEFAULT_SETTINGS[key] })
   if (error) console.error(`Setting "${key}" is missing and could not be created:`, error.message)
 }
 
 async function readSetting(key: SettingKey): Promise<string> {
-  const supabase = await getSupabase()
   const { category, value } = DEFAULT_SETTINGS[key]
-  const { data, error } = await supabase
+  const { data, error } = await content
     .from('settings')
     .select('value')
     .eq('key', key)

@@ -1,9 +1,10 @@
 import { useEffect } from 'react'
-import { toast } from 'sonner'
+
+import { notify } from './notify'
 
 /** Raises a destructive toast, once for each error. */
 export function useErrorToast(error: Error | null, title: string, description?: string) {
   useEffect(() => {
-    if (error) toast.error(title, { description })
+    if (error) notify.error(title, description)
   }, [error, title, description])
 }

@@ -1,14 +1,20 @@
+import { useEffect } from 'react'
+
 import { Benefits } from '@/features/benefits/benefits'
 import { Challenge } from '@/features/challenge/challenge'
 import { Contact } from '@/features/contact/contact'
 import { Faq } from '@/features/faq/faq'
+import { useFaqs } from '@/features/faq/queries'
 import { Insights } from '@/features/insights/insights'
 import { Intro } from '@/features/intro/intro'
 import { Solution } from '@/features/solution/solution'
 import { Testimonials } from '@/features/testimonials/testimonials'
 import { Urgency } from '@/features/urgency/urgency'
+import { useSiteSettings } from '@/lib/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
+import { setJsonLd } from '../head-elements'
+import { faqPage, organization } from '../structured-data'
 
 /** The home page below its hero, in the order in which the pitch is told. */
 export default function HomeSections() {
@@ -24,6 +30,17 @@ export default function HomeSections() {
       <Faq />
       <Contact />
       <HashScroll />
+      <HomeStructuredData />
     </>
   )
+}
+
+/** Tells search engines whose site this is, and the questions that it answers. */
+function HomeStructuredData() {
+  const settings = useSiteSettings()
+  const { data: faqs } = useFaqs()
+  useEffect(() => {
+    setJsonLd([organization(settings), ...(faqs?.length ? [faqPage(faqs)] : [])])
+  }, [settings, faqs])
+  return null
 }

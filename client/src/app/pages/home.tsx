@@ -2,12 +2,15 @@ import { lazy, Suspense } from 'react'
 
 import { Hero } from '@/features/hero/hero'
 
+import { PageHead } from '../page-head'
+
 /** Everything below the first screen comes in a second file, so that the first screen need not wait for it. */
 const HomeSections = lazy(() => import('./home-sections'))
 
 export function HomePage() {
   return (
     <>
+      <PageHead />
       <Hero />
       <Suspense fallback={<div className="min-h-dvh" />}>
         <HomeSections />

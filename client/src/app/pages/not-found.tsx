@@ -5,9 +5,10 @@ import { StepEdge } from '@/components/layout/step-edge'
 import { Button } from '@/components/ui/button'
 
 import { HashScroll } from '../hash-scroll'
+import { PageHead } from '../page-head'
 
 /** What an address without a page shows; says so in the console, where broken links are looked for. */
-export function NotFoundPage() {
+export default function NotFoundPage() {
   const { pathname } = useLocation()
 
   useEffect(() => {
@@ -16,6 +17,7 @@ export function NotFoundPage() {
 
   return (
     <div className="relative bg-paper pt-36 pb-48">
+      <PageHead noIndex />
       <div className="container-page flex flex-col items-start gap-8">
         <h1 className="font-display text-[clamp(8rem,28vw,20rem)] leading-[0.8] font-extrabold tracking-[-0.05em] text-pitch">
           404

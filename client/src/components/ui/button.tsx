@@ -12,9 +12,11 @@ const button = cva(
         floodlight: 'bg-floodlight text-ink hover:bg-chalk',
         pitch: 'bg-pitch text-chalk hover:bg-pitch-deep',
         ink: 'bg-ink text-chalk hover:bg-ink-raised',
+        ghost: 'text-ink hover:bg-ink/10',
         outline: 'text-ink ring-1 ring-ink ring-inset hover:bg-ink hover:text-chalk',
       },
       size: {
+        small: 'min-h-11 px-4 text-small',
         default: 'min-h-12 px-6 text-body',
         large: 'min-h-14 px-7 text-body',
       },

@@ -1,6 +1,15 @@
-import { Toaster as Sonner } from 'sonner'
+import { lazy, Suspense, useSyncExternalStore } from 'react'
 
-/** Where toasts appear; features raise them with sonner's `toast`. */
+import { toasterDemand } from '@/lib/notify'
+
+const Sonner = lazy(() => import('./sonner'))
+
+/** Where toasts appear, from the first one on; features raise them with `notify`. */
 export function Toaster() {
-  return <Sonner position="bottom-right" richColors closeButton />
+  const isWanted = useSyncExternalStore(toasterDemand.subscribe, toasterDemand.snapshot)
+  return isWanted ? (
+    <Suspense>
+      <Sonner />
+    </Suspense>
+  ) : null
 }

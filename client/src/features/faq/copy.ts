@@ -6,7 +6,5 @@ export const copy = {
   loading: 'Loading FAQs',
   empty: 'No FAQs available at the moment.',
   noMatch: (label: string) => `No FAQs found with the label "${label}".`,
-  error: 'Failed to load FAQs. Please try again later.',
-  errorToast: 'Failed to load FAQs',
   retry: 'Try Again',
 } as const

@@ -5,6 +5,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { ChoiceGroup } from '@/components/ui/choice-group'
 import { Failure } from '@/components/ui/failure'
 import { Spinner } from '@/components/ui/spinner'
+import { messages } from '@/lib/messages'
 import { SECTION } from '@/lib/sections'
 import { useErrorToast } from '@/lib/use-error-toast'
 
@@ -42,10 +43,10 @@ interface QuestionsProps {
 
 function Questions({ filter, onFilter }: QuestionsProps) {
   const { data: faqs, error, isPending } = useFaqs()
-  useErrorToast(error, copy.errorToast)
+  useErrorToast(faqs ? null : error, messages.faqs.failedToast)
 
   if (isPending) return <Spinner label={copy.loading} />
-  if (error) return <Failure message={copy.error} retryLabel={copy.retry} />
+  if (!faqs) return <Failure message={messages.faqs.failed} retryLabel={copy.retry} />
   if (faqs.length === 0) return <p className="text-lead">{copy.empty}</p>
 
   const matches = filterFaqs(faqs, filter)

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { getSupabase } from '@/lib/supabase'
+import { content } from '@/lib/content'
 
 async function loadFaqs() {
-  const supabase = await getSupabase()
-  const { data, error } = await supabase
+  const { data, error } = await content
     .from('faqs')
     .select('*')
     .eq('is_visible', true)

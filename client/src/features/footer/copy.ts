@@ -12,7 +12,6 @@ export const copy = {
     { section: SECTION.contact, label: 'Contact' },
   ],
   latest: 'Latest insights',
-  postsFailed: 'Failed to load recent posts.',
   company: 'Company',
   companyLinks: [
     { to: '/about', label: 'About' },

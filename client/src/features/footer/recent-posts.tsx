@@ -2,15 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router-dom'
 
 import { RECENT_POSTS } from '@/lib/constants'
-import { getSupabase } from '@/lib/supabase'
+import { content } from '@/lib/content'
+import { messages } from '@/lib/messages'
 import { useMediaQuery } from '@/lib/use-media-query'
 
-import { copy } from './copy'
 import { truncate } from './truncate'
 
 async function loadRecentPosts() {
-  const supabase = await getSupabase()
-  const { data, error } = await supabase
+  const { data, error } = await content
     .from('blog_posts')
     .select('id, title, category, link')
     .eq('is_visible', true)
@@ -27,7 +26,7 @@ export function RecentPosts() {
     queryFn: loadRecentPosts,
   })
   const isSmall = useMediaQuery('(width < 768px)')
-  if (isError) return <p role="status">{copy.postsFailed}</p>
+  if (isError && !posts) return <p role="status">{messages.posts.recentFailed}</p>
 
   const length = isSmall ? RECENT_POSTS.smallScreenTitleLength : RECENT_POSTS.titleLength
   return (

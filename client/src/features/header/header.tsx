@@ -7,7 +7,7 @@ import { cn } from '@/lib/cn'
 import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
 import { useMediaQuery } from '@/lib/use-media-query'
 import { useScrolledPast } from '@/lib/use-scrolled-past'
-import { useSession } from '@/lib/use-session'
+import { useSession } from '@/lib/session'
 
 import { copy } from './copy'
 

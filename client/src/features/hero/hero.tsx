@@ -1,6 +1,7 @@
 import { ArrowDown } from 'lucide-react'
 import { useState } from 'react'
 
+import { Phone } from '@/components/demo/phone'
 import { SectionLink } from '@/components/layout/section-link'
 import { StepEdge } from '@/components/layout/step-edge'
 import { Button } from '@/components/ui/button'
@@ -8,7 +9,6 @@ import { SECTION } from '@/lib/sections'
 import { usePrefersReducedMotion } from '@/lib/use-media-query'
 
 import { copy } from './copy'
-import { Phone } from './phone'
 import { Stand } from './stand'
 import { TypewriterHeadline } from './typewriter-headline'
 

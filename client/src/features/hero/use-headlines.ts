@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { getSupabase } from '@/lib/supabase'
+import { content } from '@/lib/content'
 
 import { FALLBACK_HEADLINES } from './copy'
 
 async function loadHeadlines() {
-  const supabase = await getSupabase()
-  const { data, error } = await supabase
+  const { data, error } = await content
     .from('hero_headlines')
     .select('headline, order_index')
     .eq('is_visible', true)

@@ -4,7 +4,5 @@ export const copy = {
   read: 'Read article',
   loading: 'Loading blog posts',
   empty: 'No blog posts available',
-  error: 'Failed to load blog posts. Please try again later.',
-  errorToast: 'Failed to load blog posts',
   retry: 'Try Again',
 } as const

@@ -4,6 +4,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { Failure } from '@/components/ui/failure'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS } from '@/lib/constants'
+import { messages } from '@/lib/messages'
 import { SECTION } from '@/lib/sections'
 import { useErrorToast } from '@/lib/use-error-toast'
 
@@ -29,7 +30,7 @@ const GRID = 'grid gap-x-8 gap-y-14 md:grid-cols-2 lg:grid-cols-3 lg:gap-x-10 lg
 
 function PostGrid() {
   const { data: posts, error, isPending } = usePosts()
-  useErrorToast(error, copy.errorToast)
+  useErrorToast(posts ? null : error, messages.posts.failedToast)
 
   if (isPending) {
     return (
@@ -40,7 +41,7 @@ function PostGrid() {
       </div>
     )
   }
-  if (error) return <Failure message={copy.error} retryLabel={copy.retry} />
+  if (!posts) return <Failure message={messages.posts.failed} retryLabel={copy.retry} />
   if (posts.length === 0) return <p className="text-lead">{copy.empty}</p>
   return (
     <ul className={GRID}>

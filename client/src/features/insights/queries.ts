@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { getSupabase } from '@/lib/supabase'
+import { content } from '@/lib/content'
 
 async function loadPosts() {
-  const supabase = await getSupabase()
-  const { data, error } = await supabase
+  const { data, error } = await content
     .from('blog_posts')
     .select('id, title, category, description, image_url, link, is_visible')
     .eq('is_visible', true)

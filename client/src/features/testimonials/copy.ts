@@ -3,6 +3,4 @@ export const copy = {
   lead: 'Advisers from clubs, media, research and law on what changes when a club has an app of its own.',
   empty: 'No expert testimonials available at the moment.',
   loading: 'Loading testimonials',
-  errorTitle: 'Error loading testimonials',
-  errorDescription: 'There was a problem loading expert opinions.',
 } as const

@@ -1,8 +1,5 @@
-import { ImageWithFallback } from '@/components/ui/image-with-fallback'
-import { storedFileUrl } from '@/lib/storage-url'
-
-import { initials } from './initials'
-import type { Testimonial } from './queries'
+import { Portrait } from '@/components/ui/portrait'
+import type { Testimonial } from '@/lib/testimonials'
 
 /** A ticket: the person on the stub, the quote on the rest. The stub is beside it where there is room. */
 export function TestimonialCard({ name, title, quote, about, image_path }: Testimonial) {
@@ -11,7 +8,7 @@ export function TestimonialCard({ name, title, quote, about, image_path }: Testi
       <figure className="flex h-full flex-col bg-chalk @lg:flex-row">
         <figcaption className="flex gap-5 p-6 @lg:w-48 @lg:shrink-0 @lg:flex-col @lg:p-7">
           <div className="w-24 shrink-0 @lg:w-full">
-            <Portrait name={name} imagePath={image_path} />
+            <Portrait name={name} imagePath={image_path} size={136} />
           </div>
           <div>
             <p className="font-display text-subheading font-semibold">{name}</p>
@@ -25,28 +22,6 @@ export function TestimonialCard({ name, title, quote, about, image_path }: Testi
         </div>
       </figure>
     </div>
-  )
-}
-
-function Portrait({ name, imagePath }: { name: string; imagePath: string | null }) {
-  if (!imagePath) {
-    return (
-      <span
-        aria-hidden
-        className="grid aspect-square place-items-center rounded-md bg-mist font-display text-heading font-bold text-pitch"
-      >
-        {initials(name)}
-      </span>
-    )
-  }
-  return (
-    <ImageWithFallback
-      src={storedFileUrl(imagePath, 'experts')}
-      alt=""
-      width={136}
-      height={136}
-      className="aspect-square w-full rounded-md bg-mist"
-    />
   )
 }
 

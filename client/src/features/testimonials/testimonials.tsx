@@ -3,11 +3,12 @@ import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
+import { messages } from '@/lib/messages'
 import { SECTION } from '@/lib/sections'
+import { useTestimonials } from '@/lib/testimonials'
 import { useErrorToast } from '@/lib/use-error-toast'
 
 import { copy } from './copy'
-import { useTestimonials } from './queries'
 import { TestimonialCard } from './testimonial-card'
 
 /** What experts say, in two columns of tickets. */
@@ -24,12 +25,14 @@ export function Testimonials() {
   )
 }
 
+const { failed } = messages.testimonials
+
 const GRID = 'grid gap-5 md:grid-cols-2 lg:gap-7'
 
 function ExpertGrid() {
   const { data: experts, error, isPending } = useTestimonials('home')
 
-  useErrorToast(error, copy.errorTitle, copy.errorDescription)
+  useErrorToast(experts ? null : error, failed.title, failed.description)
 
   if (isPending) {
     return (

@@ -21,13 +21,13 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
       <figcaption className="relative mt-5 flex items-stretch overflow-hidden rounded-md bg-harbour-sand text-label text-ink">
         <button
           type="button"
-          aria-label={isPaused ? copy.video.resume : copy.video.pause}
+          aria-label={isPaused ? copy.resume : copy.pause}
           onClick={() => onPausedChange(!isPaused)}
           className="grid min-h-11 w-12 shrink-0 place-items-center border-r-2 border-dashed border-ink/40 -outline-offset-4 hover:bg-harbour-coral"
         >
           <Icon aria-hidden className="size-5 fill-current" />
         </button>
-        <span className="px-3.5 py-2.5">{copy.demoCaption}</span>
+        <span className="px-3.5 py-2.5">{copy.caption}</span>
       </figcaption>
     </figure>
   )

@@ -1,14 +1,17 @@
 import { Play } from 'lucide-react'
 import { useCallback } from 'react'
-import { toast } from 'sonner'
 
 import { Button } from '@/components/ui/button'
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
 import { storedFileUrl } from '@/lib/storage-url'
 import { usePageLoaded } from '@/lib/use-page-loaded'
 
 import { copy } from './copy'
 import { useVideoPlayback, type VideoStatus } from './use-video-playback'
+
+const { failed } = messages.video
 
 const DEMO_FILE = 'app/demo-20250514'
 
@@ -19,10 +22,10 @@ const demo = {
 }
 
 const PROMPTS: Partial<Record<VideoStatus, string>> = {
-  blocked: copy.video.prompt,
-  'load-failed': copy.video.loadFailed,
-  'play-failed': copy.video.playFailed,
-  'playback-error': copy.video.playbackError,
+  blocked: messages.video.prompt,
+  'load-failed': messages.video.loadFailed,
+  'play-failed': messages.video.playFailed,
+  'playback-error': messages.video.playbackError,
 }
 
 interface DemoVideoProps {
@@ -32,10 +35,7 @@ interface DemoVideoProps {
 
 /** The silent, endless demo of the app. Its still image shows through until it plays. */
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
-  const reportFailure = useCallback(
-    () => toast.error(copy.video.toastTitle, { description: copy.video.toastDescription }),
-    [],
-  )
+  const reportFailure = useCallback(() => notify.error(failed.title, failed.description), [])
   const isPageLoaded = usePageLoaded()
   const { videoRef, status, retry, handlers } = useVideoPlayback({
     source: demo.mp4,
@@ -43,7 +43,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
     isPaused: isPaused || !isPageLoaded,
     onFailure: reportFailure,
   })
-  const prompt = isPaused ? copy.video.prompt : PROMPTS[status]
+  const prompt = isPaused ? messages.video.prompt : PROMPTS[status]
   const play = isPaused ? onResume : retry
 
   return (
@@ -82,7 +82,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
             {/* The whole picture plays it, not the button's words alone. */}
             <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
               <Play aria-hidden className="size-5 fill-current" />
-              {copy.video.play}
+              {copy.play}
             </Button>
           </div>
         </div>

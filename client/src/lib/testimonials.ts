@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { getSupabase } from '@/lib/supabase'
+import { content } from './content'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 
 /** The experts of a page in the order that is set for it; those that name the page if no order is. */
 async function loadTestimonials(page: string) {
-  const supabase = await getSupabase()
-  const ordered = await supabase
+  const ordered = await content
     .from('testimonial_page_orders')
     .select(`order_index, testimonials!inner(${EXPERT_COLUMNS})`)
     .eq('page_name', page)
@@ -16,7 +15,7 @@ async function loadTestimonials(page: string) {
   if (ordered.error) throw ordered.error
   if (ordered.data.length > 0) return ordered.data.map(({ testimonials }) => testimonials)
 
-  const named = await supabase
+  const named = await content
     .from('testimonials')
     .select(EXPERT_COLUMNS)
     .eq('is_visible', true)

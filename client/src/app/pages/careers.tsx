@@ -1,0 +1,26 @@
+import { useMemo, useState } from 'react'
+
+import { Careers } from '@/features/careers/careers'
+import { useJobOpenings } from '@/lib/job-openings'
+import { useSiteSettings } from '@/lib/use-site-settings'
+
+import { HashScroll } from '../hash-scroll'
+import { PageHead } from '../page-head'
+import { jobPosting } from '../structured-data'
+
+export default function CareersPage() {
+  const [, setRoleId] = useState<string>()
+  const settings = useSiteSettings()
+  const { data: openings } = useJobOpenings()
+  const jsonLd = useMemo(
+    () => openings?.map((opening) => jobPosting(opening, settings)),
+    [openings, settings],
+  )
+  return (
+    <>
+      <PageHead jsonLd={jsonLd} />
+      <Careers onChooseRole={setRoleId} />
+      <HashScroll />
+    </>
+  )
+}

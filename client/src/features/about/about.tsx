@@ -1,0 +1,41 @@
+import { useState } from 'react'
+import { Link } from 'react-router-dom'
+
+import { Phone } from '@/components/demo/phone'
+import { PageHero } from '@/components/layout/page-hero'
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { StepEdge } from '@/components/layout/step-edge'
+import { Button } from '@/components/ui/button'
+import { usePrefersReducedMotion } from '@/lib/use-media-query'
+
+import { copy } from './copy'
+import { Investors, Leadership } from './people'
+import { Timeline } from './timeline'
+
+/** Who Terrace is: the product, its leaders, its journey, its backers. */
+export function About() {
+  const isStill = usePrefersReducedMotion()
+  const [isPaused, setIsPaused] = useState(isStill)
+  return (
+    <>
+      <PageHero
+        title={copy.title}
+        lead={copy.lead}
+        aside={<Phone isPaused={isPaused} onPausedChange={setIsPaused} />}
+      />
+      <Leadership />
+      <Timeline />
+      <Investors />
+      <Section id="join" tone="pitch" className="pb-[clamp(8rem,6rem+10vw,16rem)]">
+        <div className="container-page flex flex-col items-start gap-10">
+          <SectionHeading section="join" title={copy.joinTitle} lead={copy.joinLead} />
+          <Button asChild variant="floodlight" size="large">
+            <Link to="/careers">{copy.joinAction}</Link>
+          </Button>
+        </div>
+        <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
+      </Section>
+    </>
+  )
+}

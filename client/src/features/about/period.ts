@@ -1,0 +1,15 @@
+/**
+ * When a period begins: "2026" in January, "2026 Q3" as what is left of it without its Q, read as a date, says:
+ * year and month. Undefined for anything else.
+ */
+export function periodDate(period: string): Date | undefined {
+  const [, year, month] = /^(\d{4})(?:\s+(\d{1,2}))?$/.exec(period.replace('Q', '').trim()) ?? []
+  if (!year) return undefined
+  return new Date(Number(year), Number(month ?? 1) - 1, 1)
+}
+
+/** Whether a period is still to come; false where it cannot be told. */
+export function isAhead(period: string, now: Date) {
+  const date = periodDate(period)
+  return date !== undefined && date >= now
+}

@@ -1,0 +1,126 @@
+import { fireEvent, screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
+
+import { content } from '@/lib/content'
+import { stubBackend } from '@/testing/backend'
+import { renderFeature } from '@/testing/render'
+
+import { Article } from './article'
+import { ARTICLES } from './articles'
+import { arrange, splitParagraphs } from './paragraphs'
+
+const paragraphs = Array.from({ length: 13 }, (_, index) => `Paragraph ${index + 1}.`)
+
+const STORED = {
+  title: 'Owning the goal line, for good',
+  content: paragraphs.join('\n\n'),
+  source_link1: 'https://one.example/study',
+  source_title1: 'A study',
+  source_link2: 'https://two.example/report',
+  source_title2: null,
+}
+
+function factsOf(slug: string) {
+  const facts = ARTICLES.find((article) => article.slug === slug)
+  if (!facts) throw new Error(`no article ${slug}`)
+  return facts
+}
+
+function open(slug = 'owning-the-goal-line', stored: object[] | 'failure' = [STORED]) {
+  const requests = stubBackend({ blog_posts: stored })
+  return { requests, ...renderFeature(<Article facts={factsOf(slug)} />) }
+}
+
+describe('Article', () => {
+  it('holds the places of picture and five lines while loading, under its default title', () => {
+    const { container } = open()
+    expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('Owning the Goal Line')
+    const status = screen.getByRole('status', { name: 'Loading article' })
+    expect(status.querySelectorAll('.animate-breathe')).toHaveLength(1 + 5)
+    expect(container.querySelector('img')).toBeNull()
+  })
+
+  it('shows the stored title and the paragraphs of its text', async () => {
+    const { requests } = open()
+    expect(await screen.findByText(STORED.title)).toBeInTheDocument()
+    for (const paragraph of paragraphs) expect(screen.getByText(paragraph)).toBeInTheDocument()
+    const { query } = requests.find(({ table }) => table === 'blog_posts') ?? {}
+    expect(query?.get('link')).toBe('eq./blog/owning-the-goal-line')
+  })
+
+  it('leads back to the articles', () => {
+    open()
+    expect(screen.getByRole('link', { name: 'Back to Articles' })).toHaveAttribute('href', '/#blog')
+  })
+
+  it('names only sources that have link and title, in new tabs', async () => {
+    open()
+    expect(await screen.findByText('Sources:')).toBeInTheDocument()
+    const source = screen.getByRole('link', { name: 'A study' })
+    expect(source).toHaveAttribute('target', '_blank')
+    expect(source).toHaveAttribute('rel', 'noopener noreferrer')
+    expect(document.querySelector('[href="https://two.example/report"]')).toBeNull()
+  })
+
+  it('has no list of sources without one', async () => {
+    open('beyond-ads', [{ ...STORED, source_link1: null, source_link2: null }])
+    await screen.findByText(STORED.title)
+    expect(screen.queryByText('Sources:')).not.toBeInTheDocument()
+  })
+
+  it('shows a skeleton until the picture is there, and the placeholder where it never is', async () => {
+    const { container } = open()
+    await screen.findByText(STORED.title)
+    const picture = container.querySelector('img')
+    expect(picture?.src).toMatch(/blog-images\/Owning-the-Goal-Line\.png$/)
+    expect(container.querySelector('.animate-breathe')).not.toBeNull()
+    if (picture) fireEvent.error(picture)
+    expect(picture).toHaveAttribute('src', '/placeholder.svg')
+    expect(container.querySelector('.animate-breathe')).toBeNull()
+  })
+
+  it('keeps its title and an empty text where the backend refuses', async () => {
+    open('beyond-ads', 'failure')
+    expect(await screen.findByText('Failed to load blog content')).toBeInTheDocument()
+    expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('Beyond Ads')
+    expect(screen.queryByText('Terrace Solution:')).not.toBeInTheDocument()
+  })
+
+  it('says that something went wrong where reading breaks', async () => {
+    stubBackend()
+    vi.spyOn(content, 'from').mockImplementation(() => {
+      throw new Error('not even a request')
+    })
+    renderFeature(<Article facts={factsOf('beyond-ads')} />)
+    expect(await screen.findByText('Something went wrong')).toBeInTheDocument()
+  })
+})
+
+describe('callouts', () => {
+  const places = (slug: string) =>
+    arrange(paragraphs, factsOf(slug).callouts).flatMap(({ kind }, index, blocks) =>
+      kind === 'callout'
+        ? [blocks.slice(0, index).filter((block) => block.kind === 'paragraph').length]
+        : [],
+    )
+
+  it.each([
+    ['beyond-broadcast', [3, 13]],
+    ['engaging-gen-z', [3, 5]],
+    ['owning-the-goal-line', [3, 6]],
+    ['level-up-your-loyalty', [3, 11]],
+    ['building-your-fortress', [3, 11]],
+    ['beyond-ads', [3, 6]],
+  ])('of %s stand below paragraphs %j', (slug, expected) => {
+    expect(places(slug)).toEqual(expected)
+  })
+
+  it('stand between paragraphs that blank lines separate', () => {
+    expect(splitParagraphs('One\n\nTwo\r\n\r\nThree\n \n\nFour')).toEqual([
+      'One',
+      'Two',
+      'Three',
+      'Four',
+    ])
+  })
+})

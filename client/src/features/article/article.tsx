@@ -1,0 +1,163 @@
+import { ArrowLeft, ArrowUpRight } from 'lucide-react'
+import { useEffect, useState } from 'react'
+
+import { SectionLink } from '@/components/layout/section-link'
+import { Button } from '@/components/ui/button'
+import { PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
+import { Skeleton } from '@/components/ui/skeleton'
+import { cn } from '@/lib/cn'
+import { SKELETONS } from '@/lib/constants'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+import { SECTION } from '@/lib/sections'
+import { storedFileUrl } from '@/lib/storage-url'
+
+import type { ArticleFacts } from './articles'
+import { copy } from './copy'
+import { arrange, splitParagraphs } from './paragraphs'
+import { ArticleFetchError, articleSources, useArticle } from './queries'
+
+/** One article: picture, title, text with its callouts, sources. */
+export function Article({ facts }: { facts: ArticleFacts }) {
+  const { data, error, isPending } = useArticle(facts.link)
+  const title = data?.title ?? facts.defaultTitle
+
+  useEffect(() => {
+    if (!error || data) return
+    const isAnswered = error instanceof ArticleFetchError
+    notify.error(isAnswered ? messages.article.failed : messages.article.broken)
+  }, [error, data])
+
+  return (
+    <article className="bg-paper pt-28 pb-24 lg:pt-32 lg:pb-36">
+      <div className="container-page">
+        <Button asChild variant="ghost" className="-ml-4">
+          <SectionLink section={SECTION.blog}>
+            <ArrowLeft aria-hidden className="size-5" />
+            {copy.back}
+          </SectionLink>
+        </Button>
+        <header className="mt-6 max-w-[64rem]">
+          <h1 className="text-title">{title}</h1>
+        </header>
+        {isPending ? (
+          <ArticleSkeleton />
+        ) : (
+          <>
+            <HeroImage key={facts.image} src={storedFileUrl(facts.image, 'blog-images')} />
+            <Body text={data?.content ?? ''} facts={facts} />
+            <Sources sources={articleSources(data)} />
+          </>
+        )}
+      </div>
+    </article>
+  )
+}
+
+const HERO_SHAPE = 'mt-10 aspect-video w-full rounded-lg lg:mt-14 lg:aspect-[21/9]'
+const MEASURE = 'mx-auto max-w-[42rem]'
+
+function ArticleSkeleton() {
+  return (
+    <div role="status" aria-label={copy.loading}>
+      <Skeleton className={HERO_SHAPE} />
+      <div className={cn(MEASURE, 'mt-12 flex flex-col gap-4')}>
+        {Array.from({ length: SKELETONS.articleLines }, (_, index) => (
+          <Skeleton key={index} className="h-5 last:w-3/5" />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** The article's picture over a skeleton that shows until it is there; the placeholder if it never is. */
+function HeroImage({ src }: { src: string }) {
+  const [state, setState] = useState<'loading' | 'loaded' | 'failed'>('loading')
+  return (
+    <div className={cn(HERO_SHAPE, 'relative overflow-hidden bg-mist')}>
+      {state === 'loading' && <Skeleton className="absolute inset-0 rounded-none" />}
+      <img
+        src={state === 'failed' ? PLACEHOLDER_IMAGE : src}
+        alt=""
+        width={1600}
+        height={900}
+        fetchPriority="high"
+        className="size-full object-cover"
+        onLoad={() => setState((now) => (now === 'loading' ? 'loaded' : now))}
+        onError={() => setState('failed')}
+      />
+    </div>
+  )
+}
+
+function Body({ text, facts }: { text: string; facts: ArticleFacts }) {
+  const blocks = arrange(splitParagraphs(text), facts.callouts)
+  return (
+    <div className={cn(MEASURE, 'mt-12 flex flex-col gap-6 lg:mt-16')}>
+      {blocks.map(({ kind, text: words }, index) =>
+        kind === 'callout' ? (
+          <CalloutBox key={index} text={words} />
+        ) : (
+          <p
+            key={index}
+            className={index === 0 ? 'text-lead font-medium' : 'text-[1.125rem] leading-[1.7]'}
+          >
+            {words}
+          </p>
+        ),
+      )}
+    </div>
+  )
+}
+
+function CalloutBox({ text }: { text: string }) {
+  return (
+    <aside className="relative my-4 overflow-hidden rounded-lg bg-ink p-7 text-chalk sm:-mx-8 sm:p-9">
+      <Steps />
+      <h2 className="font-display text-subheading font-semibold text-floodlight">
+        {copy.calloutTitle}
+      </h2>
+      <p className="relative mt-3 max-w-[52ch] text-chalk/90">{text}</p>
+    </aside>
+  )
+}
+
+/** Rising steps in the corner of a callout. */
+function Steps() {
+  return (
+    <svg
+      aria-hidden
+      viewBox="0 0 3 3"
+      shapeRendering="crispEdges"
+      className="absolute right-0 bottom-0 size-24 fill-ink-raised"
+    >
+      <path d="M0 3V2H1V1H2V0H3V3Z" />
+    </svg>
+  )
+}
+
+function Sources({ sources }: { sources: readonly { link: string; title: string }[] }) {
+  if (sources.length === 0) return null
+  return (
+    <section aria-labelledby="sources-heading" className={cn(MEASURE, 'mt-14')}>
+      <h2 id="sources-heading" className="border-t-4 border-ink pt-5 text-subheading">
+        {copy.sources}
+      </h2>
+      <ul className="mt-4 flex flex-col gap-2">
+        {sources.map(({ link, title }) => (
+          <li key={link}>
+            <a
+              href={link}
+              target="_blank"
+              rel="noopener noreferrer"
+              className="inline-flex items-start gap-1.5 py-1 text-pitch underline underline-offset-4 hover:text-ink"
+            >
+              {title}
+              <ArrowUpRight aria-hidden className="mt-1 size-4 shrink-0" />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { content } from '@/lib/content'
+
+/** The backend answered with an error, as opposed to anything that broke on the way. */
+export class ArticleFetchError extends Error {}
+
+async function loadArticle(link: string) {
+  const { data, error } = await content
+    .from('blog_posts')
+    .select('title, content, source_link1, source_title1, source_link2, source_title2')
+    .eq('link', link)
+    .single()
+  if (error) throw new ArticleFetchError(error.message)
+  return data
+}
+
+/** The article at this route. */
+export function useArticle(link: string) {
+  return useQuery({ queryKey: ['article', link], queryFn: () => loadArticle(link) })
+}
+
+type StoredArticle = Awaited<ReturnType<typeof loadArticle>>
+
+/** The article's sources: those that have both a link and a title. */
+export function articleSources(article: StoredArticle | undefined) {
+  if (!article) return []
+  const { source_link1, source_title1, source_link2, source_title2 } = article
+  const pairs = [
+    { link: source_link1, title: source_title1 },
+    { link: source_link2, title: source_title2 },
+  ]
+  return pairs.flatMap(({ link, title }) => (link && title ? [{ link, title }] : []))
+}

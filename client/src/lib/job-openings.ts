@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { content } from './content'
+
+async function loadJobOpenings() {
+  const { data, error } = await content
+    .from('job_openings')
+    .select('id, title, emoji, description')
+    .eq('is_active', true)
+    .order('display_order', { ascending: true })
+  if (error) throw error
+  return data
+}
+
+/** The positions that are open, in their set order. */
+export function useJobOpenings() {
+  return useQuery({ queryKey: ['job-openings'], queryFn: loadJobOpenings })
+}
+
+export type JobOpening = Awaited<ReturnType<typeof loadJobOpenings>>[number]
+
+async function loadJobRoles() {
+  const { data, error } = await content
+    .from('job_openings')
+    .select('id, title')
+    .eq('is_active', true)
+    .order('display_order', { ascending: true })
+  if (error) throw error
+  return data
+}
+
+/** The open positions to choose from in a form. */
+export function useJobRoles() {
+  return useQuery({ queryKey: ['job-roles'], queryFn: loadJobRoles })
+}

@@ -1,0 +1,77 @@
+import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
+import { useSyncExternalStore } from 'react'
+
+import { AUTH_STORAGE_KEY, hasStoredSession } from './auth-storage'
+import { messages } from './messages'
+import { notify } from './notify'
+import { getSupabase } from './supabase'
+
+/** The session; null for visitors, undefined while that is not known yet. */
+type SessionState = Session | null | undefined
+
+type SessionListener = (event: AuthChangeEvent, session: Session | null) => void
+
+let state: SessionState
+let starting: Promise<void> | undefined
+const listeners = new Set<() => void>()
+const eventListeners = new Set<SessionListener>()
+
+function set(next: SessionState) {
+  state = next
+  for (const listener of listeners) listener()
+}
+
+async function start() {
+  try {
+    const { auth } = await getSupabase()
+    const { data, error } = await auth.getSession()
+    if (error) notify.error(messages.session.unreadable)
+    set(error ? null : data.session)
+    auth.onAuthStateChange((event, session) => {
+      set(session)
+      for (const listener of eventListeners) listener(event, session)
+    })
+  } catch (error) {
+    console.error('Authentication could not be started:', error)
+    notify.error(messages.session.uninitialized)
+    set(null)
+  }
+}
+
+/** Loads what knows about sessions, once. Pages of visitors do without it until they need it. */
+export function startAuth() {
+  starting ??= start()
+  return starting
+}
+
+function startIfSignedIn() {
+  if (hasStoredSession()) void startAuth()
+  else if (!starting) set(null)
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  startIfSignedIn()
+  const onStorage = ({ key }: StorageEvent) => key === AUTH_STORAGE_KEY && startIfSignedIn()
+  window.addEventListener('storage', onStorage)
+  return () => {
+    listeners.delete(listener)
+    window.removeEventListener('storage', onStorage)
+  }
+}
+
+/** The signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */
+export function useSession(): SessionState {
+  return useSyncExternalStore(subscribe, () => state)
+}
+
+/** The id of the signed-in user, or null; for what is sent in their name. */
+export function currentUserId() {
+  return state?.user.id ?? null
+}
+
+/** Calls `listener` at every event of the session (SIGNED_IN, TOKEN_REFRESHED, …). Returns how to stop that. */
+export function onSessionEvent(listener: SessionListener) {
+  eventListeners.add(listener)
+  return () => void eventListeners.delete(listener)
+}
