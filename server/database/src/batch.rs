@@ -16,6 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
 use crate::json;
+use crate::settings_texts::SettingsTexts;
 use crate::statement_cache::{self, Prepared, StatementCache};
 use crate::transaction::Statement;
 use crate::{Answer, Column, Error, Row, Rows, Transaction};
@@ -32,6 +33,8 @@ pub(crate) struct Connection {
     outbound: BytesMut,
     /// `None` when statements are not to keep a name.
     statements: Option<StatementCache>,
+    /// The texts that set the settings of recent transactions.
+    settings: SettingsTexts,
     /// Names of statements that made room in the cache and are closed with the next batch.
     closing: Vec<Arc<str>>,
     in_flight: bool,
@@ -56,9 +59,9 @@ struct Expected<'t> {
 
 impl Expected<'_> {
     /// Notes which columns its rows have.
-    fn describe(&mut self, columns: Arc<[Column]>) {
-        self.json = self.as_json.then(|| json::Writer::new(&columns));
-        self.columns = Some(columns);
+    fn describe(&mut self, prepared: Prepared) {
+        self.json = prepared.json.filter(|_| self.as_json).map(json::Writer::new);
+        self.columns = Some(prepared.columns);
     }
 }
 
@@ -70,6 +73,7 @@ impl Connection {
             session,
             outbound: BytesMut::with_capacity(4 * 1024),
             statements: cache_size.map(StatementCache::new),
+            settings: SettingsTexts::default(),
             closing: Vec::new(),
             in_flight: false,
             opened: now,
@@ -100,7 +104,12 @@ impl Connection {
     ///
     /// Dropping the future leaves the connection not [ready](Self::is_ready) unless the answer was complete.
     pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        let settings = transaction.settings_statement();
+        let settings = self.settings.of(transaction);
+        let settings = settings.as_deref().map(|sql| Statement {
+            sql: Cow::Borrowed(sql),
+            parameters: transaction.setting_values(),
+            as_json: false,
+        });
         self.outbound.clear();
         for name in std::mem::take(&mut self.closing) {
             frontend::close(b'S', &name, &mut self.outbound)?;
@@ -135,8 +144,8 @@ impl Connection {
         role: &'t str,
         wanted: bool,
     ) -> Result<Expected<'t>, Error> {
-        let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
         let as_json = statement.as_json;
+        let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
         let mut expected = Expected {
             role,
             sql: &statement.sql,
@@ -146,8 +155,9 @@ impl Connection {
             json: None,
             wanted,
         };
-        let name = if let Some(Prepared { name, columns }) = known {
-            expected.describe(columns);
+        let name = if let Some(prepared) = known {
+            let name = Arc::clone(&prepared.name);
+            expected.describe(prepared);
             name
         } else {
             let name: Arc<str> = match self.statements {
@@ -273,11 +283,13 @@ impl Connection {
     /// Keeps a statement that this batch has prepared. It stays prepared even if the transaction fails.
     fn remember(&mut self, current: Option<&mut Expected<'_>>, columns: Arc<[Column]>) {
         let Some(current) = current else { return };
-        if let (Some(cache), Some(name)) = (&mut self.statements, current.new_name.take()) {
-            let prepared = Prepared { name, columns: Arc::clone(&columns) };
-            self.closing.extend(cache.insert(current.role, current.sql, prepared));
+        let Some(name) = current.new_name.take() else { return };
+        let json = current.as_json.then(|| Arc::new(json::Format::new(&columns)));
+        let prepared = Prepared { name, columns, json };
+        if let Some(cache) = &mut self.statements {
+            self.closing.extend(cache.insert(current.role, current.sql, prepared.clone()));
         }
-        current.describe(columns);
+        current.describe(prepared);
     }
 
     /// Ends an explicit block that a failure has left open.

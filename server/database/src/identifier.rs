@@ -5,38 +5,50 @@
 /// A NUL cannot occur in an identifier and would end the statement's text on the wire, so it is replaced by U+FFFD:
 /// the name then refers to nothing. Source: PostgreSQL documentation, section 4.1.1.
 pub fn quote_identifier(name: &str) -> String {
-    quoted(name, '"')
+    let mut sql = String::with_capacity(name.len() + 2);
+    push_identifier(&mut sql, name);
+    sql
+}
+
+/// Appends [`quote_identifier`] of `name` to `sql`.
+pub fn push_identifier(sql: &mut String, name: &str) {
+    push_quoted(sql, name, '"');
 }
 
 /// Quotes `text` as an SQL string constant that means the same whatever `standard_conforming_strings` says.
 ///
 /// A NUL is replaced by U+FFFD, as in [`quote_identifier`]. Source: PostgreSQL documentation, section 4.1.2.2.
 pub fn quote_literal(text: &str) -> String {
+    let mut sql = String::with_capacity(text.len() + 2);
+    push_literal(&mut sql, text);
+    sql
+}
+
+/// Appends [`quote_literal`] of `text` to `sql`.
+pub fn push_literal(sql: &mut String, text: &str) {
     if text.contains('\\') {
-        format!(" E{}", quoted(&text.replace('\\', "\\\\"), '\''))
+        sql.push_str(" E");
+        push_quoted(sql, &text.replace('\\', "\\\\"), '\'');
     } else {
-        quoted(text, '\'')
+        push_quoted(sql, text, '\'');
     }
 }
 
-fn quoted(text: &str, quote: char) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push(quote);
+fn push_quoted(sql: &mut String, text: &str, quote: char) {
+    sql.push(quote);
     // Nearly every name is plain, and names are quoted for every request.
-    if !text.contains(['\0', quote]) {
-        out.push_str(text);
-        out.push(quote);
-        return out;
-    }
-    for character in text.chars() {
-        match character {
-            '\0' => out.push(char::REPLACEMENT_CHARACTER),
-            c if c == quote => out.extend([quote, quote]),
-            c => out.push(c),
+    if text.bytes().any(|byte| byte == 0 || char::from(byte) == quote) {
+        for character in text.chars() {
+            match character {
+                '\0' => sql.push(char::REPLACEMENT_CHARACTER),
+                c if c == quote => sql.extend([quote, quote]),
+                c => sql.push(c),
+            }
         }
+    } else {
+        sql.push_str(text);
     }
-    out.push(quote);
-    out
+    sql.push(quote);
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! caller then has to let Postgres write. Source of the forms: `datum_to_json_internal`, `escape_json` and
 //! `JsonEncodeDateTime` in PostgreSQL's `src/backend/utils/adt/json.c`.
 
+use std::sync::Arc;
+
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::{Column, Error};
@@ -14,6 +16,9 @@ const DATA_ROW: u8 = b'D';
 
 /// Length of a message's type and length.
 const HEADER: usize = 5;
+
+/// The most that is added to a plain value: quotes, or what a null or the zone of a timestamp takes.
+const LONGEST_DECORATION: usize = 8;
 
 /// What stands between two rows.
 const BETWEEN_ROWS: &[u8] = b", \n ";
@@ -75,39 +80,52 @@ impl Form {
     }
 }
 
+#[derive(Debug)]
 struct Field {
     /// What stands before the value: a brace or comma, and the key.
     prefix: Box<[u8]>,
     form: Form,
 }
 
+/// How rows with certain columns are written.
+#[derive(Debug)]
+pub(crate) struct Format {
+    /// Empty where one of the columns is of a type that only Postgres can write, or where there are none: there is
+    /// nothing to begin an object with then.
+    fields: Box<[Field]>,
+    /// Bytes that a row takes beside its values.
+    overhead: usize,
+}
+
+impl Format {
+    /// The format of rows with these columns.
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        let fields = columns.iter().enumerate().map(|(index, column)| {
+            let mut prefix = Vec::with_capacity(column.name.len() + 8);
+            prefix.push(if index == 0 { b'{' } else { b',' });
+            quote(&mut prefix, column.name.as_bytes());
+            prefix.push(b':');
+            Some(Field { prefix: prefix.into(), form: Form::of(column.type_oid)? })
+        });
+        let fields: Box<[Field]> = fields.collect::<Option<_>>().unwrap_or_default();
+        let overhead = fields.iter().map(|field| field.prefix.len() + LONGEST_DECORATION).sum();
+        Self { fields, overhead }
+    }
+}
+
 /// Writes one result.
 pub(crate) struct Writer {
-    fields: Box<[Field]>,
-    text: BytesMut,
+    format: Arc<Format>,
+    text: Vec<u8>,
     rows: usize,
     /// Whether a type or a value was met that only Postgres can write.
     gave_up: bool,
 }
 
 impl Writer {
-    /// A writer of rows with these columns.
-    pub(crate) fn new(columns: &[Column]) -> Self {
-        let fields = columns.iter().enumerate().map(|(index, column)| {
-            let mut prefix = BytesMut::with_capacity(column.name.len() + 8);
-            prefix.extend_from_slice(if index == 0 { b"{" } else { b"," });
-            quote(&mut prefix, column.name.as_bytes());
-            prefix.extend_from_slice(b":");
-            Some(Field { prefix: prefix.as_ref().into(), form: Form::of(column.type_oid)? })
-        });
-        let fields: Option<Box<[Field]>> = fields.collect();
-        Self {
-            // Without columns there is nothing to begin an object with.
-            gave_up: fields.as_ref().is_none_or(|fields| fields.is_empty()),
-            fields: fields.unwrap_or_default(),
-            text: BytesMut::new(),
-            rows: 0,
-        }
+    /// A writer of rows in `format`.
+    pub(crate) fn new(format: Arc<Format>) -> Self {
+        Self { gave_up: format.fields.is_empty(), format, text: Vec::new(), rows: 0 }
     }
 
     /// Takes all complete rows from the front of what was read from the connection.
@@ -136,11 +154,12 @@ impl Writer {
         if self.gave_up {
             return Some(());
         }
-        if usize::from(u16::from_be_bytes(count)) != self.fields.len() {
+        if usize::from(u16::from_be_bytes(count)) != self.format.fields.len() {
             return None;
         }
+        self.text.reserve(message.len() + self.format.overhead);
         self.text.extend_from_slice(if self.rows == 1 { b"[" } else { BETWEEN_ROWS });
-        for field in &self.fields {
+        for field in &self.format.fields {
             let (&length, after) = rest.split_first_chunk::<4>()?;
             rest = after;
             self.text.extend_from_slice(&field.prefix);
@@ -152,13 +171,13 @@ impl Writer {
                     rest = after;
                     if !write(&mut self.text, field.form, value) {
                         self.gave_up = true;
-                        self.text = BytesMut::new();
+                        self.text = Vec::new();
                         return Some(());
                     }
                 }
             }
         }
-        self.text.extend_from_slice(b"}");
+        self.text.push(b'}');
         Some(())
     }
 
@@ -168,12 +187,12 @@ impl Writer {
             return None;
         }
         self.text.extend_from_slice(if self.rows == 0 { b"[]" } else { b"]" });
-        Some(JsonArray { text: self.text.freeze(), rows: self.rows })
+        Some(JsonArray { text: self.text.into(), rows: self.rows })
     }
 }
 
 /// Appends `value`; `false` when its text is not what is expected of `form`.
-fn write(text: &mut BytesMut, form: Form, value: &[u8]) -> bool {
+fn write(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     match form {
         Form::Verbatim => text.extend_from_slice(value),
         Form::Number if is_finite(value) => text.extend_from_slice(value),
@@ -191,7 +210,7 @@ fn is_finite(number: &[u8]) -> bool {
 
 /// Appends a date or timestamp; `false` unless it is `infinity`, `-infinity` or in ISO form, which begins with a
 /// year of four digits or more and a hyphen. No other `DateStyle` has that.
-fn date(text: &mut BytesMut, form: Form, value: &[u8]) -> bool {
+fn date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     let year = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_iso = year >= 4 && value.get(year) == Some(&b'-');
     if !is_iso && !value.ends_with(b"infinity") {
@@ -223,11 +242,26 @@ fn date(text: &mut BytesMut, form: Form, value: &[u8]) -> bool {
 }
 
 /// Appends a JSON string.
-fn quote(text: &mut BytesMut, value: &[u8]) {
+fn quote(text: &mut Vec<u8>, value: &[u8]) {
+    text.push(b'"');
+    // No early end, so that many bytes are compared at a time: most texts are plain to their end.
+    if value.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
+        escape(text, value);
+    } else {
+        text.extend_from_slice(value);
+    }
+    text.push(b'"');
+}
+
+const fn is_escaped(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Appends what stands between the quotes of a JSON string.
+fn escape(text: &mut Vec<u8>, value: &[u8]) {
     const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
-    text.extend_from_slice(b"\"");
     let mut rest = value;
-    while let Some(index) = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+    while let Some(index) = rest.iter().position(|byte| is_escaped(*byte)) {
         let byte = rest[index];
         text.extend_from_slice(&rest[..index]);
         rest = &rest[index + 1..];
@@ -248,16 +282,20 @@ fn quote(text: &mut BytesMut, value: &[u8]) {
         text.extend_from_slice(&[b'\\', short]);
     }
     text.extend_from_slice(rest);
-    text.extend_from_slice(b"\"");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Writes rows of one column of the type with this OID.
+    fn writer_of(type_oid: u32) -> Writer {
+        Writer::new(Arc::new(Format::new(&[Column { name: "v".into(), type_oid }])))
+    }
+
     /// What a value of the type with this OID becomes; `None` when only Postgres can say.
     fn written(type_oid: u32, values: &[Option<&str>]) -> Option<String> {
-        let mut writer = Writer::new(&[Column { name: "v".into(), type_oid }]);
+        let mut writer = writer_of(type_oid);
         let mut inbound = BytesMut::new();
         for value in values {
             let length = value.map_or(-1, |value| i32::try_from(value.len()).unwrap());
@@ -324,11 +362,11 @@ mod tests {
 
     #[test]
     fn a_row_that_lies_about_its_lengths_is_refused() {
-        let mut writer = Writer::new(&[Column { name: "v".into(), type_oid: 25 }]);
+        let mut writer = writer_of(25);
         let mut inbound = BytesMut::from(&b"D\x00\x00\x00\x0b\x00\x01\x00\x00\x00\x09x"[..]);
         assert!(writer.take_rows(&mut inbound).is_err());
         let mut incomplete = BytesMut::from(&b"D\x00\x00\x00\xff\x00\x01"[..]);
-        let mut writer = Writer::new(&[Column { name: "v".into(), type_oid: 25 }]);
+        let mut writer = writer_of(25);
         writer.take_rows(&mut incomplete).unwrap();
         assert_eq!(incomplete.len(), 7, "the rest of it is still to come");
     }

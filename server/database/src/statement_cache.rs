@@ -1,12 +1,14 @@
 //! The statements that one connection has prepared.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use sha2::{Digest as _, Sha256};
 
 use crate::Column;
+use crate::json::Format;
 
 /// The name that a statement has on the server: a digest of the role and the text.
 ///
@@ -29,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) name: Arc<str>,
     /// The columns that it gives.
     pub(crate) columns: Arc<[Column]>,
+    /// How its rows are written as JSON, if they are.
+    pub(crate) json: Option<Arc<Format>>,
 }
 
 struct Entry {
@@ -43,7 +47,7 @@ struct Entry {
 /// The role is part of the key because Postgres plans a statement on a table with row-level security anew each
 /// time that another role executes it.
 pub(crate) struct StatementCache {
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, Entry, RandomState>,
     hasher: RandomState,
     capacity: usize,
     clock: u64,
@@ -51,14 +55,12 @@ pub(crate) struct StatementCache {
 
 impl StatementCache {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { entries: HashMap::new(), hasher: RandomState::new(), capacity, clock: 0 }
+        Self { entries: HashMap::default(), hasher: RandomState::default(), capacity, clock: 0 }
     }
 
+    /// Two texts with one key push each other out, which costs a statement to be prepared and nothing else.
     fn key(&self, role: &str, sql: &str) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        role.hash(&mut hasher);
-        sql.hash(&mut hasher);
-        hasher.finish()
+        self.hasher.hash_one((role, sql))
     }
 
     pub(crate) fn get(&mut self, role: &str, sql: &str) -> Option<Prepared> {
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     fn prepared(name: &str) -> Prepared {
-        Prepared { name: name.into(), columns: Arc::new([]) }
+        Prepared { name: name.into(), columns: Arc::new([]), json: None }
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+/// How many settings a transaction has room for before it has to be moved: those of a request over HTTP.
+const SETTINGS: usize = 12;
+
 /// A parameter in Postgres' text format; `None` is NULL.
 pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
 
@@ -57,9 +60,9 @@ impl<'a> Transaction<'a> {
     }
 
     /// A transaction that runs as the login role itself.
-    pub const fn anonymous() -> Self {
+    pub fn anonymous() -> Self {
         Self {
-            settings: Vec::new(),
+            settings: Vec::with_capacity(SETTINGS),
             isolation: None,
             rollback: false,
             on_primary: false,
@@ -168,24 +171,25 @@ impl<'a> Transaction<'a> {
         self.opening().map(|_| if self.rollback { "rollback" } else { "commit" })
     }
 
-    /// One `select set_config(…), …` for all settings: five statements instead of one cost 9 µs more.
-    pub(crate) fn settings_statement(&self) -> Option<Statement<'_>> {
-        if self.settings.is_empty() {
-            return None;
-        }
-        let mut sql = String::with_capacity(16 + self.settings.len() * 48);
-        let mut parameters = Vec::with_capacity(self.settings.len());
-        for (index, (name, value)) in self.settings.iter().enumerate() {
-            sql.push_str(if index == 0 { "select " } else { ", " });
-            sql.push_str("set_config(");
-            sql.push_str(&crate::quote_literal(name));
-            sql.push_str(", $");
-            sql.push_str(&(index + 1).to_string());
-            sql.push_str(", true)");
-            parameters.push(Some(Cow::Borrowed(value.as_bytes())));
-        }
-        Some(Statement { sql: Cow::Owned(sql), parameters, as_json: false })
+    pub(crate) fn settings(&self) -> &[(&'a str, Cow<'a, str>)] {
+        &self.settings
     }
+
+    /// The values of the settings, for [`settings_sql`] of their names.
+    pub(crate) fn setting_values(&self) -> Vec<Parameter<'_>> {
+        self.settings.iter().map(|(_, value)| Some(Cow::Borrowed(value.as_bytes()))).collect()
+    }
+}
+
+/// One `select set_config(…), …` for all of `names`: five statements instead of one cost 9 µs more.
+pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut sql = String::new();
+    for (index, name) in names.enumerate() {
+        sql.push_str(if index == 0 { "select set_config(" } else { ", set_config(" });
+        crate::push_literal(&mut sql, name);
+        sql.push_str(&format!(", ${}, true)", index + 1));
+    }
+    sql
 }
 
 #[cfg(test)]
@@ -195,13 +199,12 @@ mod tests {
     #[test]
     fn settings_become_one_statement_in_their_order() {
         let transaction = Transaction::new("anon").setting("request.jwt.claims", "{}").read_only();
-        let statement = transaction.settings_statement().unwrap();
         assert_eq!(
-            statement.sql,
+            settings_sql(transaction.settings().iter().map(|(name, _)| *name)),
             "select set_config('role', $1, true), set_config('request.jwt.claims', $2, true), \
              set_config('transaction_read_only', $3, true)"
         );
-        assert_eq!(statement.parameters.len(), 3);
+        assert_eq!(transaction.setting_values().len(), 3);
         assert_eq!(transaction.role(), "anon");
         assert!(transaction.is_read_only());
     }
