@@ -2,9 +2,11 @@
 //!
 //! Source: PostgREST's documentation, "Tables and Views", "Pagination and Count", "Transactions".
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use poem::http::{HeaderName, HeaderValue, StatusCode, header};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
 
 use crate::error::{Error, RangeError};
@@ -23,9 +25,12 @@ const VARY: &str = "Accept, Prefer, Range";
 /// An answer under construction.
 struct Draft {
     status: StatusCode,
-    headers: Vec<(HeaderName, String)>,
+    headers: HeaderMap,
     body: Bytes,
 }
+
+/// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
+const HEADERS: usize = 12;
 
 /// The answer to `request`.
 ///
@@ -33,7 +38,7 @@ struct Draft {
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
 pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
     if plan.body().is_some_and(|body| body.explain().is_some()) {
-        let mut draft = Draft { status: StatusCode::OK, headers: Vec::new(), body: Bytes::new() };
+        let mut draft = Draft::new(StatusCode::OK);
         draft.show(request, plan, outcome.body);
         return draft.finish(None, request.headers_only);
     }
@@ -63,7 +68,9 @@ pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Respo
         Plan::Describe(_) => return described(request, outcome.body).finish(None, request.headers_only),
         Plan::Info(allow) => return Ok(info(allow)),
     };
-    if let Some(applied) = applied(request, plan).applied() {
+    if request.preferences != Preferences::default()
+        && let Some(applied) = applied(request, plan).applied()
+    {
         draft.push(HeaderName::from_static("preference-applied"), applied);
     }
     draft.override_status(outcome.status.as_deref())?;
@@ -97,7 +104,7 @@ fn printable(code: &str) -> String {
 
 /// The document of a schema. Nothing that functions set and no preference changes it.
 fn described(request: &Request, document: Bytes) -> Draft {
-    let mut draft = Draft { status: StatusCode::OK, headers: Vec::new(), body: document };
+    let mut draft = Draft { body: document, ..Draft::new(StatusCode::OK) };
     draft.push(header::CONTENT_TYPE, format!("{}; charset=utf-8", openapi::MEDIA_TYPE));
     if request.is_profile_negotiated {
         draft.push(HeaderName::from_static("content-profile"), request.schema.clone());
@@ -127,7 +134,7 @@ fn ranged(request: &Request, outcome: &Outcome) -> Result<Draft, Error> {
         Some(total) if end - offset < total => StatusCode::PARTIAL_CONTENT,
         _ => StatusCode::OK,
     };
-    let mut draft = Draft { status, headers: Vec::new(), body: Bytes::new() };
+    let mut draft = Draft::new(status);
     let range = Range { offset, limit: Some(outcome.rows) };
     draft.push(header::CONTENT_RANGE, content_range(range, outcome.total));
     Ok(draft)
@@ -136,12 +143,12 @@ fn ranged(request: &Request, outcome: &Outcome) -> Result<Draft, Error> {
 /// `first-last/total`, with `*` for no rows and for an unknown total (RFC 9110, section 14.4).
 fn content_range(range: Range, total: Option<i64>) -> String {
     let rows = range.limit.unwrap_or(0);
-    let shown = if rows > 0 && total != Some(0) {
-        format!("{}-{}", range.offset, range.offset.saturating_add(rows - 1))
+    let total_text = total.map_or(Cow::Borrowed("*"), |total| Cow::Owned(total.to_string()));
+    if rows > 0 && total != Some(0) {
+        format!("{}-{}/{total_text}", range.offset, range.offset.saturating_add(rows - 1))
     } else {
-        "*".to_owned()
-    };
-    format!("{shown}/{}", total.map_or_else(|| "*".to_owned(), |total| total.to_string()))
+        format!("*/{total_text}")
+    }
 }
 
 /// Longer ones are left out: the header is optional (RFC 9110, section 8.7), and clients and proxies refuse an answer
@@ -172,7 +179,7 @@ fn mutated(request: &Request, plan: &Plan, mutation: &MutatePlan, outcome: &Outc
         _ if is_full => StatusCode::OK,
         _ => StatusCode::NO_CONTENT,
     };
-    let mut draft = Draft { status, headers: Vec::new(), body: Bytes::new() };
+    let mut draft = Draft::new(status);
     let nothing = Range { offset: 0, limit: Some(0) };
     match &mutation.change {
         Change::Insert { .. } => {
@@ -236,14 +243,23 @@ fn applied(request: &Request, plan: &Plan) -> Preferences {
 }
 
 impl Draft {
-    fn push(&mut self, name: HeaderName, value: String) {
-        self.headers.push((name, value));
+    fn new(status: StatusCode) -> Self {
+        let mut headers = HeaderMap::with_capacity(HEADERS);
+        headers.insert(header::VARY, HeaderValue::from_static(VARY));
+        Self { status, headers, body: Bytes::new() }
+    }
+
+    /// Adds a header, unless it has a value that none can have: names of relations and schemas may hold anything.
+    fn push(&mut self, name: HeaderName, value: impl TryInto<HeaderValue>) {
+        if let Ok(value) = value.try_into() {
+            self.headers.insert(name, value);
+        }
     }
 
     /// Adds the body and what describes it.
     fn show(&mut self, request: &Request, plan: &Plan, body: Bytes) {
         if let Some(made) = plan.body() {
-            self.push(header::CONTENT_TYPE, made.media.content_type());
+            self.push(header::CONTENT_TYPE, &*made.media.content_type());
         }
         if request.is_profile_negotiated {
             self.push(HeaderName::from_static("content-profile"), request.schema.clone());
@@ -262,15 +278,10 @@ impl Draft {
 
     /// Heeds `response.headers`, which replace headers of the same name.
     fn finish(self, overriding: Option<&str>, headers_only: bool) -> Result<Response, Error> {
-        let mut response = Response::builder().status(self.status).finish();
+        let mut response = Response::default();
+        response.set_status(self.status);
         let headers = response.headers_mut();
-        headers.insert(header::VARY, HeaderValue::from_static(VARY));
-        for (name, value) in self.headers {
-            // Names of relations and schemas may hold anything; a header may not.
-            if let Ok(value) = HeaderValue::try_from(value) {
-                headers.insert(name, value);
-            }
-        }
+        *headers = self.headers;
         let overriding = overriding.map(guc_headers).transpose()?.unwrap_or_default();
         for (name, _) in &overriding {
             headers.remove(name);

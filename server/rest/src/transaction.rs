@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use database::{Database, Isolation, JsonArray, Row, Rows, Transaction, quote_identifier};
+use database::{Database, Isolation, JsonArray, Row, Rows, Transaction, push_identifier, quote_identifier};
 
 use crate::bytea;
 use crate::caller::Identity;
@@ -166,7 +166,7 @@ impl Context<'_> {
             .setting("request.method", request.method.as_str())
             .setting("request.path", request.path.as_str())
             .setting("request.headers", request.headers.as_str())
-            .setting("request.cookies", request.cookies.as_str());
+            .setting("request.cookies", &*request.cookies);
         for (name, value) in &self.settings.app_settings {
             transaction = transaction.setting(name, value.as_str());
         }
@@ -194,9 +194,12 @@ impl Context<'_> {
     }
 
     fn search_path(&self) -> String {
-        let schemas = std::iter::once(&self.request.schema).chain(&self.settings.db_extra_search_path);
-        let quoted: Vec<String> = schemas.map(|schema| quote_identifier(schema)).collect();
-        quoted.join(", ")
+        let mut path = quote_identifier(&self.request.schema);
+        for schema in &self.settings.db_extra_search_path {
+            path.push_str(", ");
+            push_identifier(&mut path, schema);
+        }
+        path
     }
 
     fn is_rolled_back(&self) -> bool {

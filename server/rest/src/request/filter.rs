@@ -69,7 +69,7 @@ fn comparison<'i>(
         let negated = negation.parse_next(input)?;
         let expectation =
             if negated { "operator (eq, gt, ...)" } else { "\"not\" or operator (eq, gt, ...)" };
-        let operation = alt((is_in, is, is_distinct(value), text_search(value), compare(value)))
+        let operation = alt((compare(value), is_in, is, is_distinct(value), text_search(value)))
             .context(expected(expectation))
             .parse_next(input)?;
         Ok((negated, operation))

@@ -86,8 +86,21 @@ fn dash(input: &mut &str) -> ModalResult<()> {
     ('-', not('>')).void().parse_next(input)
 }
 
+/// The name at the front of `input`, if it is one that nothing but letters, digits and `_` of ASCII make up and that
+/// ends there: nearly every name, told from the others at once.
+pub(super) fn plain_name(input: &str) -> Option<&str> {
+    let end = input.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
+    let (name, rest) = input.split_at_checked(end.unwrap_or(input.len()))?;
+    let may_go_on = matches!(rest.bytes().next(), Some(b' ' | b'$' | b'-' | 0x80..));
+    (!name.is_empty() && !may_go_on).then_some(name)
+}
+
 /// The name of a column or relation: quoted, or identifiers joined by hyphens.
 pub(super) fn field_name(input: &mut &str) -> ModalResult<String> {
+    if let Some(name) = plain_name(input) {
+        *input = &input[name.len()..];
+        return Ok(name.to_owned());
+    }
     let bare = separated(1.., identifier, dash).map(|parts: Vec<&str>| parts.join("-"));
     alt((quoted, bare)).context(expected(FIELD_NAME)).parse_next(input)
 }

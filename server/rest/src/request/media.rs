@@ -39,6 +39,9 @@ pub enum MediaType {
 impl MediaType {
     /// Parses one media type; upper and lower case mean the same.
     pub fn parse(text: &str) -> Self {
+        if text == "application/json" {
+            return Self::Json;
+        }
         let (essence, parameters) = split_parameters(text);
         let stripped = parameters.iter().any(|(name, value)| name == "nulls" && *value == "stripped");
         let explain = |format| {
@@ -96,10 +99,11 @@ impl MediaType {
     }
 
     /// The value of a `Content-Type` header.
-    pub fn content_type(&self) -> String {
+    pub fn content_type(&self) -> Cow<'_, str> {
         match self {
-            Self::OctetStream | Self::Other(_) => self.name().into_owned(),
-            _ => format!("{}; charset=utf-8", self.name()),
+            Self::Json => Cow::Borrowed("application/json; charset=utf-8"),
+            Self::OctetStream | Self::Other(_) => self.name(),
+            _ => Cow::Owned(format!("{}; charset=utf-8", self.name())),
         }
     }
 }
@@ -107,6 +111,9 @@ impl MediaType {
 /// The media types of an `Accept` header, the most wanted first and without those of quality 0; an empty header
 /// takes anything (RFC 9110, section 12.5.1).
 pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
+    if text.trim().is_empty() {
+        return vec![MediaType::Any];
+    }
     let mut ranked: Vec<(u32, isize, MediaType)> = split_unquoted(text, ',')
         .filter(|part| !part.is_empty())
         .map(|part| {
@@ -115,9 +122,6 @@ pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
         })
         .filter(|(quality, _, _)| *quality > 0)
         .collect();
-    if text.trim().is_empty() {
-        return vec![MediaType::Any];
-    }
     ranked.sort_by_key(|(quality, specificity, _)| std::cmp::Reverse((*quality, *specificity)));
     ranked.into_iter().map(|(_, _, media)| media).collect()
 }

@@ -16,10 +16,9 @@ mod select;
 pub mod syntax;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use percent_encoding::percent_decode_str;
 
 pub use explain::{Explain, ExplainFormat, ExplainOption};
@@ -31,6 +30,9 @@ pub use range::Range;
 
 use crate::error::Error;
 use crate::settings::{OpenApiMode, Settings};
+
+const ACCEPT_PROFILE: HeaderName = HeaderName::from_static("accept-profile");
+const CONTENT_PROFILE: HeaderName = HeaderName::from_static("content-profile");
 
 /// What the client wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +115,7 @@ pub struct Request {
     /// The headers but the cookies, as a JSON object, for `request.headers`.
     pub headers: String,
     /// The cookies, as a JSON object, for `request.cookies`.
-    pub cookies: String,
+    pub cookies: Cow<'static, str>,
 }
 
 /// A request as it came over HTTP.
@@ -149,10 +151,10 @@ impl Request {
         let is_call_by_get = matches!(action, Action::Call { by_get: true, .. });
         let query = Query::parse(incoming.query, is_call_by_get)?;
         let range = top_level_range(incoming, &query)?;
-        let content_type = text_header(incoming.headers, header::CONTENT_TYPE.as_str())
+        let content_type = text_header(incoming.headers, header::CONTENT_TYPE)
             .map_or(MediaType::Json, |text| MediaType::parse(&text));
         let payload = payload(incoming, &content_type, &query, &action)?;
-        let accept = media::parse_accept(&joined_header(incoming.headers, header::ACCEPT.as_str()));
+        let accept = media::parse_accept(&joined_header(incoming.headers, header::ACCEPT));
         Ok(Self {
             action,
             headers_only: incoming.method == Method::HEAD,
@@ -177,15 +179,17 @@ fn resource(path: &str, settings: &Settings) -> Result<Resource, Error> {
         Ok(name) if !name.contains('\0') => Ok(name.into_owned()),
         _ => Err(Error::InvalidPath),
     };
-    let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
-    match segments.as_slice() {
-        [""] => match &settings.db_root_spec {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    match path.split_once('/') {
+        None if path.is_empty() => match &settings.db_root_spec {
             _ if settings.openapi_mode == OpenApiMode::Disabled => Err(Error::RootDisabled),
             Some(function) => Ok(Resource::Function(function.clone())),
             None => Ok(Resource::Root),
         },
-        ["rpc", function] if !function.is_empty() => Ok(Resource::Function(decode(function)?)),
-        [relation] => Ok(Resource::Relation(decode(relation)?)),
+        None => Ok(Resource::Relation(decode(path)?)),
+        Some(("rpc", function)) if !function.is_empty() && !function.contains('/') => {
+            Ok(Resource::Function(decode(function)?))
+        }
         _ => Err(Error::InvalidPath),
     }
 }
@@ -193,8 +197,8 @@ fn resource(path: &str, settings: &Settings) -> Result<Resource, Error> {
 /// The schema by `Accept-Profile` or, for methods with a body, `Content-Profile`; else the first that is exposed.
 fn schema(incoming: &Incoming<'_>, settings: &Settings) -> Result<(String, bool), Error> {
     let has_body = matches!(*incoming.method, Method::POST | Method::PATCH | Method::PUT | Method::DELETE);
-    let profile = if has_body { "content-profile" } else { "accept-profile" };
-    match text_header(incoming.headers, profile) {
+    let profile = if has_body { CONTENT_PROFILE } else { ACCEPT_PROFILE };
+    match text_header(incoming.headers, profile).map(Cow::into_owned) {
         Some(schema) if settings.db_schemas.contains(&schema) => Ok((schema, true)),
         Some(schema) => Err(Error::UnacceptableSchema { schema, exposed: settings.db_schemas.clone() }),
         None => {
@@ -230,7 +234,8 @@ fn action(resource: Resource, method: &Method) -> Result<Action, Error> {
 
 /// The `Range` header counts for GET only (RFC 9110, section 14.2).
 fn top_level_range(incoming: &Incoming<'_>, query: &Query) -> Result<Range, Error> {
-    let header = if incoming.method == Method::GET { text_header(incoming.headers, "range") } else { None };
+    let header =
+        if incoming.method == Method::GET { text_header(incoming.headers, header::RANGE) } else { None };
     let range = range::combine(query.top_level_range(), header.as_deref())?;
     if incoming.method == Method::PUT && range != Range::ALL {
         return Err(Error::PutLimitNotAllowed);
@@ -275,40 +280,73 @@ fn form(body: &[u8]) -> Result<Vec<(String, String)>, Error> {
     let refused = || Error::InvalidBody("Form is not valid UTF-8".to_owned());
     let text = std::str::from_utf8(body).map_err(|_| refused())?;
     let pairs = query::split(text).map_err(|_| refused())?;
-    Ok(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect())
+    let owned = |(name, value): (Cow<'_, str>, Option<Cow<'_, str>>)| {
+        (name.into_owned(), value.unwrap_or_default().into_owned())
+    };
+    Ok(pairs.into_iter().map(owned).collect())
 }
 
-fn text_header(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+fn text_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<Cow<'_, str>> {
+    headers.get(name).map(text)
+}
+
+/// What is no UTF-8 in it becomes U+FFFD.
+fn text(value: &HeaderValue) -> Cow<'_, str> {
+    // What is UTF-8 altogether, as nearly every header is, is told so several bytes at a time.
+    let bytes = value.as_bytes();
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// All values of a header that is a list (RFC 9110, section 5.3); empty when it is absent.
-fn joined_header(headers: &HeaderMap, name: &str) -> String {
-    let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    values.collect::<Vec<_>>().join(",")
+fn joined_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Cow<'_, str> {
+    let mut values = headers.get_all(name).into_iter().map(text);
+    let first = values.next().unwrap_or_default();
+    values.fold(first, |joined, value| Cow::Owned(format!("{joined},{value}")))
 }
 
 /// All headers but the cookies; of a repeated one the last counts, as upstream has it.
 fn headers_json(headers: &HeaderMap) -> String {
-    let fields: BTreeMap<&str, Cow<'_, str>> = headers
-        .iter()
-        .filter(|(name, _)| *name != header::COOKIE)
-        .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
-        .collect();
-    // Texts under texts cannot fail.
-    serde_json::to_string(&fields).unwrap_or_default()
+    let length: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 6).sum();
+    let mut json = String::with_capacity(length + 2);
+    for name in headers.keys().filter(|name| *name != header::COOKIE) {
+        if let Some(value) = headers.get_all(name).iter().next_back() {
+            json.push(if json.is_empty() { '{' } else { ',' });
+            push_json(&mut json, name.as_str());
+            json.push(':');
+            push_json(&mut json, &text(value));
+        }
+    }
+    json.push_str(if json.is_empty() { "{}" } else { "}" });
+    json
 }
 
-fn cookies_json(headers: &HeaderMap) -> String {
+/// Appends `text` as a JSON string.
+fn push_json(json: &mut String, text: &str) {
+    // No early end, so that many bytes are compared at a time: most texts are plain to their end.
+    let is_escaped = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    if text.as_bytes().iter().fold(false, |found, byte| found | is_escaped(byte)) {
+        json.push_str(&serde_json::Value::from(text).to_string());
+    } else {
+        json.push('"');
+        json.push_str(text);
+        json.push('"');
+    }
+}
+
+/// All cookies; of a repeated one the last counts.
+fn cookies_json(headers: &HeaderMap) -> Cow<'static, str> {
+    if !headers.contains_key(header::COOKIE) {
+        return Cow::Borrowed("{}");
+    }
     let mut fields = serde_json::Map::new();
     for value in headers.get_all(header::COOKIE) {
-        for cookie in String::from_utf8_lossy(value.as_bytes()).split(';') {
+        for cookie in text(value).split(';') {
             if let Some((name, value)) = cookie.trim().split_once('=') {
                 fields.insert(name.to_owned(), value.into());
             }
         }
     }
-    serde_json::Value::Object(fields).to_string()
+    Cow::Owned(serde_json::Value::Object(fields).to_string())
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 //!
 //! Source: PostgREST's documentation, "Prefer header".
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use crate::error::Error;
+
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// What the client prefers; the first of each kind counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Preferences {
     /// Reads all `Prefer` headers. `may_choose_end` says whether `tx=` is heeded.
     pub fn from_headers(headers: &HeaderMap, may_choose_end: bool) -> Self {
         let mut found = Self::default();
-        for value in headers.get_all("prefer") {
+        for value in headers.get_all(PREFER) {
             let Ok(value) = value.to_str() else { continue };
             for preference in value.split(',').map(str::trim) {
                 found.take(preference, may_choose_end);

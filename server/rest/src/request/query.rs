@@ -1,5 +1,7 @@
 //! The query string, taken apart by what its parameters mean.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::grammar::{columns, field_path, parse_all};
@@ -40,7 +42,7 @@ impl Query {
     /// Errors: `PGRST100` for what the grammar does not allow, `PGRST103` for a negative limit.
     pub fn parse(text: &str, is_call_by_get: bool) -> Result<Self, Error> {
         let pairs = split(text)?;
-        let mut query = Self { canonical: canonical(&pairs), ..Self::default() };
+        let mut query = Self { canonical: canonical(&pairs, text.len()), ..Self::default() };
         let value_of =
             |name: &str| pairs.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.as_deref());
         query.select = select::select(value_of("select").unwrap_or("*"))?;
@@ -100,12 +102,12 @@ impl Query {
 }
 
 /// Names with their values; `None` for a parameter without `=`.
-type Pairs = Vec<(String, Option<String>)>;
+type Pairs<'a> = Vec<(Cow<'a, str>, Option<Cow<'a, str>>)>;
 
 /// Splits `text` as `application/x-www-form-urlencoded`.
 ///
 /// Errors: `PGRST100` for text that is not UTF-8 or has a NUL, which no Postgres text can hold.
-pub(super) fn split(text: &str) -> Result<Pairs, Error> {
+pub(super) fn split(text: &str) -> Result<Pairs<'_>, Error> {
     text.split('&')
         .filter(|part| !part.is_empty())
         .map(|part| match part.split_once('=') {
@@ -115,11 +117,14 @@ pub(super) fn split(text: &str) -> Result<Pairs, Error> {
         .collect()
 }
 
-fn decode(text: &str) -> Result<String, Error> {
+fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+' | b'\0')) {
+        return Ok(Cow::Borrowed(text));
+    }
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8();
     match decoded {
-        Ok(decoded) if !decoded.contains('\0') => Ok(decoded.into_owned()),
+        Ok(decoded) if !decoded.contains('\0') => Ok(Cow::Owned(decoded.into_owned())),
         Ok(_) => Err(undecodable("a NUL character", "text without NUL characters")),
         Err(_) => Err(undecodable("bytes that are not UTF-8", "percent-encoded UTF-8")),
     }
@@ -133,10 +138,10 @@ fn undecodable(found: &str, wanted: &str) -> Error {
     }
 }
 
-fn canonical(pairs: &Pairs) -> String {
+fn canonical(pairs: &Pairs<'_>, length: usize) -> String {
     let mut sorted: Vec<_> = pairs.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut out = String::new();
+    let mut out = String::with_capacity(length + length / 2);
     for (name, value) in sorted {
         if !out.is_empty() {
             out.push('&');

@@ -4,7 +4,7 @@ use winnow::combinator::{alt, cut_err, eof, not, opt, peek, preceded, terminated
 use winnow::prelude::*;
 
 use super::grammar::{
-    check_depth, comma_separated, expected, field, field_name, identifier, lexeme, parse_all,
+    check_depth, comma_separated, expected, field, field_name, identifier, lexeme, parse_all, plain_name,
 };
 use super::syntax::{Aggregate, Field, Join, SelectColumn, SelectEmbed, SelectItem};
 use crate::error::Error;
@@ -26,6 +26,9 @@ fn items<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<Vec<Select
 
 fn item<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<SelectItem> {
     move |input| {
+        if let Some(column) = plain_column(input) {
+            return Ok(column);
+        }
         if let Some(mut head) = opt(alt((spread_head, embed_head))).parse_next(input)? {
             // The parenthesis tells an embed for certain: whatever is wrong from here on is wrong inside it.
             head.select = cut_err(items(depth + 1)).parse_next(input)?;
@@ -34,6 +37,23 @@ fn item<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<SelectItem>
         }
         alt((star, count.map(SelectItem::Column), column.map(SelectItem::Column))).parse_next(input)
     }
+}
+
+/// A column without anything to it, up to the end of the item: most of what is selected.
+fn plain_column(input: &mut &str) -> Option<SelectItem> {
+    let name = plain_name(input)?;
+    let rest = &input[name.len()..];
+    let is_end = matches!(rest.bytes().next(), None | Some(b',' | b')'));
+    is_end.then(|| {
+        *input = rest;
+        SelectItem::Column(SelectColumn {
+            field: Field::column(name),
+            aggregate: None,
+            cast: None,
+            aggregate_cast: None,
+            alias: None,
+        })
+    })
 }
 
 fn alias(input: &mut &str) -> ModalResult<String> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use database::{quote_identifier, quote_literal};
+use database::{push_identifier, push_literal};
 
 use crate::request::Explain;
 
@@ -40,7 +40,7 @@ impl<'p> Sql<'p> {
 
     /// Appends a name.
     pub(super) fn identifier(&mut self, name: &str) -> &mut Self {
-        self.text.push_str(&quote_identifier(name));
+        push_identifier(&mut self.text, name);
         self
     }
 
@@ -51,7 +51,7 @@ impl<'p> Sql<'p> {
 
     /// Appends a text that shapes the plan, and so belongs to the statement.
     pub(super) fn literal(&mut self, text: &str) -> &mut Self {
-        self.text.push_str(&quote_literal(text));
+        push_literal(&mut self.text, text);
         self
     }
 
