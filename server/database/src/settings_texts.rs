@@ -39,7 +39,7 @@ mod tests {
         let mut texts = SettingsTexts::default();
         assert_eq!(texts.of(&Transaction::anonymous()), None);
         let first = texts.of(&Transaction::new("anon")).unwrap();
-        assert_eq!(&*first, "select set_config('role', $1, true)");
+        assert_eq!(&*first, "select where set_config('role', $1, true) is null");
         assert!(Arc::ptr_eq(&first, &texts.of(&Transaction::new("authenticated")).unwrap()));
     }
 

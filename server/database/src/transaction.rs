@@ -181,13 +181,16 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// One `select set_config(…), …` for all of `names`: five statements instead of one cost 9 µs more.
+/// One statement for all of `names`: five statements instead of one cost 9 µs more.
+///
+/// A select list would send every value back, claims and headers included, which costs 2 to 3 µs: conditions give no
+/// row at all. `set_config` answers with what it was given, never null, so each is evaluated, in the order of the text.
 pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut sql = String::new();
     for (index, name) in names.enumerate() {
-        sql.push_str(if index == 0 { "select set_config(" } else { ", set_config(" });
+        sql.push_str(if index == 0 { "select where set_config(" } else { " or set_config(" });
         crate::push_literal(&mut sql, name);
-        sql.push_str(&format!(", ${}, true)", index + 1));
+        sql.push_str(&format!(", ${}, true) is null", index + 1));
     }
     sql
 }
@@ -201,8 +204,9 @@ mod tests {
         let transaction = Transaction::new("anon").setting("request.jwt.claims", "{}").read_only();
         assert_eq!(
             settings_sql(transaction.settings().iter().map(|(name, _)| *name)),
-            "select set_config('role', $1, true), set_config('request.jwt.claims', $2, true), \
-             set_config('transaction_read_only', $3, true)"
+            "select where set_config('role', $1, true) is null \
+             or set_config('request.jwt.claims', $2, true) is null \
+             or set_config('transaction_read_only', $3, true) is null"
         );
         assert_eq!(transaction.setting_values().len(), 3);
         assert_eq!(transaction.role(), "anon");
