@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::read::{Node, Selected, Source};
-use super::{Body, Plan, Planner, Produced, Shape};
+use super::{Body, Grouping, Plan, Planner, Produced, Shape};
 use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
@@ -33,6 +33,8 @@ pub struct CallPlan {
     pub returning: Vec<String>,
     /// Whether it gives nothing.
     pub is_void: bool,
+    /// Whether its value is of the type `json`, which keeps the space around it.
+    pub is_json: bool,
     /// Whether it must not write.
     pub is_read_only: bool,
     /// Its own settings.
@@ -71,6 +73,21 @@ pub enum ArgumentValue {
     Texts(Vec<String>),
 }
 
+impl CallPlan {
+    /// Whether the function's one value is the body, whatever it is.
+    pub fn shows_value_alone(&self) -> bool {
+        let Node { columns, embeds, conditions, grouping, order, range, .. } = &self.tree;
+        self.body.shape == Shape::Scalar
+            && *columns == [Selected::scalar()]
+            && embeds.is_empty()
+            && conditions.is_empty()
+            && order.is_empty()
+            && *grouping == Grouping::None
+            && range.offset == 0
+            && range.limit != Some(0)
+    }
+}
+
 impl Planner<'_> {
     pub(super) fn call(&self, name: &str, by_get: bool) -> Result<Plan, Error> {
         let request = self.request;
@@ -105,6 +122,7 @@ impl Planner<'_> {
             is_set: function.returns.is_set,
             returning: tree.needed_columns(),
             is_void: function.returns.is_void(),
+            is_json: function.returns.name == "json",
             is_read_only: by_get || !function.is_volatile,
             settings: function.settings.clone(),
             tree,

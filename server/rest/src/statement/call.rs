@@ -2,7 +2,7 @@
 
 use super::condition::array_of;
 use super::sql::{Sql, Statement};
-use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, SOURCE, guarded_rows, page, read, total};
+use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, SOURCE, guarded_rows, page, read, response, total};
 use crate::plan::{Argument, ArgumentValue, CallPlan, SCALAR};
 use crate::request::Count;
 use crate::settings::Settings;
@@ -13,6 +13,10 @@ const CALL: &str = "pgrst_call";
 /// The statement of `plan`.
 pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: &Settings) -> Statement<'p> {
     let mut sql = Sql::default();
+    if count.is_none() && plan.shows_value_alone() {
+        value(&mut sql, plan);
+        return sql.into();
+    }
     sql.push("WITH ").identifier(SOURCE).push(" AS (SELECT ");
     source(&mut sql, plan);
     sql.push(") SELECT ");
@@ -29,6 +33,25 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     sql.push(" FROM ");
     sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None)).push(" AS ").identifier(PAGE);
     sql.into()
+}
+
+/// The function's one value by itself. What it set for the response is read after it was called: Postgres evaluates a
+/// select list in its order.
+fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
+    sql.push("SELECT NULL::bigint AS total, 1::bigint AS rows, ");
+    if plan.is_void {
+        // What is nothing cannot be made JSON, and need not.
+        invocation(sql, plan);
+    } else {
+        let strips_nulls = plan.body.strips_nulls;
+        sql.push("coalesce(").push(if strips_nulls { "json_strip_nulls(" } else { "" });
+        sql.push(if plan.is_json { "json_build_array(" } else { "to_json(" });
+        invocation(sql, plan);
+        sql.push(if plan.is_json { ") -> 0" } else { ")" });
+        sql.push(if strips_nulls { ")" } else { "" }).push(", 'null')");
+    }
+    sql.push(" AS body, ");
+    response(sql);
 }
 
 /// What the function gives: its value under the name that stands for it, or its rows.
