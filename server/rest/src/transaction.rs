@@ -15,7 +15,7 @@ use crate::plan::{Body, Plan};
 use crate::request::{Count, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
-use crate::statement::{ResponseColumn, ResultColumn, Statement, Statements};
+use crate::statement::{Gives, ResponseColumn, ResultColumn, Statement, Statements};
 
 /// The setting of a function that says at which isolation level it is to be called.
 const ISOLATION: &str = "default_transaction_isolation";
@@ -57,7 +57,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Runs `plan`. Where its plain rows turn out to be of a kind that only Postgres can write, it is asked again.
+    /// Runs `plan`. Where its plain rows turn out to be of a kind that only Postgres can write, it is asked again; so it
+    /// is where a value was refused, for Postgres to say what is wrong with the payload as it came, and whether at all.
     ///
     /// Errors: what Postgres refused, under its SQLSTATE; `PGRST116`, `PGRST124` and `PGRST115` when the number of
     /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`; `PGRST100` for more
@@ -67,10 +68,12 @@ impl Context<'_> {
             let Some(statements) = Statements::new(plan, self.request, self.settings)? else {
                 return Ok(Outcome::default());
             };
-            match self.execute(plan, &statements, database).await? {
-                Some(outcome) => return Ok(outcome),
-                None if plan.write_in_database() => {}
-                None => return Err(Error::Client("the rows could not be written".to_owned())),
+            match self.execute(plan, &statements, database).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) if plan.write_in_database() => {}
+                Ok(None) => return Err(Error::Client("the rows could not be written".to_owned())),
+                Err(error) if error.is_about_values() && plan.read_in_database() => {}
+                Err(error) => return Err(error),
             }
         }
     }
@@ -89,13 +92,15 @@ impl Context<'_> {
             transaction = transaction.statement(before, Vec::new());
         }
         let main = usize::from(self.settings.db_pre_request.is_some());
-        transaction = match &statements.response {
-            None => add(transaction, &statements.main),
-            Some(response) => {
-                let Statement { sql, parameters } = &statements.main;
-                add(transaction.json_statement(sql.as_str(), borrowed(parameters)), response)
-            }
+        transaction = if statements.gives == Gives::Rows {
+            let Statement { sql, parameters } = &statements.main;
+            transaction.json_statement(sql.as_str(), borrowed(parameters))
+        } else {
+            add(transaction, &statements.main)
         };
+        if let Some(response) = &statements.response {
+            transaction = add(transaction, response);
+        }
         if let Some(estimate) = &statements.estimate {
             transaction = add(transaction, estimate);
         }
@@ -121,12 +126,17 @@ impl Context<'_> {
         if let (Some(rows), Some(_)) = (rows_of(main), plan.body().and_then(Body::explain)) {
             return Ok(Some(Outcome { body: explanation(rows), ..Outcome::default() }));
         }
-        let (mut outcome, last) = if statements.response.is_some() {
-            let Some(list) = rows_of(main).and_then(Rows::json) else { return Ok(None) };
-            (self.written(list, row_of(main + 1)?.1), main + 1)
-        } else {
-            let (rows, row) = row_of(main)?;
-            (outcome(rows, row), main)
+        let (mut outcome, last) = match statements.gives {
+            Gives::Page => {
+                let (rows, row) = row_of(main)?;
+                (outcome(rows, row), main)
+            }
+            Gives::Rows => {
+                let Some(list) = rows_of(main).and_then(Rows::json) else { return Ok(None) };
+                let is_object = plan.body().is_some_and(Body::must_be_single);
+                (self.written(list, is_object, row_of(main + 1)?.1), main + 1)
+            }
+            Gives::Count => (changed(rows_of(main).map_or("", Rows::tag), row_of(main + 1)?.1), main + 1),
         };
         if statements.estimate.is_some() {
             outcome.total = self.estimated(outcome.total, row_of(last + 1)?.1.get(0));
@@ -134,19 +144,17 @@ impl Context<'_> {
         Ok(Some(outcome))
     }
 
-    /// The outcome of plain rows. They are planned only where all there are are shown if they are counted.
-    fn written(&self, list: &JsonArray, response: &Row) -> Outcome {
+    /// The outcome of plain rows, of which the first is the body if `is_object`. They are planned only where all there
+    /// are are shown if they are counted.
+    fn written(&self, list: &JsonArray, is_object: bool, response: &Row) -> Outcome {
         let rows = i64::try_from(list.rows).unwrap_or(i64::MAX);
         let is_counted = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
-        let text = |column: ResponseColumn| response.text(column as usize).map(str::to_owned);
-        Outcome {
-            total: is_counted.then_some(rows),
-            rows,
-            body: list.text.clone(),
-            headers: text(ResponseColumn::Headers),
-            status: text(ResponseColumn::Status),
-            ..Outcome::default()
-        }
+        let body = match list.text.len() {
+            // Any other number of rows is refused.
+            length if is_object && rows == 1 => list.text.slice(1..length - 1),
+            _ => list.text.clone(),
+        };
+        Outcome { total: is_counted.then_some(rows), rows, body, ..set(response) }
     }
 
     /// The transaction with all its settings. Those of the role come before the role: the login role may be
@@ -280,6 +288,23 @@ fn explanation(rows: &Rows) -> Bytes {
         text.push(b'\n');
     }
     text.into()
+}
+
+/// What the database set for the response.
+fn set(response: &Row) -> Outcome {
+    let text = |column: ResponseColumn| response.text(column as usize).map(str::to_owned);
+    Outcome {
+        headers: text(ResponseColumn::Headers),
+        status: text(ResponseColumn::Status),
+        ..Outcome::default()
+    }
+}
+
+/// The outcome of a change whose command tag, which ends with the number of rows, is `tag`.
+fn changed(tag: &str, response: &Row) -> Outcome {
+    let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
+    let inserted = response.text(ResponseColumn::Inserted as usize).and_then(|digits| digits.parse().ok());
+    Outcome { rows, inserted, ..set(response) }
 }
 
 fn outcome(rows: &Rows, row: &Row) -> Outcome {

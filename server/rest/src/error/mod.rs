@@ -256,6 +256,11 @@ impl Error {
         }
     }
 
+    /// Whether Postgres refused a value: data exceptions, and values beyond its limits (SQLSTATE classes 22 and 54).
+    pub fn is_about_values(&self) -> bool {
+        matches!(self, Self::Postgres { error, .. } if error.code.starts_with("22") || error.code.starts_with("54"))
+    }
+
     /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.
     pub fn from_database(error: database::Error, is_authenticated: bool) -> Self {
         match error {

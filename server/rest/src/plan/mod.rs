@@ -12,6 +12,7 @@ mod read;
 mod relate;
 mod representation;
 mod result;
+mod values;
 mod weight;
 
 use bytes::Bytes;
@@ -24,6 +25,7 @@ pub use plain::PlainColumns;
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
 use representation::Produced;
 pub use representation::{AggregateInput, Body, Shape};
+pub use values::Values;
 
 use crate::error::Error;
 use crate::request::{Action, Representation, Request};
@@ -93,6 +95,14 @@ impl Plan {
     pub fn write_in_database(&mut self) -> bool {
         match self {
             Self::Read(plan) => plan.plain.take().is_some(),
+            _ => false,
+        }
+    }
+
+    /// Leaves the payload to Postgres. Answers whether it was not so before.
+    pub fn read_in_database(&mut self) -> bool {
+        match self {
+            Self::Mutate(plan) => plan.read_in_database(),
             _ => false,
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 
 use super::read::Source;
+use super::values::{self, Values};
 use super::{Body, Condition, Node, Plan, Planner, Produced};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
@@ -67,6 +68,18 @@ pub enum Change {
     },
 }
 
+impl MutatePlan {
+    /// Leaves the payload to Postgres. Answers whether it was not so before.
+    pub(super) fn read_in_database(&mut self) -> bool {
+        match &mut self.change {
+            Change::Insert { payload, .. } | Change::Update { payload, .. } => {
+                payload.values.take().is_some()
+            }
+            Change::Put { .. } | Change::Delete { .. } => false,
+        }
+    }
+}
+
 /// Values for columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Payload {
@@ -78,6 +91,18 @@ pub struct Payload {
     pub columns: Vec<TypedColumn>,
     /// Whether columns missing from an object take their default instead of null.
     pub applies_defaults: bool,
+    /// The same values taken apart; `None` where Postgres has to read the JSON.
+    pub values: Option<Values>,
+}
+
+impl Payload {
+    /// Takes the values apart where that gives the same.
+    fn take_apart(mut self) -> Self {
+        if !self.applies_defaults {
+            self.values = values::of(&self.raw, self.is_object, &self.columns);
+        }
+        self
+    }
 }
 
 /// A column that is written.
@@ -91,6 +116,8 @@ pub struct TypedColumn {
     pub default: Option<String>,
     /// The function that makes it of the payload's JSON, as SQL, if Postgres' own conversion does not.
     pub parse: Option<String>,
+    /// The type, without its modifier, that the text of a value is read as; `None` if only the JSON tells the value.
+    pub scalar_type: Option<String>,
 }
 
 impl TypedColumn {
@@ -103,7 +130,8 @@ impl TypedColumn {
             Some(format) => format!("{format}({default})"),
             None => default,
         });
-        Self { name: column.name.clone(), type_name: column.type_name.clone(), default, parse }
+        let scalar_type = values::scalar_type(column).map(str::to_owned);
+        Self { name: column.name.clone(), type_name: column.type_name.clone(), default, parse, scalar_type }
     }
 }
 
@@ -139,14 +167,17 @@ impl Planner<'_> {
         Ok(match mutation {
             Mutation::Delete => Change::Delete { conditions: self.root_conditions(tree) },
             Mutation::Update => {
-                Change::Update { payload: self.payload(table)?, conditions: self.root_conditions(tree) }
+                let mut payload = self.payload(table)?.take_apart();
+                // Which of several rows would count is Postgres' to say.
+                payload.values.take_if(|values| matches!(values, Values::Arrays(_)));
+                Change::Update { payload, conditions: self.root_conditions(tree) }
             }
             Mutation::Insert => {
                 let columns = request.query.on_conflict.as_ref().unwrap_or(&table.primary_key).clone();
                 let conflict = request.preferences.resolution.map(|resolution| (resolution, columns));
                 // Without a unique key there is nothing to conflict with.
                 let conflict = conflict.filter(|(_, columns)| !columns.is_empty());
-                Change::Insert { payload: self.payload(table)?, conflict }
+                Change::Insert { payload: self.payload(table)?.take_apart(), conflict }
             }
             Mutation::Put => {
                 self.check_put_filters(table)?;
@@ -208,6 +239,7 @@ impl Planner<'_> {
             is_object: matches!(payload, Some(request::Payload::Json { is_object: true, .. })),
             columns: columns.collect::<Result<_, Error>>()?,
             applies_defaults: self.request.preferences.missing == Some(Missing::Default),
+            values: None,
         })
     }
 

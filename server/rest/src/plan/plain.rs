@@ -1,14 +1,11 @@
-//! Which reads give plain rows, for the server to write as JSON: long lists without embeds.
+//! Which reads give plain rows, for the server to write as JSON: all without groups, spreads or a count beyond their
+//! page.
 //!
-//! Postgres needs two to three times as long to write a list as JSON as to send its rows, but what the database set
-//! for the response then takes a statement of its own, which a short list does not repay.
+//! Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set for
+//! the response then takes a statement of its own, which costs less even than the JSON of one row.
 
-use super::{Body, Column, Condition, Grouping, Node, Planner, Selected, Shape};
+use super::{Body, Column, Grouping, Node, Planner, Selected, Shape};
 use crate::request::Count;
-use crate::request::syntax::{Operation, Operator};
-
-/// Lists that cannot be longer than this are written by Postgres.
-const SHORT_LIST: i64 = 8;
 
 /// Types whose text form the server can make JSON of: SQL names as the catalog prints them, and short names that
 /// clients cast to. Any other is asked for as JSON.
@@ -72,22 +69,15 @@ pub type PlainColumns = Vec<bool>;
 impl Planner<'_> {
     /// How the columns of `tree` are asked for as plain rows; `None` where Postgres writes the body.
     pub(super) fn plain(&self, tree: &Node, body: &Body) -> Option<PlainColumns> {
-        let is_list = body.shape == Shape::Array && !body.strips_nulls && body.explain().is_none();
-        let has_embeds = tree.embeds.iter().any(|embed| !embed.is_hidden);
-        let is_flat = !has_embeds && tree.grouping == Grouping::None;
-        if !is_list || !is_flat || tree.columns.is_empty() || self.is_short(tree) || self.is_counted(tree) {
+        let is_json = matches!(body.shape, Shape::Array | Shape::Object);
+        let is_written = is_json && !body.strips_nulls && body.explain().is_none();
+        let mut shown = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
+        let is_empty = tree.columns.is_empty() && shown.peek().is_none();
+        let is_spread = shown.any(|embed| embed.spread.is_some());
+        if !is_written || is_empty || is_spread || tree.grouping != Grouping::None || self.is_counted(tree) {
             return None;
         }
         tree.columns.iter().map(|selected| self.needs_json(tree, selected)).collect()
-    }
-
-    /// Whether few rows at most can come of `tree`.
-    fn is_short(&self, tree: &Node) -> bool {
-        let is_limited = tree.range.limit.is_some_and(|limit| limit <= SHORT_LIST);
-        let key =
-            self.schema.tables.get(&tree.relation).map_or(&[][..], |table| table.primary_key.as_slice());
-        let is_fixed = |name: &String| tree.conditions.iter().any(|condition| fixes(condition, name));
-        is_limited || !key.is_empty() && key.iter().all(is_fixed)
     }
 
     /// Whether the rows beyond the page are counted, which must see what the page sees: one statement.
@@ -116,13 +106,4 @@ impl Planner<'_> {
             }
         }
     }
-}
-
-/// Whether `condition` lets the column called `name` have only one value.
-fn fixes(condition: &Condition, name: &str) -> bool {
-    matches!(condition, Condition::Filter {
-        column,
-        negated: false,
-        operation: Operation::Compare { operator: Operator::Equal, quantifier: None, .. },
-    } if column.name == name && column.path.is_empty())
 }

@@ -57,6 +57,17 @@ pub enum ResultColumn {
     Location = 6,
 }
 
+/// What the main statement of a request gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gives {
+    /// One row with the columns of [`ResultColumn`].
+    Page,
+    /// Plain rows, to be written as JSON.
+    Rows,
+    /// Nothing but the number of rows that were changed, in its command tag.
+    Count,
+}
+
 /// The columns of what the database set for the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseColumn {
@@ -64,14 +75,18 @@ pub enum ResponseColumn {
     Headers = 0,
     /// `response.status`, if it was set.
     Status = 1,
+    /// After a change, as [`ResultColumn::Inserted`].
+    Inserted = 2,
 }
 
 /// The statements of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statements<'p> {
-    /// Gives one row with the columns of [`ResultColumn`], or plain rows.
+    /// Does what was asked for.
     pub main: Statement<'p>,
-    /// Where the main statement gives plain rows: gives what the database set for the response, as one row of
+    /// What that gives.
+    pub gives: Gives,
+    /// Where that is no [`Gives::Page`]: gives what the database set for the response, as one row of
     /// [`ResponseColumn`].
     pub response: Option<Statement<'p>>,
     /// Gives the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
@@ -99,7 +114,7 @@ impl<'p> Statements<'p> {
     }
 
     const fn only(main: Statement<'p>) -> Self {
-        Self { main, response: None, estimate: None }
+        Self { main, gives: Gives::Page, response: None, estimate: None }
     }
 
     fn of(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
@@ -111,6 +126,7 @@ impl<'p> Statements<'p> {
                     read::plain_rows(&mut sql, &plan.tree, columns);
                     return Some(Self {
                         main: sql.into(),
+                        gives: Gives::Rows,
                         response: Some(set()),
                         estimate: estimate(count, plan),
                     });
@@ -124,7 +140,7 @@ impl<'p> Statements<'p> {
                 sql.push(") AS ").identifier(PAGE);
                 Some(Self { estimate: estimate(count, plan), ..Self::only(sql.into()) })
             }
-            Plan::Mutate(plan) => Some(Self::only(mutate::statement(plan))),
+            Plan::Mutate(plan) => Some(mutate::statements(plan)),
             Plan::Call(plan) => Some(Self::only(call::statement(plan, count, settings))),
             Plan::Describe(plan) => Some(Self::only(describe::statement(plan))),
             Plan::Info(_) => None,

@@ -2,8 +2,10 @@
 
 use super::condition::condition;
 use super::sql::{Sql, Statement};
-use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, guarded_rows, page, read};
-use crate::plan::{Change, Condition, MutatePlan, Payload, Shape};
+use super::{
+    Gives, MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read,
+};
+use crate::plan::{Change, Condition, MutatePlan, Payload, Shape, TypedColumn, Values};
 use crate::request::Resolution;
 
 /// The name of the payload's rows.
@@ -15,12 +17,36 @@ const COUNT_INSERTED: &str = "set_config('pgrst.inserted', (coalesce(nullif(curr
 /// Takes that back for a row that turned out to be an update.
 const COUNT_UPDATED: &str = "set_config('pgrst.inserted', (coalesce(nullif(current_setting('pgrst.inserted', true), \
                              '')::int, 0) - 1)::text, true) <> '-1'";
+/// Where there is one row alone, it is inserted unless this was run.
+const NOT_INSERTED: &str = "set_config('pgrst.inserted', '0', true) = '0'";
 
-/// The statement of `plan`.
-pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
+/// The statements of `plan`: the change by itself where no more than the number of its rows is needed of it, which
+/// is half of what it costs as a common table expression.
+pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
+    if !is_bare(plan) {
+        return Statements::only(with_result(plan));
+    }
+    let (mut main, mut response) = (Sql::default(), Sql::default());
+    change(&mut main, plan);
+    super::response(response.push("SELECT "));
+    inserted(&mut response, plan);
+    Statements { main: main.into(), gives: Gives::Count, response: Some(response.into()), estimate: None }
+}
+
+/// Whether nothing is shown of the changed rows, and any number of them is right.
+fn is_bare(plan: &MutatePlan) -> bool {
+    let has_location = plan.location.as_ref().is_some_and(|key| !key.is_empty());
+    let is_guarded =
+        matches!(plan.change, Change::Put { .. }) || plan.must_be_single || plan.row_limit.is_some();
+    plan.body.shape == Shape::Nothing && !has_location && !is_guarded
+}
+
+/// The change, and what is shown of it.
+fn with_result(plan: &MutatePlan) -> Statement<'_> {
     let mut sql = Sql::default();
     sql.push("WITH ").identifier(SOURCE).push(" AS (");
     change(&mut sql, plan);
+    returning(&mut sql, plan);
     sql.push(") SELECT NULL::bigint AS total, ");
     let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
     let guard = match (&plan.change, plan.must_be_single, &limit) {
@@ -32,11 +58,7 @@ pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
     guarded_rows(&mut sql, &plan.tree, guard);
     sql.push(" AS rows, ");
     page(&mut sql, &plan.body);
-    sql.push(if counts_inserted(plan) {
-        ", nullif(current_setting('pgrst.inserted', true), '')::int AS inserted"
-    } else {
-        ", NULL::int AS inserted"
-    });
+    inserted(&mut sql, plan);
     location(&mut sql, plan);
     sql.push(" FROM ");
     if plan.body.shape == Shape::Nothing {
@@ -47,6 +69,24 @@ pub(super) fn statement(plan: &MutatePlan) -> Statement<'_> {
     }
     sql.push(" AS ").identifier(PAGE);
     sql.into()
+}
+
+/// How many rows an upsert inserted.
+fn inserted(sql: &mut Sql<'_>, plan: &MutatePlan) {
+    sql.push(match &plan.change {
+        Change::Insert { payload, .. } if counts_inserted(plan) && is_one_row(payload) => {
+            ", coalesce(nullif(current_setting('pgrst.inserted', true), ''), '1')::int AS inserted"
+        }
+        _ if counts_inserted(plan) => {
+            ", nullif(current_setting('pgrst.inserted', true), '')::int AS inserted"
+        }
+        _ => ", NULL::int AS inserted",
+    });
+}
+
+/// Whether the values of one row are in the statement themselves.
+const fn is_one_row(payload: &Payload) -> bool {
+    matches!(payload.values, Some(Values::Row(_)))
 }
 
 fn counts_inserted(plan: &MutatePlan) -> bool {
@@ -74,8 +114,7 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
     match &plan.change {
         Change::Insert { payload, conflict } => {
             insert(sql, plan, payload);
-            let merges = counts_inserted(plan);
-            if merges {
+            if counts_inserted(plan) && !is_one_row(payload) {
                 sql.push(" WHERE ").push(COUNT_INSERTED);
             }
             if let Some((resolution, columns)) = conflict {
@@ -97,16 +136,11 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
             returned(sql, plan);
             sql.push(" FROM ").qualified(&plan.schema, &plan.relation);
             sql.push(" AS ").identifier(&plan.relation).push(" WHERE false");
-            return;
         }
         Change::Update { payload, conditions } => {
             sql.push("UPDATE ").qualified(&plan.schema, &plan.relation);
             sql.push(" AS ").identifier(&plan.relation).push(" SET ");
-            sql.separated(&payload.columns, ", ", |sql, column| {
-                sql.identifier(&column.name).push(" = ").qualified(BODY, &column.name);
-            });
-            sql.push(" FROM ");
-            payload_rows(sql, payload);
+            assignments(sql, payload);
             filters(sql, plan, conditions);
         }
         Change::Delete { conditions } => {
@@ -115,8 +149,37 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
             filters(sql, plan, conditions);
         }
     }
-    sql.push(" RETURNING ");
-    returned(sql, plan);
+}
+
+/// What is kept of the changed rows.
+fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
+    let is_select = matches!(&plan.change, Change::Update { payload, .. } if payload.columns.is_empty());
+    if !is_select {
+        sql.push(" RETURNING ");
+        returned(sql, plan);
+    }
+}
+
+/// The values that an update sets, and where they come from.
+fn assignments<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
+    if let Some(Values::Row(values)) = &payload.values {
+        sql.separated(payload.columns.iter().zip(values), ", ", |sql, (column, value)| {
+            typed(sql.identifier(&column.name).push(" = "), column, value.as_deref(), "");
+        });
+        return;
+    }
+    sql.separated(&payload.columns, ", ", |sql, column| {
+        sql.identifier(&column.name).push(" = ").qualified(BODY, &column.name);
+    });
+    sql.push(" FROM ");
+    payload_rows(sql, payload);
+}
+
+/// A value for `column`, or with `[]` after its type an array of them.
+fn typed<'p>(sql: &mut Sql<'p>, column: &TypedColumn, value: Option<&'p [u8]>, array: &str) {
+    // The type comes from the catalog, which prints it as SQL.
+    let type_name = column.scalar_type.as_deref().unwrap_or(&column.type_name);
+    sql.parameter(value).push("::").push(type_name).push(array);
 }
 
 fn returned(sql: &mut Sql<'_>, plan: &MutatePlan) {
@@ -150,6 +213,14 @@ fn insert<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, payload: &'p Payload) {
         });
         sql.push(")");
     }
+    if let Some(Values::Row(values)) = &payload.values {
+        sql.push(" VALUES (");
+        sql.separated(payload.columns.iter().zip(values), ", ", |sql, (column, value)| {
+            typed(sql, column, value.as_deref(), "");
+        });
+        sql.push(")");
+        return;
+    }
     sql.push(" SELECT ");
     sql.separated(&payload.columns, ", ", |sql, column| {
         sql.qualified(BODY, &column.name);
@@ -171,11 +242,23 @@ fn on_conflict(sql: &mut Sql<'_>, payload: &Payload, resolution: Resolution, col
     sql.separated(&payload.columns, ", ", |sql, column| {
         sql.identifier(&column.name).push(" = EXCLUDED.").identifier(&column.name);
     });
-    sql.push(" WHERE ").push(COUNT_UPDATED);
+    sql.push(" WHERE ").push(if is_one_row(payload) { NOT_INSERTED } else { COUNT_UPDATED });
 }
 
 /// The payload as rows with the types of the columns that they are for.
 fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
+    if let Some(Values::Arrays(arrays)) = &payload.values {
+        sql.push("unnest(");
+        sql.separated(payload.columns.iter().zip(arrays), ", ", |sql, (column, array)| {
+            typed(sql, column, Some(array), "[]");
+        });
+        sql.push(") AS ").identifier(BODY).push(" (");
+        sql.separated(&payload.columns, ", ", |sql, column| {
+            sql.identifier(&column.name);
+        });
+        sql.push(")");
+        return;
+    }
     if payload.columns.iter().all(|column| column.parse.is_none()) {
         return unparsed_rows(sql, payload);
     }

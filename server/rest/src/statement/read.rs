@@ -54,7 +54,7 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
     group::terms(sql, node, self::shown(node).map(|(_, embed)| embed));
 }
 
-/// The rows of `node`, which has no embeds, with those `columns` as JSON that have to be.
+/// The rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
 pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &[bool]) {
     sql.push("SELECT ");
     sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, needs_json)| {
@@ -65,6 +65,10 @@ pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &[bool]
             self::selected(sql, node, selected);
         }
     });
+    for (position, (_, embed)) in shown(node).enumerate() {
+        sql.push(if position == 0 && columns.is_empty() { "" } else { ", " });
+        self::embed(sql, node, embed);
+    }
     from(sql, node, None);
     order(sql, node);
     range(sql, node.range);

@@ -10,6 +10,7 @@ mod harness;
 mod media;
 mod mutations;
 mod openapi;
+mod payloads;
 mod plain_rows;
 mod postgrest_crate;
 mod properties;
