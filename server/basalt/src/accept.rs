@@ -1,5 +1,7 @@
 //! Accepts connections and answers what comes on them, within bounds on time and number.
 
+mod request_line;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::ports::Connection;
+use request_line::Mended;
 
 /// Requests under way at a time on one HTTP/2 connection: without a bound, one client could have any number.
 const STREAMS: u32 = 200;
@@ -54,7 +57,7 @@ pub(crate) async fn serve(
         while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
             // Acceptors log their errors and make pauses after them.
             let Ok((io, local, remote, scheme)) = acceptor.accept().await else { continue };
-            let io = Connection::new(io, limits.silence);
+            let io = Mended::new(Connection::new(io, limits.silence));
             let answering =
                 answer(io, (local, remote, scheme), Arc::clone(&routes), stop.clone(), limits.head);
             let cut = cut.clone();
@@ -156,6 +159,18 @@ mod tests {
         let connections = Connections::new(listener).unwrap();
         let (address, stop) = (connections.address(), CancellationToken::new());
         (address, stop.clone(), tokio::spawn(serve(connections, routes, stop, limits)))
+    }
+
+    #[tokio::test]
+    async fn targets_may_be_written_as_people_type_them() {
+        let routes = poem::endpoint::make_sync(|request| request.uri().to_string());
+        let (address, ..) = start(routes, PATIENT).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = b"GET /a?select=b->>c&d=in.(\"e\") HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("/a?select=b-%3E%3Ec&d=in.(%22e%22)"), "{answer}");
     }
 
     #[tokio::test]
