@@ -77,7 +77,16 @@ impl League {
 
     /// The same with more in its database.
     pub(crate) async fn extended(sql: &str, change: impl FnOnce(&mut Settings)) -> Self {
-        let database = testkit::Database::create().await;
+        Self::on(testkit::Database::create().await, sql, change, |_| {}).await
+    }
+
+    /// The same on `database`, reached by another connection.
+    pub(crate) async fn on(
+        database: testkit::Database,
+        sql: &str,
+        change: impl FnOnce(&mut Settings),
+        reach: impl FnOnce(&mut ::database::Settings),
+    ) -> Self {
         let superuser = database.client().await;
         superuser.batch_execute(include_str!("league.sql")).await.unwrap();
         superuser.batch_execute(sql).await.unwrap();
@@ -91,6 +100,7 @@ impl League {
         let mut connection = ::database::Settings::new(database.uri_as("authenticator"));
         connection.channel = Some("pgrst".into());
         connection.pool_size = 4;
+        reach(&mut connection);
         let pool = ::database::Database::connect(connection).await.unwrap();
         let rest = rest::service(settings, pool, keys().verifier());
         let stop = CancellationToken::new();

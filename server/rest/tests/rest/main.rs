@@ -1,6 +1,7 @@
 //! The service over HTTP, against a real Postgres: one module for each kind of request.
 
 mod aggregates;
+mod availability;
 mod bad_input;
 mod calls;
 mod computed;
@@ -22,4 +23,5 @@ mod replicas;
 mod schema_cache;
 mod seeds;
 mod settings;
+mod tokens;
 mod transactions;

@@ -50,3 +50,71 @@ async fn a_function_can_be_called_before_every_request() {
     let blocked = league.get_with("/clubs", &[("x-blocked", "1")]).await;
     assert_eq!((blocked.status, blocked.json()["message"].as_str()), (403, Some("blocked")));
 }
+
+#[tokio::test]
+async fn zones_are_names_or_offsets() {
+    let sql = "create function league.moment() returns text stable language sql
+                 as $$ select to_char(timestamptz '2024-06-01 12:00:00+00', 'HH24:MI') $$;
+               create table league.moments (at timestamptz);
+               insert into league.moments values ('2024-06-01 12:00:00+00');
+               grant select on league.moments to anon, authenticated; grant insert on league.moments to authenticated";
+    let league = League::extended(sql, |_| {}).await;
+    for (zone, time) in [
+        ("America/Los_Angeles", "05:00"),
+        ("Asia/Kolkata", "17:30"),
+        ("utc", "12:00"),
+        ("EST5EDT", "08:00"),
+        // As Postgres takes them: a lone number counts to the east, what has POSIX' form to the west.
+        ("+5", "17:00"),
+        ("-03:30", "15:30"),
+        ("UTC-4", "16:00"),
+    ] {
+        let preference = format!("timezone={zone}");
+        let prefer = [("prefer", preference.as_str())];
+        let answer = league.get_with("/rpc/moment", &prefer).await;
+        assert_eq!((answer.status, answer.json()), (200, json!(time)), "{zone}");
+        assert_eq!(answer.header("preference-applied"), preference);
+        let row = league.get_with("/moments", &prefer).await.json();
+        assert!(row[0]["at"].as_str().unwrap().contains(&format!("T{time}:00")), "{zone}: {row}");
+    }
+    for zone in ["Mars/Olympus", "+999", "interval", "'", "../../etc/passwd"] {
+        let preference = format!("timezone={zone}");
+        for strictly in ["", ", handling=strict"] {
+            let prefer = format!("{preference}{strictly}");
+            let answer = league.get_with("/moments", &[("prefer", &prefer)]).await;
+            assert_eq!((answer.status, answer.code().as_str()), (400, "22023"), "{prefer}: {answer:?}");
+        }
+        let write = league.change("POST", "/moments", &[("prefer", &preference)], r#"{"at":"now"}"#).await;
+        assert_eq!((write.status, write.code().as_str()), (400, "22023"), "{zone}: {write:?}");
+    }
+    assert_eq!(league.rows("/moments").await.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn functions_say_their_isolation_and_their_limits() {
+    let sql = "create function league.level() returns json stable language sql as $$
+                 select json_build_array(current_setting('transaction_isolation'),
+                   current_setting('transaction_read_only')) $$;
+               create function league.level_of_writing() returns text language sql
+                 as $$ select current_setting('transaction_isolation') $$;
+               alter function league.level() set default_transaction_isolation = 'serializable';
+               alter function league.level_of_writing() set default_transaction_isolation = 'REPEATABLE READ';
+               create function league.usual() returns text stable language sql
+                 as $$ select current_setting('transaction_isolation') $$;
+               create function league.limited() returns text stable language sql
+                 as $$ select current_setting('statement_timeout') $$;
+               alter function league.limited() set statement_timeout = '7s';
+               create function league.sized() returns text stable language sql set work_mem = '5MB'
+                 as $$ select current_setting('work_mem') $$";
+    let league = League::extended(sql, |_| {}).await;
+    assert_eq!(league.rows("/rpc/level").await, json!(["serializable", "on"]));
+    assert_eq!(league.call("level", &json!({})).await.json(), json!(["serializable", "on"]));
+    assert_eq!(league.call("level_of_writing", &json!({})).await.json(), json!("repeatable read"));
+    assert_eq!(league.rows("/rpc/usual").await, json!("read committed"));
+    assert_eq!(league.rows("/rpc/limited").await, json!("7s"));
+    assert_eq!(league.rows("/rpc/sized").await, json!("5MB"), "other settings are the function's alone");
+
+    // A limit of the transaction holds for its whole statement, also for what is done with the function's rows.
+    let league = League::extended(sql, |settings| settings.db_hoisted_tx_settings = Vec::new()).await;
+    assert_eq!(league.rows("/rpc/level").await, json!(["read committed", "on"]));
+}

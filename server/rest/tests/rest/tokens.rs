@@ -1,0 +1,111 @@
+//! Tokens: what each that is refused is told, line by line of the errors' table, and the ones that are taken.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use reqwest::header::AUTHORIZATION;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, League, send, token, token_of};
+
+async fn with(league: &League, bearer: &str) -> Answer {
+    send(league.request("GET", "/rpc/context").header(AUTHORIZATION, format!("Bearer {bearer}"))).await
+}
+
+/// The seconds since 1970 that lie so far from now.
+fn seconds(from_now: i64) -> i64 {
+    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap() + from_now
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_trusted_are_told_apart() {
+    let league = League::start().await;
+    let good = token_of("authenticated");
+    let (head, rest) = good.split_once('.').unwrap();
+    let (payload, signature) = rest.split_once('.').unwrap();
+    // {"alg":"none"}, {"alg":"HS999"}, {"alg":"RS256","kid":"of somebody else"}
+    let (none, unknown) = ("eyJhbGciOiJub25lIn0", "eyJhbGciOiJIUzk5OSJ9");
+    let foreign = "eyJhbGciOiJSUzI1NiIsImtpZCI6Im9mIHNvbWVib2R5IGVsc2UifQ";
+    for (bearer, message, details) in [
+        (String::new(), "Empty JWT is sent in Authorization header", Value::Null),
+        ("x".to_owned(), "Expected 3 parts in JWT; got 1", Value::Null),
+        (format!("{head}.{payload}"), "Expected 3 parts in JWT; got 2", Value::Null),
+        (format!("{good}.x"), "Expected 3 parts in JWT; got 4", Value::Null),
+        (
+            format!("{none}.{payload}."),
+            "Wrong or unsupported encoding algorithm",
+            json!("JWT is unsecured but expected 'alg' was not 'none'"),
+        ),
+        (
+            format!("{unknown}.{payload}.{signature}"),
+            "Wrong or unsupported encoding algorithm",
+            json!("JWT is signed with unsupported algorithm 'HS999'"),
+        ),
+        (
+            format!("{foreign}.{payload}.{signature}"),
+            "No suitable key or wrong key type",
+            json!("None of the keys was able to decode the JWT"),
+        ),
+        (format!("{head}.{payload}."), "JWT cryptographic operation failed", Value::Null),
+        (format!("{head}.e30.{signature}"), "JWT cryptographic operation failed", Value::Null),
+        ("a.b.c".to_owned(), "JWT cryptographic operation failed", Value::Null),
+    ] {
+        let answer = with(&league, &bearer).await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, "PGRST301"), "{bearer}: {answer:?}");
+        let body = answer.json();
+        assert_eq!((&body["message"], &body["details"]), (&json!(message), &details), "{bearer}");
+        let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
+        assert_eq!(answer.header("www-authenticate"), challenge);
+    }
+}
+
+#[tokio::test]
+async fn claims_are_refused_by_name() {
+    let league = League::with(|settings| assert!(settings.set("jwt-aud", "league").unwrap())).await;
+    for (claims, message) in [
+        (json!({ "exp": seconds(-60) }), "JWT expired"),
+        (json!({ "nbf": seconds(60) }), "JWT not yet valid"),
+        (json!({ "iat": seconds(60) }), "JWT issued at future"),
+        (json!({ "aud": "another" }), "JWT not in audience"),
+        (json!({ "aud": ["another", "third"] }), "JWT not in audience"),
+        (json!({ "exp": "tomorrow" }), "The JWT 'exp' claim must be a number"),
+        (json!({ "nbf": [] }), "The JWT 'nbf' claim must be a number"),
+        (json!({ "iat": true }), "The JWT 'iat' claim must be a number"),
+        (json!({ "aud": 5 }), "The JWT 'aud' claim must be a string or an array of strings"),
+        (json!({ "aud": [5] }), "The JWT 'aud' claim must be a string or an array of strings"),
+    ] {
+        let answer = with(&league, &token(&claims)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, "PGRST303"), "{claims}: {answer:?}");
+        assert_eq!(answer.json()["message"], message, "{claims}");
+    }
+    for claims in [
+        json!({ "exp": seconds(-10), "nbf": seconds(10), "iat": seconds(10) }),
+        json!({ "exp": seconds(60), "aud": "league" }),
+        json!({ "aud": ["another", "league"] }),
+        json!({ "aud": [] }),
+        json!({ "aud": null, "exp": null }),
+        json!({}),
+    ] {
+        let answer = with(&league, &token(&claims)).await;
+        assert_eq!(answer.status, 200, "{claims}: {answer:?}");
+        assert_eq!(answer.json()["role"], "anon", "a token without a role is the anonymous role's");
+    }
+}
+
+#[tokio::test]
+async fn roles_that_are_none_are_refused() {
+    let league = League::start().await;
+    for (claims, status, code) in [
+        (json!({ "role": "nobody" }), 401, "22023"),
+        (json!({ "role": 5 }), 401, "22023"),
+        (json!({ "role": "postgres" }), 403, "42501"),
+    ] {
+        let answer = with(&league, &token(&claims)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{claims}: {answer:?}");
+    }
+    assert_eq!(with(&league, &token_of("authenticated")).await.json()["role"], "authenticated");
+    let league = League::with(|settings| settings.db_anon_role = None).await;
+    let without = with(&league, &token(&json!({ "sub": "x" }))).await;
+    assert_eq!((without.status, without.code().as_str()), (401, "PGRST302"), "{without:?}");
+    assert_eq!(without.json()["message"], "Anonymous access is disabled");
+}
