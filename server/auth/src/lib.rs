@@ -32,6 +32,7 @@ pub use settings::*;
 
 use captcha::Captchas;
 use factors::webauthn::RelyingParty;
+use flows::redirects::Redirects;
 use hooks::Hooks;
 use limits::Limits;
 use messages::Messages;
@@ -49,6 +50,7 @@ pub(crate) struct Auth {
     limits: Limits,
     captchas: Captchas,
     relying_party: RelyingParty,
+    redirects: Redirects,
 }
 
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
@@ -61,6 +63,7 @@ pub fn service(settings: Settings, database: Database, keys: Keys) -> impl Endpo
         limits: Limits::new(&settings, &database),
         captchas: Captchas::new(&settings),
         relying_party: RelyingParty::new(&settings),
+        redirects: Redirects::new(&settings),
         verifier: keys.verifier(),
         settings,
         database,

@@ -7,7 +7,7 @@ use poem_openapi::Object;
 use tokio::sync::Semaphore;
 
 use crate::error::refusals;
-use crate::{Error, PasswordSettings};
+use crate::{Auth, Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
 /// they take as long as known ones.
@@ -18,6 +18,7 @@ pub(crate) struct Hasher {
     threads: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue_length: usize,
+    cost: u32,
 }
 
 impl Hasher {
@@ -26,7 +27,17 @@ impl Hasher {
             threads: Arc::new(Semaphore::new(settings.parallel_hashes.max(1))),
             waiting: AtomicUsize::new(0),
             queue_length: settings.queue_length.max(1),
+            cost: settings.bcrypt_cost,
         }
+    }
+
+    /// The bcrypt hash of `password`.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
+        let cost = self.cost;
+        let hash = self.run(move || bcrypt::hash(password, cost)).await?;
+        hash.map_err(|error| Error::Internal(error.to_string()))
     }
 
     /// Whether `password` has the bcrypt hash `hash`. Takes the same time without a hash, and is then false.
@@ -35,22 +46,27 @@ impl Hasher {
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
         let known = hash.is_some_and(|hash| hash.starts_with("$2"));
         let hash = hash.filter(|_| known).unwrap_or(NOBODY).to_owned();
-        let _place = Place::take(self)?;
-        let permit = Arc::clone(&self.threads).acquire_owned().await;
-        let permit = permit.map_err(|error| Error::Internal(error.to_string()))?;
-        let verified = tokio::task::spawn_blocking(move || {
-            // Held until the hash is done even if the request is gone, so that the bound is one of real work.
-            let _permit = permit;
-            bcrypt::verify(password, &hash)
-        });
-        let verified = verified.await.map_err(|error| Error::Internal(error.to_string()))?;
-        match verified {
+        match self.run(move || bcrypt::verify(password, &hash)).await? {
             Ok(matches) => Ok(matches && known),
             Err(error) => {
                 tracing::warn!(%error, "a stored password hash cannot be read");
                 Ok(false)
             }
         }
+    }
+}
+
+impl Hasher {
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+        let _place = Place::take(self)?;
+        let permit = Arc::clone(&self.threads).acquire_owned().await;
+        let permit = permit.map_err(|error| Error::Internal(error.to_string()))?;
+        let done = tokio::task::spawn_blocking(move || {
+            // Held until the hash is done even if the request is gone, so that the bound is one of real work.
+            let _permit = permit;
+            work()
+        });
+        done.await.map_err(|error| Error::Internal(error.to_string()))
     }
 }
 
@@ -70,6 +86,22 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Most bytes of a password: bcrypt would ignore more.
+const LONGEST: usize = 72;
+
+/// Checks whether `password` may become somebody's.
+///
+/// Errors: `validation_failed` for none and for more than 72 bytes, `weak_password`.
+pub(crate) async fn check_new(auth: &Auth, password: &str) -> Result<(), Error> {
+    if password.len() > LONGEST {
+        return Err(Error::validation(format!("Password cannot be longer than {LONGEST} characters")));
+    }
+    match auth.settings.passwords.weakness(password) {
+        Some(weakness) => Err(Error::WeakPassword(weakness)),
+        None => Ok(()),
     }
 }
 

@@ -2,10 +2,15 @@
 
 mod answer;
 mod body;
+mod fields;
 mod public;
 mod request;
+mod send;
+mod session_answer;
+mod sign_up;
 mod token;
 mod user;
+mod verify;
 
 use std::sync::Arc;
 
@@ -20,6 +25,9 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         public::PublicApi { auth: Arc::clone(&auth) },
         token::TokenApi { auth: Arc::clone(&auth) },
         user::UserApi { auth: Arc::clone(&auth) },
+        sign_up::SignUpApi { auth: Arc::clone(&auth) },
+        send::SendApi { auth: Arc::clone(&auth) },
+        verify::VerifyApi { auth: Arc::clone(&auth) },
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")

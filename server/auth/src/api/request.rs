@@ -1,15 +1,19 @@
 //! What endpoints want to know of a request.
 
 use gateway::Caller;
-use http::HeaderName;
-use http::header::USER_AGENT;
+use http::header::{REFERER, USER_AGENT};
+use http::{HeaderMap, HeaderName};
 use poem::Request;
+use url::form_urlencoded;
 
-use crate::flows::bearer::{self, Bearer};
+use crate::flows::Context;
+use crate::flows::bearer::{self, Admin, Bearer};
+use crate::limits::Bucket;
 use crate::store::sessions::Client;
 use crate::{Auth, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
+const REDIRECT_TO: &str = "redirect_to";
 
 fn caller(request: &Request) -> Result<&Caller, Error> {
     request
@@ -29,11 +33,65 @@ pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Err
     bearer::authenticate(auth, caller(request)?.bearer.as_deref()).await
 }
 
+/// Whoever administers users with this request; errors as [`bearer::authorize_admin`].
+pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error> {
+    bearer::authorize_admin(auth, caller(request)?.bearer.as_deref()).await
+}
+
 /// The audience that the request is about: header `X-JWT-AUD`, else that of the caller's token unless it is an
 /// administrator's, else the configured one.
 pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<&'a Bearer>) -> &'a str {
-    let header = request.headers().get(AUDIENCE).and_then(|value| value.to_str().ok());
+    let header = header(request.headers(), &AUDIENCE);
     let token = || bearer.filter(|bearer| !bearer.is_admin(auth)).and_then(Bearer::audience);
-    let named = header.filter(|name| !name.is_empty()).or_else(|| token().filter(|name| !name.is_empty()));
+    let named = header.or_else(|| token().filter(|name| !name.is_empty()));
     named.unwrap_or(&auth.settings.token.audience)
+}
+
+/// What flows want to know of the request.
+pub(super) fn context<'a>(
+    auth: &'a Auth,
+    request: &'a Request,
+    bearer: Option<&'a Bearer>,
+) -> Result<Context<'a>, Error> {
+    Ok(Context {
+        auth,
+        client: client(request)?,
+        audience: audience(auth, request, bearer).to_owned(),
+        redirect_to: redirect_to(auth, request),
+    })
+}
+
+/// Where the request wants its user to end: header, else query parameter `redirect_to`, else the page that it comes
+/// from; the first that is allowed, else the site.
+fn redirect_to(auth: &Auth, request: &Request) -> String {
+    let query = request.uri().query().unwrap_or_default();
+    let parameter = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == REDIRECT_TO);
+    let parameter = parameter.map(|(_, value)| value.into_owned());
+    let header_wish = header(request.headers(), &HeaderName::from_static(REDIRECT_TO));
+    let wish = header_wish.or(parameter.as_deref()).unwrap_or_default();
+    let referrer = header(request.headers(), &REFERER).unwrap_or_default();
+    auth.redirects.resolve([wish, referrer])
+}
+
+/// Takes one of what the client may do of `bucket`; errors as [`Limits::take`](crate::limits::Limits::take).
+pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Result<(), Error> {
+    let name = auth.settings.limits.header.as_deref().and_then(|name| name.parse().ok());
+    let value = name.and_then(|name: HeaderName| header(request.headers(), &name));
+    // Proxies append to such headers; the first item is the client.
+    let client = value.and_then(|value| value.split(',').next()).map(str::trim);
+    auth.limits.take(bucket, client.filter(|client| !client.is_empty())).await
+}
+
+/// Demands the proof of being human that settings may ask of everybody but administrators; errors as
+/// [`Captchas::check`](crate::captcha::Captchas::check).
+pub(super) async fn captcha(auth: &Auth, request: &Request, token: Option<&str>) -> Result<(), Error> {
+    if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
+        return Ok(());
+    }
+    auth.captchas.check(token.unwrap_or_default(), client(request)?.address).await
+}
+
+/// The value of a header, unless it is missing, empty or no text.
+fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
 }

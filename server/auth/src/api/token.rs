@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use http::header::CACHE_CONTROL;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, Response};
@@ -10,9 +9,11 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::request;
+use super::fields::Security;
+use super::{request, session_answer};
 use crate::flows::access_token::Session;
-use crate::flows::{Address, refresh, sign_in};
+use crate::flows::{Address, code_exchange, refresh, sign_in};
+use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
 
 pub(super) struct TokenApi {
@@ -30,6 +31,12 @@ struct Grant {
     password: Option<String>,
     /// refresh_token
     refresh_token: Option<String>,
+    /// pkce: the code that a redirect has brought.
+    auth_code: Option<String>,
+    /// pkce: what the challenge was made of.
+    code_verifier: Option<String>,
+    /// password
+    gotrue_meta_security: Option<Security>,
 }
 
 #[OpenApi]
@@ -39,7 +46,7 @@ impl TokenApi {
     async fn token(
         &self,
         request: &Request,
-        /// `password` or `refresh_token`.
+        /// `password`, `refresh_token` or `pkce`.
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
@@ -47,6 +54,7 @@ impl TokenApi {
         match grant_type.0.as_deref() {
             Some("password") => self.password(request, grant).await,
             Some("refresh_token") => self.refresh_token(request, grant).await,
+            Some("pkce") => self.pkce(request, grant).await,
             _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
         }
     }
@@ -54,28 +62,29 @@ impl TokenApi {
 
 impl TokenApi {
     async fn password(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
+        request::captcha(&self.auth, request, Security::token(grant.gotrue_meta_security.as_ref())).await?;
+        request::limit(&self.auth, request, Bucket::Token).await?;
         let (email, phone) = (grant.email.unwrap_or_default(), grant.phone.unwrap_or_default());
-        let address = Address::from_fields(&email, &phone)?;
+        let address = Address::of_sign_in(&email, &phone)?;
         let password = grant.password.unwrap_or_default();
         let (audience, client) = (request::audience(&self.auth, request, None), request::client(request)?);
-        sign_in::with_password(&self.auth, address, password, audience, &client).await.map(answer)
+        sign_in::with_password(&self.auth, address, password, audience, &client)
+            .await
+            .map(session_answer::plain)
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
+        request::limit(&self.auth, request, Bucket::Token).await?;
         let token = grant.refresh_token.unwrap_or_default();
         let refreshed = refresh::refresh(&self.auth, &token, &request::client(request)?).await?;
-        Ok(answer(refreshed.session).header("sb-auth-refresh-token-reuse", refreshed.reused.to_string()))
+        Ok(session_answer::plain(refreshed.session)
+            .header("sb-auth-refresh-token-reuse", refreshed.reused.to_string()))
     }
-}
 
-/// The session, kept out of caches (RFC 6749, section 5.1), with headers that let operators follow it without
-/// reading it.
-fn answer(session: Session) -> Response<Json<Session>> {
-    let (user, id) = (session.user_id().to_string(), session.id().to_string());
-    let prefix = session.refresh_token_prefix().to_owned();
-    Response::new(Json(session))
-        .header(CACHE_CONTROL, "no-store")
-        .header("sb-auth-user-id", user)
-        .header("sb-auth-session-id", id)
-        .header("sb-auth-refresh-token-prefix", prefix)
+    async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
+        request::limit(&self.auth, request, Bucket::Token).await?;
+        let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
+        let context = request::context(&self.auth, request, None)?;
+        code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
+    }
 }

@@ -5,15 +5,47 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, OpenApi};
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use serde::Deserialize;
+use serde_json::Value;
 
+use super::body::Body;
+use super::fields::object;
 use super::request;
+use crate::flows::pkce::Challenge;
+use crate::flows::user_update::{self, Update};
 use crate::flows::{Scope, sign_out};
+use crate::limits::Bucket;
 use crate::user::User;
 use crate::{Auth, Error};
 
 pub(super) struct UserApi {
     pub(super) auth: Arc<Auth>,
+}
+
+/// What is to change; what is missing stays.
+#[derive(Object, Deserialize)]
+struct UserFields {
+    /// The new address; has to be confirmed.
+    email: Option<String>,
+    /// The new number, with its country code; has to be confirmed.
+    phone: Option<String>,
+    /// The new password.
+    password: Option<String>,
+    /// The password up to now, where settings demand it.
+    current_password: Option<String>,
+    /// The code of `/reauthenticate`, where settings demand it.
+    nonce: Option<String>,
+    /// An object that is merged into the user's own metadata; members that are null go.
+    data: Option<Value>,
+    /// An object that is merged into the service's metadata; for administrators.
+    app_metadata: Option<Value>,
+    /// How the number is confirmed: `sms`, the default, or `whatsapp`.
+    channel: Option<String>,
+    /// PKCE (RFC 7636): the links in the mails will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
 }
 
 /// Done, and there is nothing to tell.
@@ -33,6 +65,28 @@ impl UserApi {
             return Err(Error::validation("Token audience doesn't match request audience"));
         }
         Ok(Json(bearer.user))
+    }
+
+    /// Changes the user whose access token the request carries.
+    #[oai(path = "/user", method = "put")]
+    async fn update(&self, request: &Request, body: Body<UserFields>) -> Result<Json<User>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        let bearer = request::bearer(auth, request).await?;
+        request::limit(auth, request, Bucket::User).await?;
+        let method = fields.code_challenge_method;
+        let wish = Update {
+            email: fields.email.unwrap_or_default(),
+            phone: fields.phone.unwrap_or_default(),
+            password: fields.password,
+            current_password: fields.current_password.unwrap_or_default(),
+            nonce: fields.nonce.unwrap_or_default(),
+            data: fields.data.map(|data| object("data", Some(data))).transpose()?,
+            app_metadata: fields.app_metadata.map(|data| object("app_metadata", Some(data))).transpose()?,
+            channel: fields.channel.unwrap_or_default(),
+            challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
+        };
+        let context = request::context(auth, request, Some(&bearer))?;
+        user_update::update(&context, &bearer, wish).await.map(Json)
     }
 
     /// Ends sessions of the user whose access token the request carries.

@@ -95,6 +95,11 @@ pub(crate) fn user_sso_managed() -> Error {
     Code::UserSsoManaged.because("Updating email, phone, password of a SSO account only possible via SSO")
 }
 
+/// The user of an access token is gone.
+pub(crate) fn user_gone() -> Error {
+    Code::UserNotFound.at(StatusCode::FORBIDDEN, "User from sub claim in JWT does not exist")
+}
+
 /// The session of an access token is gone.
 pub(crate) fn session_gone() -> Error {
     Code::SessionNotFound.because("Session from session_id claim in JWT does not exist")

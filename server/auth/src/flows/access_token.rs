@@ -80,10 +80,6 @@ impl Session {
         self.id
     }
 
-    pub(crate) fn user_id(&self) -> Uuid {
-        self.user.id
-    }
-
     /// The first characters of the refresh token: enough to find it in a log, too few to use it.
     pub(crate) fn refresh_token_prefix(&self) -> &str {
         self.refresh_token.get(..5).unwrap_or_default()

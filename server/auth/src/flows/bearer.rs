@@ -7,17 +7,18 @@ use tokens::Verified;
 use uuid::Uuid;
 
 use crate::error::refusals;
+use crate::store::audit::Actor;
 use crate::store::sessions::Session;
-use crate::store::users;
+use crate::store::{sessions, users};
 use crate::user::User;
 use crate::{Auth, Code, Error};
 
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
     pub(crate) user: User,
-    pub(crate) is_sso_user: bool,
     /// The live session that the token was issued for; None for tokens without one.
     pub(crate) session: Option<Session>,
+    pub(crate) is_sso_user: bool,
     claims: Arc<Verified>,
 }
 
@@ -26,7 +27,7 @@ impl Bearer {
         self.session.as_ref().map(|session| session.id)
     }
 
-    /// Whether a second factor was shown in the session.
+    /// Whether the user has shown a second factor in this session.
     pub(crate) fn is_aal2(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.aal.as_deref() == Some("aal2"))
     }
@@ -50,25 +51,61 @@ impl Bearer {
 /// Errors, in this order: `no_authorization` (401), `bad_jwt` (403; 400 for a `sub` that is no UUID),
 /// `user_not_found`, `session_not_found`, `user_banned` (403).
 pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bearer, Error> {
-    let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
-    let claims = auth.verifier.verify(token).map_err(|error| {
-        Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
-    })?;
+    let claims = verify(auth, token)?;
     let subject = claims.subject().filter(|subject| !subject.is_empty());
     let subject = subject.ok_or_else(|| Code::BadJwt.because("invalid claim: missing sub claim"))?;
     let subject = Uuid::parse_str(subject)
         .map_err(|_| Code::BadJwt.at(StatusCode::BAD_REQUEST, "invalid claim: sub claim must be a UUID"))?;
     let session = session_id(&claims)?;
-    let found = users::find_bearer(&auth.database, subject, session).await?.ok_or_else(|| {
-        Code::UserNotFound.at(StatusCode::FORBIDDEN, "User from sub claim in JWT does not exist")
-    })?;
+    let found =
+        users::find_bearer(&auth.database, subject, session).await?.ok_or_else(refusals::user_gone)?;
     if session.is_some() && found.session.is_none() {
         return Err(refusals::session_gone());
     }
     if found.banned {
         return Err(refusals::user_banned());
     }
-    Ok(Bearer { user: found.user, is_sso_user: found.is_sso_user, session: found.session, claims })
+    Ok(Bearer { user: found.user, session: found.session, is_sso_user: found.is_sso_user, claims })
+}
+
+fn verify(auth: &Auth, token: Option<&str>) -> Result<Arc<Verified>, Error> {
+    let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
+    auth.verifier.verify(token).map_err(|error| {
+        Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
+    })
+}
+
+/// Whoever has shown a token that administers users.
+pub(crate) struct Admin {
+    role: String,
+}
+
+impl Admin {
+    /// Whom the audit log names.
+    pub(crate) fn actor(&self) -> Actor<'_> {
+        Actor::Role(&self.role)
+    }
+}
+
+/// Checks that `token` administers users. It needs no user; if it names a session, that must be alive and valid.
+///
+/// Errors: `no_authorization` (401), `bad_jwt`, `not_admin`, `session_not_found`, `session_expired` (403).
+pub(crate) async fn authorize_admin(auth: &Auth, token: Option<&str>) -> Result<Admin, Error> {
+    let claims = verify(auth, token)?;
+    let role = claims.role().filter(|role| auth.settings.token.admin_roles.iter().any(|admin| admin == role));
+    let role = role.ok_or_else(|| Code::NotAdmin.because("User not allowed"))?.to_owned();
+    if let Some(session) = session_id(&claims)? {
+        let validity = sessions::validity(&auth.database, &auth.settings, session).await?;
+        match validity {
+            None => return Err(refusals::session_gone()),
+            Some(false) => {
+                let message = "Session is expired";
+                return Err(Code::SessionExpired.at(StatusCode::FORBIDDEN, message));
+            }
+            Some(true) => {}
+        }
+    }
+    Ok(Admin { role })
 }
 
 fn session_id(claims: &Verified) -> Result<Option<Uuid>, Error> {

@@ -1,13 +1,26 @@
 //! The rules of the service: what must hold, in which order it is checked, and what follows.
 
 pub(crate) mod access_token;
+pub(crate) mod address;
 pub(crate) mod bearer;
+pub(crate) mod code_exchange;
+mod context;
+pub(crate) mod deliver;
+pub(crate) mod invite;
+pub(crate) mod one_time_code;
+pub(crate) mod pkce;
+pub(crate) mod redirects;
 pub(crate) mod refresh;
 mod refresh_token;
+pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+pub(crate) mod sign_up;
+pub(crate) mod user_update;
+pub(crate) mod verify;
 
+pub(crate) use address::Address;
+pub(crate) use context::Context;
 pub(crate) use refresh_token::RefreshToken;
-pub(crate) use sign_in::Address;
 pub(crate) use sign_out::Scope;

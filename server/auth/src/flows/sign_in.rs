@@ -3,44 +3,12 @@
 use http::StatusCode;
 
 use crate::error::refusals;
+use crate::flows::Address;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
 use crate::store::sessions::Client;
 use crate::store::users;
 use crate::{Auth, Code, Error};
-
-/// What a user signs in with.
-pub(crate) enum Address {
-    /// Lowercase.
-    Email(String),
-    /// Digits only, without the leading plus sign.
-    Phone(String),
-}
-
-impl Address {
-    /// The one address of a request in which absent fields are empty.
-    ///
-    /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL, which no text in
-    /// Postgres contains, so that nobody has it.
-    pub(crate) fn from_fields(email: &str, phone: &str) -> Result<Address, Error> {
-        if email.contains('\0') || phone.contains('\0') {
-            return Err(refusals::invalid_credentials());
-        }
-        match (email, phone) {
-            ("", "") => Err(Error::validation("missing email or phone")),
-            (email, "") => Ok(Address::Email(email.to_lowercase())),
-            ("", phone) => Ok(Address::Phone(phone.replace(['+', ' '], ""))),
-            _ => Err(Error::validation("Only an email address or phone number should be provided on login.")),
-        }
-    }
-
-    const fn provider(&self) -> &'static str {
-        match self {
-            Address::Email(_) => "email",
-            Address::Phone(_) => "phone",
-        }
-    }
-}
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::users::document;
-use super::{Executor, NO_INSTANCE, Parameter, owned, text};
+use super::{Executor, NO_INSTANCE, Parameter, interval, owned, text};
 use crate::flows::Scope;
 use crate::user::User;
 use crate::{Error, Settings};
@@ -19,6 +19,8 @@ pub(crate) struct Session {
     pub(crate) id: Uuid,
     /// Unix seconds.
     pub(crate) created_at: f64,
+    /// Seconds since then.
+    pub(crate) age: f64,
     /// `aal1` or `aal2`.
     pub(crate) aal: Option<String>,
     pub(crate) oauth_client_id: Option<Uuid>,
@@ -46,7 +48,8 @@ impl std::fmt::Debug for Counted {
 pub(super) fn session_document(alias: &str) -> String {
     format!(
         "jsonb_strip_nulls(jsonb_build_object(
-           'id', {alias}.id, 'created_at', extract(epoch from {alias}.created_at), 'aal', {alias}.aal,
+           'id', {alias}.id, 'created_at', extract(epoch from {alias}.created_at),
+           'age', extract(epoch from now() - {alias}.created_at), 'aal', {alias}.aal,
            'oauth_client_id', {alias}.oauth_client_id, 'scopes', {alias}.scopes,
            'refresh_token_hmac_key', {alias}.refresh_token_hmac_key,
            'refresh_token_counter', {alias}.refresh_token_counter
@@ -85,6 +88,28 @@ pub(crate) struct Granted {
     /// Newest first.
     pub(crate) amr: Vec<Method>,
     pub(crate) refresh_token: String,
+}
+
+/// What the user of session `id` has shown, newest first.
+pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Vec<Method>, Error> {
+    let sql = format!("select {}", amr("$1::uuid"));
+    Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
+}
+
+/// Whether session `id` has not ended by its own end or the longest life of sessions; None if there is none.
+pub(crate) async fn validity(
+    executor: impl Into<Executor<'_>>,
+    settings: &Settings,
+    id: Uuid,
+) -> Result<Option<bool>, Error> {
+    let sql = "select to_jsonb(
+        coalesce(now() <= s.not_after, true)
+        and coalesce(now() <= s.created_at + $2::interval, true)
+        and coalesce(now() <= coalesce(s.refreshed_at at time zone 'utc', s.created_at) + $3::interval, true)
+      ) from auth.sessions s where s.id = $1::uuid";
+    let sessions = &settings.sessions;
+    let parameters = vec![owned(id), interval(sessions.timebox), interval(sessions.inactivity_timeout)];
+    executor.into().fetch(sql, parameters).await
 }
 
 /// A session that is to begin.

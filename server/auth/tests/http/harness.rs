@@ -36,6 +36,7 @@ pub(crate) struct Server {
     endpoint: Arc<dyn poem::endpoint::DynEndpoint<Output = poem::Response>>,
     pub(crate) keys: Keys,
     pub(crate) database: Arc<testkit::Database>,
+    settings: Settings,
 }
 
 impl Server {
@@ -43,17 +44,28 @@ impl Server {
         Server::with(Settings::default()).await
     }
 
-    pub(crate) async fn with(settings: Settings) -> Server {
-        let database = testkit::Database::create().await;
+    /// With the cheapest hashes: what is tested is not how slow they are.
+    pub(crate) async fn with(mut settings: Settings) -> Server {
+        settings.passwords.bcrypt_cost = 4;
+        let database = Arc::new(testkit::Database::create().await);
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
+        Server::on(settings, database, keys).await
+    }
+
+    /// Another node on the same database.
+    pub(crate) async fn second_node(&self) -> Server {
+        Server::on(self.settings.clone(), Arc::clone(&self.database), self.keys.clone()).await
+    }
+
+    async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri)).await.unwrap();
-        let service = auth::service(settings, login, keys.clone());
+        let service = auth::service(settings.clone(), login, keys.clone());
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let face = gateway.guarded_except("auth", auth::is_open, service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));
-        Server { endpoint, keys, database: Arc::new(database) }
+        Server { endpoint, keys, database, settings }
     }
 
     /// A request with the public API key.
@@ -86,6 +98,58 @@ impl Server {
 
     pub(crate) async fn post_as(&self, path: &str, token: &str) -> Answer {
         self.send(Method::POST, path, &[("authorization", &format!("Bearer {token}"))], ()).await
+    }
+
+    pub(crate) async fn put_as(&self, path: &str, token: &str, body: Value) -> Answer {
+        let bearer = format!("Bearer {token}");
+        self.send(Method::PUT, path, &[("authorization", &bearer)], body.to_string()).await
+    }
+
+    /// A request with the key that administers users.
+    pub(crate) async fn post_as_admin(&self, path: &str, body: Value) -> Answer {
+        let bearer = format!("Bearer {}", self.keys.api_keys().service_role());
+        self.send(Method::POST, path, &[("authorization", &bearer)], body.to_string()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, &[], ()).await
+    }
+
+    /// The only value that `sql` answers, as text; empty for null.
+    pub(crate) async fn text(&self, sql: &str) -> String {
+        let row = self.database.client().await.query_one(sql, &[]).await.unwrap();
+        row.get::<_, Option<String>>(0).unwrap_or_default()
+    }
+
+    /// What a link in the last mail would carry: the stored hash in `column` of the only user.
+    pub(crate) async fn hash(&self, column: &str) -> String {
+        let hash = self.text(&format!("select {column}::text from auth.users")).await;
+        assert!(!hash.is_empty(), "{column} is empty: no code was sent");
+        hash
+    }
+
+    /// Makes `code` the one that was sent to `address`, in place of the one in `column` of the only user. The
+    /// service keeps hashes alone, so that the real one cannot be read here.
+    pub(crate) async fn plant(&self, column: &str, address: &str, code: &str) {
+        self.hash(column).await;
+        let hash = format!(
+            "case when {column} like 'pkce\\_%' then 'pkce_' else '' end || encode(sha224('{address}{code}'), 'hex')"
+        );
+        self.sql(&format!(
+            "update auth.one_time_tokens set token_hash = (select {hash} from auth.users) where token_type = '{column}';
+             update auth.users set {column} = {hash}"
+        ))
+        .await;
+    }
+
+    /// Makes everything that was sent long ago, so that it may be sent again.
+    pub(crate) async fn let_time_pass(&self) {
+        let columns = ["confirmation", "recovery", "email_change", "phone_change", "reauthentication"];
+        for column in columns {
+            let sql =
+                format!("update auth.users set {column}_sent_at = {column}_sent_at - interval '2 minutes'");
+            self.sql(&sql).await;
+        }
     }
 
     /// Runs SQL as the superuser.

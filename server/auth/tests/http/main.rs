@@ -2,8 +2,14 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod codes;
+mod concurrency;
 mod harness;
+mod pkce;
 mod public;
 mod refresh;
 mod sign_in;
+mod sign_up;
+mod update;
 mod user;
+mod verify;

@@ -93,6 +93,14 @@ impl<'a> Changes<'a> {
         self.assign("invited_at = now()")
     }
 
+    /// No code was ever sent: the next may follow at once.
+    pub(crate) fn unsend_all(self) -> Changes<'a> {
+        self.assign(
+            "confirmation_sent_at = null, recovery_sent_at = null, email_change_sent_at = null,
+               phone_change_sent_at = null, reauthentication_sent_at = null",
+        )
+    }
+
     pub(crate) fn anonymous(self, anonymous: bool) -> Changes<'a> {
         self.set("is_anonymous", "boolean", owned(anonymous))
     }

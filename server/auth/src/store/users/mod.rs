@@ -10,17 +10,16 @@ use database::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
-#[expect(unused_imports, reason = "sign-up is the first to use them")]
 pub(crate) use changes::{Changes, derive_providers};
-#[expect(unused_imports, reason = "sign-up is the first to use them")]
 pub(crate) use new::NewUser;
 
 use super::one_time_tokens::{Kind, Pending};
 use super::{Executor, Parameter, fetch, owned, text, transaction};
-use crate::Error;
+use crate::error::refusals;
 use crate::flows::Address;
 use crate::store::sessions::{Session, session_document};
 use crate::user::User;
+use crate::{Error, Settings};
 
 /// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
 pub(super) fn document(alias: &str) -> String {
@@ -139,6 +138,44 @@ pub(crate) async fn find_by_phone_change(
         order by n.phone_change_sent_at desc nulls last limit 1
       )";
     find_where(executor.into(), condition, vec![text(phone), text(audience)]).await
+}
+
+/// The user of `audience` other than `except` who has `email`, or an identity with it of a provider that links
+/// accounts by address.
+pub(crate) async fn find_duplicate(
+    executor: impl Into<Executor<'_>>,
+    settings: &Settings,
+    email: &str,
+    audience: &str,
+    except: Option<Uuid>,
+) -> Result<Option<Account>, Error> {
+    let condition = "u.id = (
+        select d.id from auth.users d
+        where d.aud = $2 and d.id is distinct from $3::uuid and d.deleted_at is null and (
+          d.email = $1 and not d.is_sso_user or d.id in (
+            select i.user_id from auth.identities i
+            where i.email = $1 and i.provider not like 'sso:%' and not $4::jsonb ? i.provider
+          )
+        )
+        order by (d.email = $1) desc nulls last, d.created_at limit 1
+      )";
+    let own_domain: Vec<_> = settings.providers.linking_domains.keys().collect();
+    let parameters =
+        vec![text(email), text(audience), except.and_then(owned), owned(serde_json::json!(own_domain))];
+    find_where(executor.into(), condition, parameters).await
+}
+
+/// Whether a user was not stored because somebody has the address.
+pub(crate) fn is_taken(error: &Error) -> bool {
+    error.violates("users_email_partial_key") || error.violates("users_phone_key")
+}
+
+/// Turns the violation of an address' uniqueness into the refusal that says so.
+pub(crate) fn name_taken(error: Error) -> Error {
+    if error.violates("users_email_partial_key") {
+        return refusals::email_exists();
+    }
+    if error.violates("users_phone_key") { refusals::phone_exists() } else { error }
 }
 
 /// Who an access token speaks for.

@@ -1,0 +1,47 @@
+//! Fields that several endpoints take.
+
+use poem_openapi::Object;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::Error;
+use crate::error::refusals;
+
+/// Proof of being human.
+#[derive(Object, Deserialize, Default)]
+pub(super) struct Security {
+    /// What the captcha's provider has given the page.
+    captcha_token: Option<String>,
+}
+
+impl Security {
+    pub(super) fn token(this: Option<&Security>) -> Option<&str> {
+        this?.captcha_token.as_deref()
+    }
+}
+
+/// The members of an object; none if the field is missing.
+///
+/// Errors: `bad_json` for anything else.
+pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Value>, Error> {
+    match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(members)) => Ok(members),
+        Some(_) => Err(refusals::bad_json(format_args!("{field} must be an object"))),
+    }
+}
+
+/// Nothing, or the id of the text message that went out.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(super) struct Sent {
+    /// The message's id at its provider.
+    message_id: Option<String>,
+}
+
+impl Sent {
+    /// Empty for no message.
+    pub(super) fn new(message_id: String) -> Sent {
+        Sent { message_id: Some(message_id).filter(|id| !id.is_empty()) }
+    }
+}

@@ -1,0 +1,174 @@
+//! Codes that users ask for.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use poem::Request;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body::Body;
+use super::fields::{Security, Sent, object};
+use super::request;
+use crate::flows::pkce::Challenge;
+use crate::flows::send::{self, Otp, Repeat};
+use crate::flows::{Address, address};
+use crate::limits::Bucket;
+use crate::{Auth, Code, Error};
+
+pub(super) struct SendApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// Somebody who wants to sign in with a code.
+#[derive(Object, Deserialize)]
+struct OtpFields {
+    email: Option<String>,
+    /// With its country code.
+    phone: Option<String>,
+    /// Whether somebody unknown becomes a user; yes by default.
+    create_user: Option<bool>,
+    /// An object that becomes a new user's own metadata.
+    data: Option<Value>,
+    /// Of phone numbers alone: `sms`, the default, or `whatsapp`.
+    channel: Option<String>,
+    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
+    gotrue_meta_security: Option<Security>,
+}
+
+/// Somebody who forgot the password.
+#[derive(Object, Deserialize)]
+struct RecoverFields {
+    email: Option<String>,
+    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
+    gotrue_meta_security: Option<Security>,
+}
+
+/// Somebody to whom a code has not come.
+#[derive(Object, Deserialize)]
+struct ResendFields {
+    /// `signup`, `email_change`, `sms` or `phone_change`.
+    #[oai(rename = "type")]
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// The current address.
+    email: Option<String>,
+    /// The current number.
+    phone: Option<String>,
+    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
+    gotrue_meta_security: Option<Security>,
+}
+
+#[OpenApi]
+impl SendApi {
+    /// Sends a code that signs its reader in.
+    #[oai(path = "/otp", method = "post")]
+    async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
+        let Body(fields) = body;
+        request::limit(&self.auth, request, Bucket::Otp).await?;
+        let token = Security::token(fields.gotrue_meta_security.as_ref());
+        request::captcha(&self.auth, request, token).await?;
+        let (email, phone) = (fields.email.as_deref().unwrap_or(""), fields.phone.as_deref().unwrap_or(""));
+        let address = match (email, phone) {
+            ("", "") => return Err(Error::validation("One of email or phone must be set")),
+            (_, "") if fields.channel.as_ref().is_some_and(|channel| !channel.is_empty()) => {
+                return Err(Error::validation("Channel should only be specified with Phone OTP"));
+            }
+            (email, "") => Address::Email(address::email(email)?),
+            ("", phone) => Address::Phone(address::phone(phone)?),
+            _ => return Err(Error::validation("Only an email address or phone number should be provided")),
+        };
+        self.send(request, address, fields).await
+    }
+
+    /// Mails a link that signs its reader in.
+    #[oai(path = "/magiclink", method = "post")]
+    async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
+        let Body(fields) = body;
+        request::limit(&self.auth, request, Bucket::MagicLink).await?;
+        let token = Security::token(fields.gotrue_meta_security.as_ref());
+        request::captcha(&self.auth, request, token).await?;
+        let email = fields.email.as_deref().unwrap_or_default();
+        if email.is_empty() {
+            let message = "Password recovery requires an email";
+            return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
+        }
+        let address = Address::Email(address::email(email)?);
+        self.send(request, address, OtpFields { create_user: None, ..fields }).await
+    }
+
+    /// Mails a link that lets somebody in who forgot the password. Says nothing of whether there is such a user.
+    #[oai(path = "/recover", method = "post")]
+    async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<Sent>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        request::limit(auth, request, Bucket::Recover).await?;
+        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
+        if !auth.settings.providers.email {
+            return Err(Code::EmailProviderDisabled.because("Email logins are disabled"));
+        }
+        let email = fields.email.unwrap_or_default();
+        if email.is_empty() {
+            return Err(Error::validation("Password recovery requires an email"));
+        }
+        let email = address::email(&email)?;
+        let method = fields.code_challenge_method;
+        let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
+        let context = request::context(auth, request, None)?;
+        send::recover(&context, email, challenge).await?;
+        Ok(Json(Sent::new(String::new())))
+    }
+
+    /// Sends a confirmation once more. Says nothing of whether anybody awaits it.
+    #[oai(path = "/resend", method = "post")]
+    async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<Sent>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        request::limit(auth, request, Bucket::Resend).await?;
+        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
+        let repeat = Repeat::parse(&fields.kind.unwrap_or_default())?;
+        let method = fields.code_challenge_method;
+        let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
+        let context = request::context(auth, request, None)?;
+        let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
+        let address = repeat.address(&context, &email, &phone)?;
+        send::resend(&context, repeat, address, challenge).await.map(Sent::new).map(Json)
+    }
+
+    /// Sends the caller a code that, together with a new password, proves that they are still there.
+    #[oai(path = "/reauthenticate", method = "get")]
+    async fn reauthenticate(&self, request: &Request) -> Result<Json<Sent>, Error> {
+        let bearer = request::bearer(&self.auth, request).await?;
+        let context = request::context(&self.auth, request, Some(&bearer))?;
+        send::reauthenticate(&context, &bearer).await.map(Sent::new).map(Json)
+    }
+}
+
+impl SendApi {
+    async fn send(
+        &self,
+        request: &Request,
+        address: Address,
+        fields: OtpFields,
+    ) -> Result<Json<Sent>, Error> {
+        let method = fields.code_challenge_method;
+        let wish = Otp {
+            address,
+            data: object("data", fields.data)?,
+            create_user: fields.create_user.unwrap_or(true),
+            channel: fields.channel.filter(|channel| !channel.is_empty()).unwrap_or_else(|| "sms".to_owned()),
+            challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
+        };
+        let context = request::context(&self.auth, request, None)?;
+        send::otp(&context, wish).await.map(Sent::new).map(Json)
+    }
+}

@@ -1,0 +1,23 @@
+//! Answers that hold a session.
+
+use http::header::CACHE_CONTROL;
+use poem_openapi::payload::{Json, Response};
+
+use crate::flows::access_token::Session;
+
+/// `session` in the shape that `wrap` gives it, kept out of caches (RFC 6749, section 5.1), with headers that let
+/// operators follow the session without reading it.
+pub(super) fn wrapped<T>(session: Session, wrap: impl FnOnce(Session) -> T) -> Response<Json<T>> {
+    let (user, id) = (session.user().id.to_string(), session.id().to_string());
+    let prefix = session.refresh_token_prefix().to_owned();
+    Response::new(Json(wrap(session)))
+        .header(CACHE_CONTROL, "no-store")
+        .header("sb-auth-user-id", user)
+        .header("sb-auth-session-id", id)
+        .header("sb-auth-refresh-token-prefix", prefix)
+}
+
+/// `session` itself, as [`wrapped`].
+pub(super) fn plain(session: Session) -> Response<Json<Session>> {
+    wrapped(session, |session| session)
+}

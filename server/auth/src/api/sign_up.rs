@@ -1,0 +1,109 @@
+//! New users.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{Object, OpenApi, Union};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body::Body;
+use super::fields::{Security, object};
+use super::{request, session_answer};
+use crate::flows::access_token::Session;
+use crate::flows::pkce::Challenge;
+use crate::flows::sign_up::{self, SignUp, SignedUp};
+use crate::flows::{address, invite};
+use crate::limits::Bucket;
+use crate::user::User;
+use crate::{Auth, Code, Error};
+
+pub(super) struct SignUpApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// Somebody who wants an account. Without an address it is an anonymous one.
+#[derive(Object, Deserialize)]
+struct SignUpFields {
+    email: Option<String>,
+    /// With its country code.
+    phone: Option<String>,
+    password: Option<String>,
+    /// An object that becomes the user's own metadata.
+    data: Option<Value>,
+    /// How a phone number is confirmed: `sms`, the default, or `whatsapp`.
+    channel: Option<String>,
+    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
+    gotrue_meta_security: Option<Security>,
+}
+
+/// Somebody who is asked in.
+#[derive(Object, Deserialize)]
+struct InviteFields {
+    email: Option<String>,
+    /// An object that becomes the user's own metadata.
+    data: Option<Value>,
+}
+
+/// A session; or, while the address is still to be confirmed, the user alone.
+#[derive(Union)]
+enum SessionOrUser {
+    Session(Session),
+    User(User),
+}
+
+#[OpenApi]
+impl SignUpApi {
+    /// Creates an account.
+    #[oai(path = "/signup", method = "post")]
+    async fn sign_up(
+        &self,
+        request: &Request,
+        body: Body<SignUpFields>,
+    ) -> Result<Response<Json<SessionOrUser>>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
+        let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
+        let context = request::context(auth, request, None)?;
+        let data = object("data", fields.data)?;
+        if email.is_empty() && phone.is_empty() {
+            if !auth.settings.providers.anonymous_users {
+                let message = "Anonymous sign-ins are disabled";
+                return Err(Code::AnonymousProviderDisabled.because(message));
+            }
+            request::limit(auth, request, Bucket::AnonymousUsers).await?;
+            let session = sign_up::anonymously(&context, data).await?;
+            return Ok(session_answer::wrapped(session, SessionOrUser::Session));
+        }
+        request::limit(auth, request, Bucket::Signup).await?;
+        let password = fields.password.unwrap_or_default();
+        sign_up::check(&context, &password).await?;
+        let method = fields.code_challenge_method;
+        let wish = SignUp {
+            address: sign_up::address(&context, &email, &phone)?,
+            password,
+            data,
+            channel: fields.channel.filter(|channel| !channel.is_empty()).unwrap_or_else(|| "sms".to_owned()),
+            challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
+        };
+        Ok(match sign_up::sign_up(&context, wish).await? {
+            SignedUp::Session(session) => session_answer::wrapped(*session, SessionOrUser::Session),
+            SignedUp::User(user) => Response::new(Json(SessionOrUser::User(*user))),
+        })
+    }
+
+    /// Mails somebody an invitation. For administrators.
+    #[oai(path = "/invite", method = "post")]
+    async fn invite(&self, request: &Request, body: Body<InviteFields>) -> Result<Json<User>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        let admin = request::admin(auth, request).await?;
+        let email = address::email(&fields.email.unwrap_or_default())?;
+        let context = request::context(auth, request, None)?;
+        let data = object("data", fields.data)?;
+        invite::invite(&context, &admin, &email, data).await.map(Json)
+    }
+}

@@ -1,0 +1,141 @@
+//! Codes and links come back.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Query;
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{ApiResponse, Object, OpenApi, Union};
+use serde::Deserialize;
+
+use super::body::Body;
+use super::{request, session_answer};
+use crate::flows::access_token::Session;
+use crate::flows::verify::{self, HALF_CONFIRMED, Proof, Verified};
+use crate::flows::{pkce, redirects};
+use crate::limits::Bucket;
+use crate::{Auth, Error};
+
+pub(super) struct VerifyApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A code together with the address that it was sent to, or the hash of a link alone.
+#[derive(Object, Deserialize)]
+struct VerifyFields {
+    /// `signup`, `invite`, `magiclink`, `recovery`, `email`, `email_change`, `sms` or `phone_change`.
+    #[oai(rename = "type")]
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// The code.
+    token: Option<String>,
+    /// The hash in a link.
+    token_hash: Option<String>,
+    email: Option<String>,
+    /// With its country code.
+    phone: Option<String>,
+    redirect_to: Option<String>,
+}
+
+/// One of two addresses has confirmed the change.
+#[derive(Object)]
+struct Half {
+    /// What is still to be done.
+    msg: String,
+    /// Always `200`.
+    code: String,
+}
+
+/// A session; or, while another address has to confirm, too, a message.
+#[derive(Union)]
+enum SessionOrHalf {
+    Session(Session),
+    Half(Half),
+}
+
+/// The way on.
+#[derive(ApiResponse)]
+enum Onward {
+    /// The browser goes on to this URL.
+    #[oai(status = 303)]
+    SeeOther(
+        /// Where; tells the session, the code or what went wrong.
+        #[oai(header = "location")]
+        String,
+    ),
+}
+
+#[OpenApi]
+impl VerifyApi {
+    /// Uses a code up and signs its user in.
+    #[oai(path = "/verify", method = "post")]
+    async fn verify(
+        &self,
+        request: &Request,
+        body: Body<VerifyFields>,
+    ) -> Result<Response<Json<SessionOrHalf>>, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        request::limit(auth, request, Bucket::Verify).await?;
+        let kind = required_kind(fields.kind)?;
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        let proof = Proof::from_fields(
+            (&text(&fields.token), &text(&fields.token_hash)),
+            (&text(&fields.email), &text(&fields.phone)),
+            &text(&fields.redirect_to),
+        )?;
+        let context = request::context(auth, request, None)?;
+        Ok(match verify::verify(&context, &kind, &proof).await? {
+            Verified::Session(session) => session_answer::wrapped(*session, SessionOrHalf::Session),
+            Verified::Half | Verified::Code(_) => Response::new(Json(SessionOrHalf::Half(Half {
+                msg: HALF_CONFIRMED.to_owned(),
+                code: "200".to_owned(),
+            }))),
+        })
+    }
+
+    /// Follows a link in a mail.
+    #[oai(path = "/verify", method = "get")]
+    async fn follow(
+        &self,
+        request: &Request,
+        /// The hash in the link.
+        token: Query<Option<String>>,
+        /// What the link is for.
+        #[oai(name = "type")]
+        kind: Query<Option<String>>,
+    ) -> Result<Onward, Error> {
+        let auth = &self.auth;
+        request::limit(auth, request, Bucket::Verify).await?;
+        let kind = required_kind(kind.0)?;
+        let token = token.0.filter(|token| !token.is_empty());
+        let token = token.ok_or_else(|| Error::validation("Verify requires a token or a token hash"))?;
+        let context = request::context(auth, request, None)?;
+        let target = &context.redirect_to;
+        let uses_pkce = token.starts_with(pkce::PREFIX);
+        let in_query =
+            |members: &[(&'static str, String)]| if uses_pkce { members.to_vec() } else { Vec::new() };
+        let sb = ("sb", String::new());
+        let location = match verify::follow(&context, &kind, &token).await {
+            Ok((Verified::Session(session), purpose)) => {
+                let mut fragment = session.fragment();
+                fragment.push(("type", purpose.to_owned()));
+                redirects::extend(target, &[], &fragment)?
+            }
+            Ok((Verified::Code(code), _)) => redirects::extend(target, &[("code", code)], &[])?,
+            Ok((Verified::Half, _)) => {
+                let message = [("message", HALF_CONFIRMED.to_owned())];
+                redirects::extend(target, &in_query(&message), &[message.as_slice(), &[sb]].concat())?
+            }
+            Err(error) => {
+                let members = redirects::error_members(&error);
+                redirects::extend(target, &in_query(&members), &[members.as_slice(), &[sb]].concat())?
+            }
+        };
+        Ok(Onward::SeeOther(location))
+    }
+}
+
+fn required_kind(kind: Option<String>) -> Result<String, Error> {
+    let kind = kind.filter(|kind| !kind.is_empty());
+    kind.ok_or_else(|| Error::validation("Verify requires a verification type"))
+}

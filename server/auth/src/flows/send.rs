@@ -1,0 +1,306 @@
+//! Codes that users ask for: to sign in, to recover an account, once more, or to prove that they are still there.
+
+use http::StatusCode;
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::address::{self, Address};
+use super::bearer::Bearer;
+use super::pkce::Challenge;
+use super::sign_up::{self, Registered, SignUp, begin_flow};
+use super::{Context, deliver};
+use crate::store::Work;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::one_time_tokens::Kind;
+use crate::store::users::{self, Account};
+use crate::{Code, Error, MailKind};
+
+/// A request for a code to sign in with.
+pub(crate) struct Otp {
+    pub(crate) address: Address,
+    /// What a new user says of themself.
+    pub(crate) data: Map<String, Value>,
+    /// Whether unknown users become users.
+    pub(crate) create_user: bool,
+    /// `sms` or `whatsapp`.
+    pub(crate) channel: String,
+    pub(crate) challenge: Option<Challenge>,
+}
+
+/// Sends a code that signs its reader in. Answers with the id of a text message that went out, empty if none did.
+///
+/// Errors: `otp_disabled` for an unknown user who is not to be created; `email_provider_disabled` (422),
+/// `phone_provider_disabled`; `validation_failed`; those of sign-up and of sending.
+pub(crate) async fn otp(context: &Context<'_>, wish: Otp) -> Result<String, Error> {
+    let existing = users::find_by_address(&context.auth.database, &wish.address, &context.audience).await?;
+    if existing.is_none() && !wish.create_user {
+        return Err(Code::OtpDisabled.because("Signups not allowed for otp"));
+    }
+    check_enabled(context, &wish)?;
+    match existing {
+        Some(account) if is_confirmed(&account, &wish.address) => {
+            sign_in_code(context, &account, &wish).await
+        }
+        _ => sign_up_code(context, wish).await,
+    }
+}
+
+fn check_enabled(context: &Context<'_>, wish: &Otp) -> Result<(), Error> {
+    let providers = &context.auth.settings.providers;
+    let disabled = |message| Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message);
+    match wish.address {
+        Address::Email(_) if !providers.email => Err(disabled("Email logins are disabled")),
+        Address::Email(_) if !providers.magic_link => Err(disabled("Login with magic link is disabled")),
+        Address::Phone(_) if !providers.phone => {
+            Err(Code::PhoneProviderDisabled.because("Unsupported phone provider"))
+        }
+        Address::Phone(_) => deliver::check_channel(context, &wish.channel),
+        Address::Email(_) => Ok(()),
+    }
+}
+
+fn is_confirmed(account: &Account, address: &Address) -> bool {
+    match address {
+        Address::Email(_) => account.user.email_confirmed_at.is_some(),
+        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
+    }
+}
+
+/// Makes the sender of an unknown or unconfirmed address a user, with a password that nobody knows. The confirmation
+/// that they get signs them in; where addresses are confirmed at once, a code follows.
+async fn sign_up_code(context: &Context<'_>, wish: Otp) -> Result<String, Error> {
+    sign_up::check_open(context)?;
+    let sign_up = SignUp {
+        address: wish.address.clone(),
+        password: random_password(),
+        data: wish.data.clone(),
+        channel: wish.channel.clone(),
+        challenge: wish.challenge.clone(),
+    };
+    match sign_up::register(context, &sign_up).await? {
+        Registered::New(account) | Registered::Unconfirmed(account) | Registered::Taken(account)
+            if is_confirmed(&account, &wish.address) =>
+        {
+            sign_in_code(context, &account, &wish).await
+        }
+        _ => Ok(String::new()),
+    }
+}
+
+/// 48 letters and digits, 285 bits of chance.
+pub(crate) fn random_password() -> String {
+    rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
+}
+
+async fn sign_in_code(context: &Context<'_>, account: &Account, wish: &Otp) -> Result<String, Error> {
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = locked(&work, account.id()).await?;
+    let message_id = match &wish.address {
+        Address::Email(_) => {
+            log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+            let flow = ("magiclink", "magiclink");
+            let pkce = begin_flow(&work, wish.challenge.as_ref(), account.id(), flow).await?;
+            deliver::mail(context, &work, account, MailKind::MagicLink, pkce).await?;
+            String::new()
+        }
+        Address::Phone(phone) => {
+            let traits = json!({ "channel": wish.channel });
+            log(context, &work, &account, Action::UserRecoveryRequested, traits).await?;
+            let code = (Kind::Confirmation, phone.as_str());
+            deliver::text_message(context, &work, account, code, &wish.channel).await?.message_id
+        }
+    };
+    work.commit().await?;
+    Ok(message_id)
+}
+
+/// Mails a code that lets the user of `email` in. Says nothing of whether there is one.
+///
+/// Errors: those of sending.
+pub(crate) async fn recover(
+    context: &Context<'_>,
+    email: String,
+    challenge: Option<Challenge>,
+) -> Result<(), Error> {
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = users::find_by_address(&work, &Address::Email(email), &context.audience).await?;
+    let Some(account) = account else {
+        drop(work);
+        drop(client);
+        context.auth.messages.pretend().await;
+        return Ok(());
+    };
+    log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+    let pkce = begin_flow(&work, challenge.as_ref(), account.id(), ("recovery", "recovery")).await?;
+    deliver::mail(context, &work, account, MailKind::Recovery, pkce).await?;
+    work.commit().await
+}
+
+/// Which code is to be sent once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    SignUp,
+    EmailChange,
+    Sms,
+    PhoneChange,
+}
+
+impl Repeat {
+    /// Errors: `validation_failed` for an unknown name.
+    pub(crate) fn parse(name: &str) -> Result<Repeat, Error> {
+        match name {
+            "signup" => Ok(Repeat::SignUp),
+            "email_change" => Ok(Repeat::EmailChange),
+            "sms" => Ok(Repeat::Sms),
+            "phone_change" => Ok(Repeat::PhoneChange),
+            _ => {
+                Err(Error::validation("Missing one of these types: signup, email_change, sms, phone_change"))
+            }
+        }
+    }
+
+    /// The one address of the request, in which absent fields are empty. Changes are looked up by the current one.
+    ///
+    /// Errors: `validation_failed`; `email_provider_disabled`, `phone_provider_disabled`.
+    pub(crate) fn address(self, context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
+        match self {
+            Repeat::SignUp if email.is_empty() => {
+                return Err(Error::validation("Type provided requires an email address"));
+            }
+            Repeat::Sms if phone.is_empty() => {
+                return Err(Error::validation("Type provided requires a phone number"));
+            }
+            _ => {}
+        }
+        let providers = &context.auth.settings.providers;
+        match (email, phone) {
+            ("", "") => Err(Error::validation("Missing email address or phone number")),
+            (_, "") if !providers.email => {
+                Err(Code::EmailProviderDisabled.because("Email logins are disabled"))
+            }
+            ("", _) if !providers.phone => {
+                Err(Code::PhoneProviderDisabled.because("Phone logins are disabled"))
+            }
+            (email, "") => address::email(email).map(Address::Email),
+            ("", phone) => address::phone(phone).map(Address::Phone),
+            _ => Err(Error::validation("Only an email address or phone number should be provided.")),
+        }
+    }
+
+    /// Whether `account` awaits that code.
+    fn is_due(self, account: &Account) -> bool {
+        let user = &account.user;
+        match self {
+            Repeat::SignUp => user.email_confirmed_at.is_none() && !user.email.is_empty(),
+            Repeat::Sms => user.phone_confirmed_at.is_none() && !user.phone.is_empty(),
+            Repeat::EmailChange => user.new_email.is_some(),
+            Repeat::PhoneChange => user.new_phone.is_some(),
+        }
+    }
+}
+
+/// Sends a code once more, if the user of `address` awaits it; says nothing of whether that is so. Answers with the
+/// id of a text message that went out, empty if none did.
+///
+/// Errors: those of sending.
+pub(crate) async fn resend(
+    context: &Context<'_>,
+    repeat: Repeat,
+    address: Address,
+    challenge: Option<Challenge>,
+) -> Result<String, Error> {
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = users::find_by_address(&work, &address, &context.audience).await?;
+    let Some(account) = account.filter(|account| repeat.is_due(account)) else {
+        drop(work);
+        drop(client);
+        context.auth.messages.pretend().await;
+        return Ok(String::new());
+    };
+    let id = account.id();
+    let mut message_id = String::new();
+    match repeat {
+        Repeat::SignUp => {
+            log(context, &work, &account, Action::UserConfirmationRequested, Value::Null).await?;
+            let flow = ("email/signup", "email/signup");
+            let pkce = begin_flow(&work, challenge.as_ref(), id, flow).await?;
+            deliver::mail(context, &work, account, MailKind::Confirmation, pkce).await?;
+        }
+        Repeat::EmailChange => {
+            let new = account.user.new_email.clone().unwrap_or_default();
+            let flow = ("email_change", "email_change");
+            let pkce = begin_flow(&work, challenge.as_ref(), id, flow).await?;
+            deliver::email_change(context, &work, account, &new, pkce).await?;
+        }
+        Repeat::Sms => {
+            log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+            let phone = account.user.phone.clone();
+            let code = (Kind::Confirmation, phone.as_str());
+            message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+        }
+        Repeat::PhoneChange => {
+            let phone = account.user.new_phone.clone().unwrap_or_default();
+            let code = (Kind::PhoneChange, phone.as_str());
+            message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+        }
+    }
+    work.commit().await?;
+    Ok(message_id)
+}
+
+/// Sends the caller a code that proves, with a new password, that they are still there. Answers with the id of a text
+/// message that went out, empty if none did.
+///
+/// Errors: `validation_failed` for a user without an address; `email_not_confirmed`, `phone_not_confirmed` (422);
+/// those of sending.
+pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Result<String, Error> {
+    let user = &bearer.user;
+    if user.email.is_empty() && user.phone.is_empty() {
+        return Err(Error::validation(
+            "Reauthentication requires the user to have an email or a phone number",
+        ));
+    }
+    let by_mail = !user.email.is_empty();
+    let unconfirmed = |code: Code, message| Err(code.at(StatusCode::UNPROCESSABLE_ENTITY, message));
+    if by_mail && user.email_confirmed_at.is_none() {
+        return unconfirmed(Code::EmailNotConfirmed, "Please verify your email first.");
+    }
+    if !by_mail && user.phone_confirmed_at.is_none() {
+        return unconfirmed(Code::PhoneNotConfirmed, "Please verify your phone first.");
+    }
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = locked(&work, user.id).await?;
+    log(context, &work, &account, Action::UserReauthenticateRequested, Value::Null).await?;
+    let mut message_id = String::new();
+    if by_mail {
+        deliver::mail(context, &work, account, MailKind::Reauthentication, false).await?;
+    } else {
+        let code = (Kind::Reauthentication, user.phone.as_str());
+        message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+    }
+    work.commit().await?;
+    Ok(message_id)
+}
+
+/// The account `id`, whom nobody else changes until `work` ends.
+pub(super) async fn locked(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+    let account = users::find(work, id).await?;
+    account.ok_or_else(|| Code::UserNotFound.because("User not found"))
+}
+
+async fn log(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: &Account,
+    action: Action,
+    traits: Value,
+) -> Result<(), Error> {
+    let settings = &context.auth.settings;
+    audit::write(work, settings, Actor::User(account.id()), action, context.client.address, traits).await
+}

@@ -1,0 +1,364 @@
+//! New users.
+
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+use super::access_token::Session;
+use super::address::{self, Address};
+use super::pkce::Challenge;
+use super::session::{self, SignIn};
+use super::{Context, deliver};
+use crate::error::refusals;
+use crate::passwords;
+use crate::store::Work;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::flow_states::{self, NewFlowState};
+use crate::store::identities::{self, NewIdentity};
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::users::{self, Account, Changes, NewUser};
+use crate::user::User;
+use crate::{Code, Error, MailKind};
+
+/// Somebody who wants an account.
+pub(crate) struct SignUp {
+    pub(crate) address: Address,
+    pub(crate) password: String,
+    /// What the user says of themself.
+    pub(crate) data: Map<String, Value>,
+    /// By which a phone number is confirmed: `sms` or `whatsapp`.
+    pub(crate) channel: String,
+    pub(crate) challenge: Option<Challenge>,
+}
+
+/// What became of it.
+pub(crate) enum SignedUp {
+    /// Nothing remains to be confirmed.
+    Session(Box<Session>),
+    /// The address is to be confirmed; or it is somebody's already, which is not told.
+    User(Box<User>),
+}
+
+/// Creates an account, or sends the confirmation of one that awaits it once more.
+///
+/// Whether a confirmed account exists is not told, neither by the answer nor by the time it takes, unless settings
+/// make it plain anyway by confirming everybody at once.
+///
+/// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
+/// `phone_provider_disabled` (400); `user_already_exists` where addresses are confirmed at once; those of the hook
+/// and of sending.
+pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<SignedUp, Error> {
+    check_provider(context, &wish)?;
+    let registered = register(context, &wish).await?;
+    let settings = &context.auth.settings;
+    let account = match registered {
+        Registered::New(account) | Registered::Unconfirmed(account) => account,
+        Registered::Taken(account) => {
+            let by = Actor::User(account.id());
+            log(context, &context.auth.database, by, Action::UserRepeatedSignup, &wish).await?;
+            if settings.mail.autoconfirm || settings.sms.autoconfirm {
+                return Err(Code::UserAlreadyExists.because("User already registered"));
+            }
+            context.auth.messages.pretend().await;
+            return Ok(SignedUp::User(Box::new(obfuscated(context, &wish)?)));
+        }
+    };
+    if is_confirmed(&account, &wish.address) {
+        let sign_in =
+            SignIn { method: "password", login: Some(wish.address.provider()), ..SignIn::default() };
+        let (auth, id) = (context.auth, account.id());
+        let session = session::begin(auth, &auth.database, id, sign_in, &context.client).await?;
+        return Ok(SignedUp::Session(Box::new(session)));
+    }
+    let mut user = account.user;
+    if user.invited_at.is_some() {
+        // Whoever signs up with the address of somebody who was invited is not to learn what the invitation says.
+        user.user_metadata = json!({});
+        user.identities.clear();
+    }
+    Ok(SignedUp::User(Box::new(user)))
+}
+
+/// What comes before anything else: whether sign-ups are open, and whether `password` may become somebody's.
+///
+/// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
+pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
+    check_open(context)?;
+    if password.is_empty() {
+        return Err(Error::validation("Signup requires a valid password"));
+    }
+    passwords::check_new(context.auth, password).await
+}
+
+/// Errors: `signup_disabled`.
+pub(crate) fn check_open(context: &Context<'_>) -> Result<(), Error> {
+    if context.auth.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }
+}
+
+fn check_provider(context: &Context<'_>, wish: &SignUp) -> Result<(), Error> {
+    let providers = &context.auth.settings.providers;
+    match &wish.address {
+        Address::Email(_) if !providers.email => {
+            Err(Code::EmailProviderDisabled.because("Email signups are disabled"))
+        }
+        Address::Phone(_) if !providers.phone => {
+            Err(Code::PhoneProviderDisabled.because("Phone signups are disabled"))
+        }
+        Address::Phone(_) if wish.challenge.is_some() => {
+            Err(Error::validation("PKCE not supported for phone signups"))
+        }
+        Address::Phone(_) => deliver::check_channel(context, &wish.channel),
+        Address::Email(_) => Ok(()),
+    }
+}
+
+/// The address of a request to sign up, in which absent fields are empty.
+///
+/// Errors: `validation_failed` for both, none, and what is no address.
+pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
+    match (email, phone) {
+        ("", "") => {
+            let providers = &context.auth.settings.providers;
+            Err(Error::validation(match (providers.email, providers.phone) {
+                (true, true) => "Sign up only available with email or phone provider",
+                (true, false) => "Sign up only available with email provider",
+                (false, true) => "Sign up only available with phone provider",
+                (false, false) => "Sign up with this provider not possible",
+            }))
+        }
+        (email, "") => address::email(email).map(Address::Email),
+        ("", phone) => address::phone(phone).map(Address::Phone),
+        _ => Err(Error::validation("Only an email address or phone number should be provided on signup.")),
+    }
+}
+
+/// What an address was found to be.
+pub(crate) enum Registered {
+    /// Nobody's; it is a new account's now.
+    New(Account),
+    /// That of an account that has not been confirmed yet; what it awaits was sent once more.
+    Unconfirmed(Account),
+    /// That of a confirmed account, which stays as it is.
+    Taken(Account),
+}
+
+/// Creates the account that `wish` asks for, or repeats its confirmation. Asks no rules of passwords.
+pub(crate) async fn register(context: &Context<'_>, wish: &SignUp) -> Result<Registered, Error> {
+    // Hashed in any case, so that it takes as long whether the account exists or not.
+    let hash = context.auth.hasher.hash(wish.password.clone()).await?;
+    match attempt(context, wish, &hash).await {
+        // Somebody else was faster with the same address: now it exists.
+        Err(error) if users::is_taken(&error) => attempt(context, wish, &hash).await,
+        other => other,
+    }
+}
+
+async fn attempt(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<Registered, Error> {
+    let auth = context.auth;
+    let existing = find(context, &wish.address).await?;
+    let new = new_user(context, wish, hash);
+    if existing.is_none() {
+        auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+    }
+    let mut client = auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let is_new = existing.is_none();
+    let account = match existing {
+        None => new.create(&work).await?,
+        Some(existing) => {
+            let current = users::find(&work, existing.id()).await?;
+            let account = current.ok_or_else(refusals::conflict)?;
+            if is_confirmed(&account, &wish.address) {
+                return Ok(Registered::Taken(account));
+            }
+            account
+        }
+    };
+    let account = with_identity(&work, account, wish).await?;
+    let account = confirm_or_ask(context, &work, account, wish).await?;
+    work.commit().await?;
+    if is_new {
+        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        return Ok(Registered::New(account));
+    }
+    Ok(Registered::Unconfirmed(account))
+}
+
+async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account>, Error> {
+    let (auth, audience) = (context.auth, context.audience.as_str());
+    match address {
+        Address::Email(email) => {
+            users::find_duplicate(&auth.database, &auth.settings, email, audience, None).await
+        }
+        Address::Phone(_) => users::find_by_address(&auth.database, address, audience).await,
+    }
+}
+
+fn is_confirmed(account: &Account, address: &Address) -> bool {
+    match address {
+        Address::Email(_) => account.user.email_confirmed_at.is_some(),
+        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
+    }
+}
+
+fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> NewUser {
+    let provider = wish.address.provider();
+    let (mut email, mut phone) = (String::new(), String::new());
+    match &wish.address {
+        Address::Email(text) => email.clone_from(text),
+        Address::Phone(text) => phone.clone_from(text),
+    }
+    NewUser {
+        id: Uuid::new_v4(),
+        audience: context.audience.clone(),
+        role: context.auth.settings.token.default_role.clone(),
+        email,
+        phone,
+        encrypted_password: hash.to_owned(),
+        user_metadata: Value::Object(wish.data.clone()),
+        app_metadata: json!({ "provider": provider, "providers": [provider] }),
+        is_sso_user: false,
+        is_anonymous: false,
+    }
+}
+
+/// Adds the identity of the address if the account lacks it. Nobody has proved to own the account's other
+/// identities, so they go.
+async fn with_identity(work: &Work<'_>, account: Account, wish: &SignUp) -> Result<Account, Error> {
+    let (id, provider) = (account.id(), wish.address.provider());
+    let subject = id.to_string();
+    if identities::find(work, provider, &subject).await?.is_some() {
+        return Ok(account);
+    }
+    let mut data = Map::new();
+    data.insert("sub".to_owned(), json!(subject));
+    if !account.user.email.is_empty() {
+        data.insert("email".to_owned(), json!(account.user.email));
+    }
+    data.insert("email_verified".to_owned(), json!(false));
+    data.insert("phone_verified".to_owned(), json!(false));
+    for (name, value) in &wish.data {
+        data.entry(name).or_insert_with(|| value.clone());
+    }
+    let data = Value::Object(data);
+    let new = NewIdentity { user_id: id, subject: &subject, provider, data: &data };
+    let identity = identities::create(work, &new).await?;
+    Changes::new().replace_user_metadata(&data).apply(work, id).await?;
+    identities::delete_others(work, id, identity.identity_id).await?;
+    users::derive_providers(work, id).await
+}
+
+async fn confirm_or_ask(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: Account,
+    wish: &SignUp,
+) -> Result<Account, Error> {
+    let (settings, id) = (&context.auth.settings, account.id());
+    let autoconfirm = match &wish.address {
+        Address::Email(_) => settings.mail.autoconfirm,
+        Address::Phone(_) => settings.sms.autoconfirm,
+    };
+    let action = if autoconfirm { Action::UserSignedUp } else { Action::UserConfirmationRequested };
+    log(context, work, Actor::User(id), action, wish).await?;
+    match (&wish.address, autoconfirm) {
+        (Address::Email(_), true) => confirm_email(work, id).await,
+        (Address::Phone(_), true) => confirm_phone(work, id).await,
+        (Address::Email(_), false) => {
+            let pkce = begin_flow(work, wish.challenge.as_ref(), id, ("email", "email/signup")).await?;
+            deliver::mail(context, work, account, MailKind::Confirmation, pkce).await
+        }
+        (Address::Phone(phone), false) => {
+            let code = (Kind::Confirmation, phone.as_str());
+            deliver::text_message(context, work, account, code, &wish.channel).await.map(|sent| sent.account)
+        }
+    }
+}
+
+/// Notes that user `id` owns the e-mail address; all open codes are worth nothing from now on.
+pub(crate) async fn confirm_email(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+    one_time_tokens::clear_all(work, id).await?;
+    let verified = json!({ "email_verified": true });
+    Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, id).await
+}
+
+/// Notes that user `id` owns the phone number; all open codes are worth nothing from now on.
+pub(crate) async fn confirm_phone(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+    one_time_tokens::clear_all(work, id).await?;
+    Changes::new().confirm_phone().apply(work, id).await
+}
+
+/// Begins a flow of user `id` that ends with the exchange of a code, if the request uses PKCE; tells whether it does.
+pub(crate) async fn begin_flow(
+    work: &Work<'_>,
+    challenge: Option<&Challenge>,
+    id: Uuid,
+    (provider_type, authentication_method): (&str, &str),
+) -> Result<bool, Error> {
+    let Some(challenge) = challenge else { return Ok(false) };
+    let new = NewFlowState {
+        user_id: Some(id),
+        code_challenge: challenge.text(),
+        code_challenge_method: challenge.method(),
+        provider_type,
+        authentication_method,
+        ..NewFlowState::default()
+    };
+    flow_states::create(work, &new).await?;
+    Ok(true)
+}
+
+async fn log(
+    context: &Context<'_>,
+    executor: impl Into<crate::store::Executor<'_>>,
+    actor: Actor<'_>,
+    action: Action,
+    wish: &SignUp,
+) -> Result<(), Error> {
+    let mut traits = json!({ "provider": wish.address.provider() });
+    if let (Address::Phone(_), Action::UserSignedUp) = (&wish.address, action) {
+        traits["channel"] = json!(wish.channel);
+    }
+    audit::write(executor, &context.auth.settings, actor, action, context.client.address, traits).await
+}
+
+/// What the answer would be if the account were new.
+fn obfuscated(context: &Context<'_>, wish: &SignUp) -> Result<User, Error> {
+    let now = OffsetDateTime::now_utc();
+    // Postgres, where the real ones come from, counts microseconds.
+    let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);
+    let now = now.format(&Rfc3339).map_err(|error| Error::Internal(error.to_string()))?;
+    let mut user = new_user(context, wish, "").preview();
+    user.role.clear();
+    user.confirmation_sent_at = Some(now.clone());
+    user.created_at = Some(now.clone());
+    user.updated_at = Some(now);
+    Ok(user)
+}
+
+/// Creates a user without any address and begins a session.
+///
+/// Errors: `signup_disabled`; those of the hook.
+pub(crate) async fn anonymously(context: &Context<'_>, data: Map<String, Value>) -> Result<Session, Error> {
+    check_open(context)?;
+    let auth = context.auth;
+    let new = NewUser {
+        id: Uuid::new_v4(),
+        audience: context.audience.clone(),
+        role: auth.settings.token.default_role.clone(),
+        user_metadata: Value::Object(data),
+        app_metadata: json!({}),
+        is_anonymous: true,
+        ..NewUser::default()
+    };
+    auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+    let mut client = auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = new.create(&work).await?;
+    let sign_in = SignIn { method: "anonymous", ..SignIn::default() };
+    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    work.commit().await?;
+    auth.hooks.after_user_created(&account.user, &context.client).await?;
+    Ok(session)
+}

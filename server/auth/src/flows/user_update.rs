@@ -1,0 +1,264 @@
+//! Users change their own account.
+
+use http::StatusCode;
+use serde_json::{Map, Value};
+
+use super::address::{self, Address};
+use super::bearer::Bearer;
+use super::pkce::Challenge;
+use super::verify::effects;
+use super::{Context, deliver, one_time_code, send, sign_up};
+use crate::error::refusals;
+use crate::passwords;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::users::{self, Account, Changes};
+use crate::store::{Work, sessions};
+use crate::user::User;
+use crate::{Code, Error, MailKind};
+
+/// After that many seconds a session does not prove any more that its user is still there.
+const RECENT: f64 = 24.0 * 3600.0;
+
+/// What is to change. Empty texts mean nothing, except for the password.
+#[derive(Default)]
+pub(crate) struct Update {
+    pub(crate) email: String,
+    pub(crate) phone: String,
+    /// Empty only to be refused as weak.
+    pub(crate) password: Option<String>,
+    pub(crate) current_password: String,
+    /// The code that [`send::reauthenticate`] has sent.
+    pub(crate) nonce: String,
+    /// Merged into what the user says of themself.
+    pub(crate) data: Option<Map<String, Value>>,
+    /// Merged into what the service says of the user.
+    pub(crate) app_metadata: Option<Map<String, Value>>,
+    pub(crate) channel: String,
+    pub(crate) challenge: Option<Challenge>,
+}
+
+/// Changes the caller's account. Nothing changes unless everything may.
+///
+/// Errors, in this order: `validation_failed`; `weak_password`; `not_admin`; `insufficient_aal` (401);
+/// `validation_failed` (422) for a password of an anonymous user without an address; `user_sso_managed`;
+/// `email_exists`, `phone_exists`; `reauthentication_needed`, `reauthentication_not_valid`;
+/// `current_password_required`, `current_password_invalid`; `same_password`; those of sending.
+pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, wish: Update) -> Result<User, Error> {
+    let wish = validate(context, wish).await?;
+    let user = &bearer.user;
+    check_right(context, bearer, &wish)?;
+    check_addresses(context, user, &wish).await?;
+    let hash = new_hash(context, bearer, &wish).await?;
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let mut account = send::locked(&work, user.id).await?;
+    if let Some(hash) = &hash {
+        account = set_password(context, &work, bearer, &wish, hash).await?;
+    }
+    account = merge(&work, account, &wish).await?;
+    account = change_email(context, &work, account, &wish).await?;
+    account = change_phone(context, &work, account, &wish).await?;
+    log(context, &work, &account, Action::UserModified).await?;
+    work.commit().await?;
+    Ok(account.user)
+}
+
+async fn validate(context: &Context<'_>, mut wish: Update) -> Result<Update, Error> {
+    if !wish.email.is_empty() {
+        wish.email = address::email(&wish.email)?;
+    }
+    if !wish.phone.is_empty() {
+        wish.phone = address::phone(&wish.phone)?;
+        if wish.channel.is_empty() {
+            "sms".clone_into(&mut wish.channel);
+        }
+        deliver::check_channel(context, &wish.channel)?;
+    }
+    if let Some(password) = &wish.password {
+        passwords::check_new(context.auth, password).await?;
+    }
+    Ok(wish)
+}
+
+/// Whether this caller may make such changes at all.
+fn check_right(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Result<(), Error> {
+    let user = &bearer.user;
+    let admin_roles = &context.auth.settings.token.admin_roles;
+    if wish.app_metadata.is_some() && !admin_roles.contains(&user.role) {
+        return Err(Code::NotAdmin.because("Updating app_metadata requires admin privileges"));
+    }
+    let changes_email = !wish.email.is_empty() && wish.email != user.email;
+    let changes_phone = !wish.phone.is_empty() && wish.phone != user.phone;
+    let changes = wish.password.is_some() || changes_email || changes_phone;
+    if changes && user.has_verified_factor() && !bearer.is_aal2() {
+        let message = "AAL2 session is required to update email or password when MFA is enabled.";
+        return Err(Code::InsufficientAal.at(StatusCode::UNAUTHORIZED, message));
+    }
+    if user.is_anonymous && wish.password.is_some() && wish.email.is_empty() && wish.phone.is_empty() {
+        let message = "Updating password of an anonymous user without an email or phone is not allowed";
+        return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
+    }
+    if bearer.is_sso_user && (changes || !wish.nonce.is_empty()) {
+        return Err(refusals::user_sso_managed());
+    }
+    Ok(())
+}
+
+async fn check_addresses(context: &Context<'_>, user: &User, wish: &Update) -> Result<(), Error> {
+    let (auth, audience) = (context.auth, &context.audience);
+    if !wish.email.is_empty() && wish.email != user.email {
+        let (database, settings) = (&auth.database, &auth.settings);
+        let other = users::find_duplicate(database, settings, &wish.email, audience, Some(user.id)).await?;
+        if other.is_some() {
+            return Err(refusals::email_exists());
+        }
+    }
+    if !wish.phone.is_empty() && wish.phone != user.phone {
+        let address = Address::Phone(wish.phone.clone());
+        if users::find_by_address(&auth.database, &address, audience).await?.is_some() {
+            return Err(refusals::phone_exists());
+        }
+    }
+    Ok(())
+}
+
+/// The hash of the new password, if there is one and it may be set.
+async fn new_hash(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Result<Option<String>, Error> {
+    let Some(password) = &wish.password else { return Ok(None) };
+    let (auth, security) = (context.auth, &context.auth.settings.security);
+    let account = users::find(&auth.database, bearer.user.id).await?;
+    let account = account.ok_or_else(refusals::user_gone)?;
+    let is_recent = bearer.session.as_ref().is_some_and(|session| session.age <= RECENT);
+    if security.password_change_requires_reauthentication && !is_recent {
+        check_nonce(context, &account, &wish.nonce).await?;
+    }
+    if account.has_password() {
+        let current = account.encrypted_password.as_deref();
+        if security.password_change_requires_current && !is_recovery(context, bearer).await? {
+            let message = "Current password required when setting new password.";
+            if wish.current_password.is_empty() {
+                return Err(Code::CurrentPasswordRequired.because(message));
+            }
+            if !auth.hasher.verify(wish.current_password.clone(), current).await? {
+                return Err(Code::CurrentPasswordInvalid.because(message));
+            }
+        }
+        if auth.hasher.verify(password.clone(), current).await? {
+            let message = "New password should be different from the old password.";
+            return Err(Code::SamePassword.because(message));
+        }
+    }
+    auth.hasher.hash(password.clone()).await.map(Some)
+}
+
+/// Whether the session has begun with a code: its user may have forgotten the password.
+async fn is_recovery(context: &Context<'_>, bearer: &Bearer) -> Result<bool, Error> {
+    let Some(session) = &bearer.session else { return Ok(false) };
+    let methods = sessions::methods(&context.auth.database, session.id).await?;
+    Ok(methods.iter().any(|entry| matches!(entry.method.as_str(), "otp" | "magiclink" | "recovery")))
+}
+
+async fn check_nonce(context: &Context<'_>, account: &Account, nonce: &str) -> Result<(), Error> {
+    if nonce.is_empty() {
+        return Err(Code::ReauthenticationNeeded.because("Password update requires reauthentication"));
+    }
+    let (settings, user) = (&context.auth.settings, &account.user);
+    let (address, expiry) = match user.email.as_str() {
+        "" => (user.phone.as_str(), settings.sms.otp_expiry),
+        email => (email, settings.mail.otp_expiry),
+    };
+    let pending = account.pending(Kind::Reauthentication);
+    if pending.is(&one_time_code::hash(address, nonce), expiry) {
+        return Ok(());
+    }
+    let by_text = user.email.is_empty() && !pending.hash.is_empty();
+    if by_text && context.auth.messages.provider_accepts(&user.phone, nonce).await? {
+        return Ok(());
+    }
+    Err(nonce_not_valid())
+}
+
+fn nonce_not_valid() -> Error {
+    Code::ReauthenticationNotValid.because("Nonce has expired or is invalid")
+}
+
+/// Sets the password. Whoever knew the old one is signed out, and what they have begun is worth nothing.
+async fn set_password(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    bearer: &Bearer,
+    wish: &Update,
+    hash: &str,
+) -> Result<Account, Error> {
+    let id = bearer.user.id;
+    let account = send::locked(work, id).await?;
+    let settings = &context.auth.settings.security;
+    let nonce_counts = settings.password_change_requires_reauthentication && !wish.nonce.is_empty();
+    // Of several requests with one nonce, one wins: the others find it gone.
+    if nonce_counts && account.pending(Kind::Reauthentication).hash.is_empty() {
+        return Err(nonce_not_valid());
+    }
+    one_time_tokens::clear_all(work, id).await?;
+    let account = Changes::new().encrypted_password(hash).unsend_all().apply(work, id).await?;
+    sessions::end_others(work, id, bearer.session_id()).await?;
+    log(context, work, &account, Action::UserUpdatedPassword).await?;
+    deliver::notify(context, &account, MailKind::PasswordChanged, "").await;
+    Ok(account)
+}
+
+async fn merge(work: &Work<'_>, account: Account, wish: &Update) -> Result<Account, Error> {
+    let mut changes = Changes::new();
+    if let Some(data) = &wish.data {
+        changes = changes.merge_user_metadata(&Value::Object(data.clone()));
+    }
+    if let Some(data) = &wish.app_metadata {
+        changes = changes.merge_app_metadata(&Value::Object(data.clone()));
+    }
+    if changes.is_empty() { Ok(account) } else { changes.apply(work, account.id()).await }
+}
+
+async fn change_email(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: Account,
+    wish: &Update,
+) -> Result<Account, Error> {
+    let (id, new) = (account.id(), wish.email.as_str());
+    if new.is_empty() || new == account.user.email {
+        return Ok(account);
+    }
+    // Permanent users always have to prove that the address is theirs; to anonymous ones it is like signing up.
+    if account.user.is_anonymous && context.auth.settings.mail.autoconfirm {
+        let account = Changes::new().email_change(new, 0).apply(work, id).await?;
+        effects::email_changed(context, work, &account).await?;
+        return users::derive_providers(work, id).await;
+    }
+    let flow = ("email_change", "email_change");
+    let pkce = sign_up::begin_flow(work, wish.challenge.as_ref(), id, flow).await?;
+    deliver::email_change(context, work, account, new, pkce).await
+}
+
+async fn change_phone(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: Account,
+    wish: &Update,
+) -> Result<Account, Error> {
+    let (id, new) = (account.id(), wish.phone.as_str());
+    if new.is_empty() || new == account.user.phone {
+        return Ok(account);
+    }
+    let account = Changes::new().phone_change(new).apply(work, id).await?;
+    if context.auth.settings.sms.autoconfirm {
+        effects::phone_changed(context, work, &account).await?;
+        return users::derive_providers(work, id).await;
+    }
+    let code = (Kind::PhoneChange, new);
+    deliver::text_message(context, work, account, code, &wish.channel).await.map(|sent| sent.account)
+}
+
+async fn log(context: &Context<'_>, work: &Work<'_>, account: &Account, action: Action) -> Result<(), Error> {
+    let (settings, actor) = (&context.auth.settings, Actor::User(account.id()));
+    audit::write(work, settings, actor, action, context.client.address, Value::Null).await
+}

@@ -1,0 +1,326 @@
+//! Codes and links come back.
+//!
+//! The user's row is locked from the moment that the code is looked at until it is used up, so that of several
+//! uses of one code exactly one wins.
+
+pub(crate) mod effects;
+
+use http::StatusCode;
+
+use super::access_token::Session;
+use super::address::{self, Address};
+use super::session::{self, SignIn};
+use super::{Context, one_time_code, pkce};
+use crate::error::refusals;
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::users::{self, Account};
+use crate::store::{Work, flow_states};
+use crate::{Code, Error};
+
+/// What a code or link is said to be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    SignUp,
+    Invite,
+    Recovery,
+    MagicLink,
+    EmailChange,
+    /// Sign-up or magic link, whichever it turns out to be.
+    Email,
+    Sms,
+    PhoneChange,
+}
+
+impl Purpose {
+    fn parse(name: &str) -> Option<Purpose> {
+        Some(match name {
+            "signup" => Purpose::SignUp,
+            "invite" => Purpose::Invite,
+            "recovery" => Purpose::Recovery,
+            "magiclink" => Purpose::MagicLink,
+            "email_change" => Purpose::EmailChange,
+            "email" => Purpose::Email,
+            "sms" => Purpose::Sms,
+            "phone_change" => Purpose::PhoneChange,
+            _ => return None,
+        })
+    }
+
+    /// The name that redirects tell.
+    const fn name(self) -> &'static str {
+        match self {
+            Purpose::SignUp => "signup",
+            Purpose::Invite => "invite",
+            Purpose::Recovery => "recovery",
+            Purpose::MagicLink => "magiclink",
+            Purpose::EmailChange => "email_change",
+            Purpose::Email => "email",
+            Purpose::Sms => "sms",
+            Purpose::PhoneChange => "phone_change",
+        }
+    }
+
+    /// The method of flows with PKCE that end in such a link.
+    const fn flow_method(self) -> &'static str {
+        match self {
+            Purpose::SignUp | Purpose::Email => "email/signup",
+            other => other.name(),
+        }
+    }
+
+    /// Which codes may serve.
+    const fn kinds(self) -> &'static [Kind] {
+        match self {
+            Purpose::SignUp | Purpose::Invite | Purpose::Sms => &[Kind::Confirmation],
+            Purpose::Recovery | Purpose::MagicLink => &[Kind::Recovery],
+            Purpose::EmailChange => &[Kind::EmailChangeCurrent, Kind::EmailChangeNew],
+            Purpose::Email => &[Kind::Confirmation, Kind::Recovery],
+            Purpose::PhoneChange => &[Kind::PhoneChange],
+        }
+    }
+}
+
+/// The code of a request.
+pub(crate) enum Proof {
+    /// Digits, and the address that they were sent to.
+    Code { code: String, address: Address },
+    /// The hash in a link, with its prefix if the flow uses PKCE.
+    Hash(String),
+}
+
+impl Proof {
+    /// The proof of a request to verify, in which absent fields are empty.
+    ///
+    /// Errors: `validation_failed` for none or two of code and hash, a code without exactly one address and a hash
+    /// with anything else; 422 for a wrong e-mail address.
+    pub(crate) fn from_fields(
+        (code, hash): (&str, &str),
+        (email, phone): (&str, &str),
+        redirect_to: &str,
+    ) -> Result<Proof, Error> {
+        match (code, hash) {
+            ("", "") => Err(Error::validation("Verify requires either a token or a token hash")),
+            ("", hash) if email.is_empty() && phone.is_empty() && redirect_to.is_empty() => {
+                Ok(Proof::Hash(hash.to_owned()))
+            }
+            ("", _) => Err(Error::validation("Only the token_hash and type should be provided")),
+            (code, "") => {
+                let address = match (email, phone) {
+                    (email, "") if !email.is_empty() => {
+                        let invalid = |_| {
+                            Code::ValidationFailed
+                                .at(StatusCode::UNPROCESSABLE_ENTITY, "Invalid email format")
+                        };
+                        Address::Email(address::email(email).map_err(invalid)?)
+                    }
+                    ("", phone) if !phone.is_empty() => Address::Phone(address::phone(phone)?),
+                    _ => {
+                        return Err(Error::validation(
+                            "Only an email address or phone number should be provided on verify",
+                        ));
+                    }
+                };
+                Ok(Proof::Code { code: code.to_owned(), address })
+            }
+            _ => Err(Error::validation("Verify requires either a token or a token hash")),
+        }
+    }
+}
+
+/// What became of a code.
+pub(crate) enum Verified {
+    /// The user is signed in.
+    Session(Box<Session>),
+    /// The user is to exchange this for a session.
+    Code(String),
+    /// One of two addresses has confirmed the change.
+    Half,
+}
+
+/// What is told when one of two addresses has confirmed a change.
+pub(crate) const HALF_CONFIRMED: &str =
+    "Confirmation link accepted. Please proceed to confirm link sent to the other email";
+
+/// Uses a code up and signs its user in.
+///
+/// Errors: `otp_expired` for one that is wrong, used, too old or nobody's; `user_banned`; `validation_failed`.
+pub(crate) async fn verify(context: &Context<'_>, purpose: &str, proof: &Proof) -> Result<Verified, Error> {
+    let purpose = parse(purpose, proof)?;
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let verified = use_up(context, &work, purpose, proof).await?;
+    let outcome = match verified.account {
+        None => Verified::Half,
+        Some(account) => {
+            let session = sign_in(context, &work, &account).await?;
+            Verified::Session(Box::new(session))
+        }
+    };
+    work.commit().await?;
+    Ok(outcome)
+}
+
+/// Uses the `hash` of a link up. A flow with PKCE ends in a code, others in a session; also answers what the link was
+/// for.
+///
+/// Errors: as [`verify`].
+pub(crate) async fn follow(
+    context: &Context<'_>,
+    purpose: &str,
+    hash: &str,
+) -> Result<(Verified, &'static str), Error> {
+    let proof = Proof::Hash(hash.to_owned());
+    let asked = parse(purpose, &proof)?;
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let verified = use_up(context, &work, asked, &proof).await?;
+    let outcome = match verified.account {
+        None => Verified::Half,
+        Some(account) if hash.starts_with(pkce::PREFIX) => {
+            Verified::Code(issue_code(&work, &account, asked, verified.purpose).await?)
+        }
+        Some(account) => Verified::Session(Box::new(sign_in(context, &work, &account).await?)),
+    };
+    work.commit().await?;
+    Ok((outcome, verified.purpose.name()))
+}
+
+fn parse(purpose: &str, proof: &Proof) -> Result<Purpose, Error> {
+    let unknown = || Error::validation("Invalid email verification type");
+    let purpose = Purpose::parse(purpose);
+    match proof {
+        Proof::Hash(_) => purpose
+            .filter(|purpose| !matches!(purpose, Purpose::Sms | Purpose::PhoneChange))
+            .ok_or_else(unknown),
+        Proof::Code { .. } => purpose.ok_or_else(|| Error::validation("Unsupported verification type")),
+    }
+}
+
+async fn sign_in(context: &Context<'_>, work: &Work<'_>, account: &Account) -> Result<Session, Error> {
+    let sign_in = SignIn { method: "otp", ..SignIn::default() };
+    session::begin(context.auth, work, account.id(), sign_in, &context.client).await
+}
+
+/// The code of the newest flow that such a link may end.
+async fn issue_code(
+    work: &Work<'_>,
+    account: &Account,
+    asked: Purpose,
+    found: Purpose,
+) -> Result<String, Error> {
+    let missing = || {
+        let message = "No associated flow state found. No valid flow state found for user.";
+        Code::FlowStateNotFound.at(StatusCode::BAD_REQUEST, message)
+    };
+    let mut flow = flow_states::find_newest(work, account.id(), found.flow_method()).await?;
+    if flow.is_none() && asked != found {
+        flow = flow_states::find_newest(work, account.id(), asked.flow_method()).await?;
+    }
+    let flow = flow.ok_or_else(missing)?;
+    let code = flow.auth_code.ok_or_else(missing)?;
+    flow_states::complete(work, flow.id, account.id(), ("", "")).await?;
+    Ok(code)
+}
+
+struct Used {
+    /// None while another address has to confirm, too.
+    account: Option<Account>,
+    purpose: Purpose,
+}
+
+async fn use_up(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    asked: Purpose,
+    proof: &Proof,
+) -> Result<Used, Error> {
+    let (account, hash) = match proof {
+        Proof::Hash(hash) => (find_by_hash(work, asked, hash).await?, hash.clone()),
+        Proof::Code { code, address } => {
+            let hash = one_time_code::hash(address.text(), code);
+            (find_by_code(context, work, asked, address, &hash).await?, hash)
+        }
+    };
+    let refusal = match proof {
+        Proof::Hash(_) => refusals::link_expired,
+        Proof::Code { .. } => refusals::otp_expired,
+    };
+    let account = account.ok_or_else(refusal)?;
+    if account.banned {
+        return Err(refusals::user_banned());
+    }
+    let kind = match matching(context, &account, asked, &hash) {
+        Some(kind) => kind,
+        None if is_vouched_for(context, asked, proof).await? => asked.kinds()[0],
+        None => return Err(refusal()),
+    };
+    let purpose = match (asked, kind) {
+        (Purpose::Email, Kind::Recovery) => Purpose::MagicLink,
+        (Purpose::Email, _) => Purpose::SignUp,
+        (asked, _) => asked,
+    };
+    let account = effects::apply(context, work, account, purpose, kind).await?;
+    Ok(Used { account, purpose })
+}
+
+async fn find_by_hash(work: &Work<'_>, asked: Purpose, hash: &str) -> Result<Option<Account>, Error> {
+    // No text in Postgres contains a NUL.
+    if hash.contains('\0') {
+        return Ok(None);
+    }
+    one_time_tokens::find_user(work, asked.kinds(), hash).await
+}
+
+async fn find_by_code(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    asked: Purpose,
+    address: &Address,
+    hash: &str,
+) -> Result<Option<Account>, Error> {
+    let audience = &context.audience;
+    match (asked, address) {
+        (Purpose::PhoneChange, Address::Phone(phone)) => {
+            users::find_by_phone_change(work, phone, audience).await
+        }
+        (Purpose::Sms, Address::Phone(_)) => users::find_by_address(work, address, audience).await,
+        (Purpose::Sms | Purpose::PhoneChange, _) | (_, Address::Phone(_)) => Ok(None),
+        (Purpose::EmailChange, _) => {
+            // The address that the code was sent to may be one that no user has yet: what is looked for is the code.
+            let found = one_time_tokens::find_user(work, asked.kinds(), hash).await?;
+            let found = match found {
+                Some(account) => Some(account),
+                None => {
+                    let hash = format!("{}{hash}", pkce::PREFIX);
+                    one_time_tokens::find_user(work, asked.kinds(), &hash).await?
+                }
+            };
+            Ok(found.filter(|account| account.user.aud == *audience))
+        }
+        _ => users::find_by_address(work, address, audience).await,
+    }
+}
+
+/// The kind of the open code of `account` that has `hash` and is not too old.
+fn matching(context: &Context<'_>, account: &Account, asked: Purpose, hash: &str) -> Option<Kind> {
+    let settings = &context.auth.settings;
+    let expiry = match asked {
+        Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
+        _ => settings.mail.otp_expiry,
+    };
+    asked.kinds().iter().copied().find(|kind| account.pending(*kind).is(hash, expiry))
+}
+
+/// Whether somebody else says that a code sent by text message is right: the settings, for test codes, or a provider
+/// that makes codes itself.
+async fn is_vouched_for(context: &Context<'_>, asked: Purpose, proof: &Proof) -> Result<bool, Error> {
+    let (Purpose::Sms | Purpose::PhoneChange, Proof::Code { code, address: Address::Phone(phone) }) =
+        (asked, proof)
+    else {
+        return Ok(false);
+    };
+    if context.auth.settings.sms.test_otp(phone).is_some_and(|test| test == code) {
+        return Ok(true);
+    }
+    context.auth.messages.provider_accepts(phone, code).await
+}

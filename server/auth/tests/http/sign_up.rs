@@ -1,0 +1,199 @@
+use auth::{MailSettings, PasswordSettings, ProviderSettings, Settings, SmsSettings};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Server};
+
+fn autoconfirm() -> Settings {
+    Settings {
+        mail: MailSettings { autoconfirm: true, ..Default::default() },
+        sms: SmsSettings { autoconfirm: true, ..Default::default() },
+        providers: all_open(),
+        ..Default::default()
+    }
+}
+
+fn all_open() -> ProviderSettings {
+    ProviderSettings { phone: true, anonymous_users: true, ..Default::default() }
+}
+
+fn ada() -> Value {
+    json!({ "email": "Ada@Example.com", "password": PASSWORD, "data": { "full_name": "Ada", "sub": "forged" } })
+}
+
+#[tokio::test]
+async fn a_new_address_awaits_confirmation() {
+    let server = Server::start().await;
+    let answer = server.post("/signup", ada()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let user = &answer.body;
+    assert_eq!(
+        (answer.text("email"), answer.text("role"), answer.text("aud")),
+        ("ada@example.com", "authenticated", "authenticated")
+    );
+    assert!(user.get("email_confirmed_at").is_none() && user["confirmation_sent_at"].is_string());
+    let metadata = &user["user_metadata"];
+    assert_eq!((&metadata["full_name"], &metadata["email_verified"]), (&json!("Ada"), &json!(false)));
+    assert_eq!(metadata["sub"], user["id"], "what the service says of a user cannot be overridden");
+    assert_eq!(user["app_metadata"], json!({ "provider": "email", "providers": ["email"] }));
+    let identity = &user["identities"][0];
+    assert_eq!(
+        (&identity["id"], &identity["identity_data"]["email"]),
+        (&user["id"], &json!("ada@example.com"))
+    );
+    assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "email_not_confirmed"));
+    assert_eq!(server.value("select count(*) from auth.one_time_tokens").await, 1);
+    let secrets =
+        ["encrypted_password", "confirmation_token", "is_sso_user", "instance_id", "is_super_admin"];
+    assert!(secrets.iter().all(|secret| user.get(secret).is_none()));
+}
+
+#[tokio::test]
+async fn where_addresses_need_no_confirmation_the_answer_is_a_session() {
+    let server = Server::with(autoconfirm()).await;
+    let answer = server.post("/signup", ada()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(answer.body["user"]["user_metadata"]["email_verified"], json!(true));
+    assert!(answer.headers.contains_key("sb-auth-session-id"));
+    assert_eq!(server.get_as("/user", answer.text("access_token")).await.status, StatusCode::OK);
+    let again = server.post("/signup", ada()).await;
+    assert_eq!(again.refusal(), (422, "user_already_exists"));
+    assert_eq!(again.text("msg"), "User already registered");
+    let phone = server.post("/signup", json!({ "phone": "+41 79 123 45 67", "password": PASSWORD })).await;
+    assert_eq!(phone.body["user"]["phone"], json!("41791234567"), "{}", phone.body);
+}
+
+#[tokio::test]
+async fn the_address_of_a_confirmed_user_looks_like_a_new_one() {
+    let server = Server::start().await;
+    let id = server.user("ada@example.com").await;
+    let taken = server.post("/signup", ada()).await;
+    let fresh = server.post("/signup", json!({ "email": "new@example.com", "password": PASSWORD })).await;
+    assert_eq!((taken.status, fresh.status), (StatusCode::OK, StatusCode::OK));
+    assert_ne!(taken.text("id"), id);
+    let members = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(members(&taken.body), members(&fresh.body));
+    assert_eq!((&taken.body["identities"], &taken.body["role"]), (&json!([]), &json!("")));
+    assert_eq!(taken.body["user_metadata"]["full_name"], json!("Ada"));
+    assert!(taken.body.get("email_confirmed_at").is_none());
+    let sent = "select count(*) from auth.users where id = '{id}' and confirmation_sent_at is not null";
+    assert_eq!(server.value(&sent.replace("{id}", &id)).await, 0, "nothing is sent");
+}
+
+#[tokio::test]
+async fn an_unconfirmed_user_gets_the_confirmation_again_and_keeps_the_password() {
+    let server = Server::start().await;
+    let first = server.post("/signup", ada()).await;
+    let hash = server.hash("confirmation_token").await;
+    let soon = server.post("/signup", ada()).await;
+    assert_eq!(soon.refusal(), (429, "over_email_send_rate_limit"));
+    assert!(soon.text("msg").starts_with("For security purposes, you can only request this after "));
+    assert_eq!(server.hash("confirmation_token").await, hash, "nothing changed");
+    server.let_time_pass().await;
+    let password = server.text("select encrypted_password::text from auth.users").await;
+    let again =
+        server.post("/signup", json!({ "email": "ada@example.com", "password": "another secret" })).await;
+    assert_eq!(again.text("id"), first.text("id"));
+    assert_ne!(server.hash("confirmation_token").await, hash);
+    assert_eq!(server.text("select encrypted_password::text from auth.users").await, password);
+}
+
+#[tokio::test]
+async fn what_cannot_be_an_account_is_refused() {
+    let server = Server::with(Settings { providers: all_open(), ..Default::default() }).await;
+    let email = "ada@example.com";
+    let refusals = [
+        (json!({ "email": email }), 400, "validation_failed"),
+        (json!({ "email": email, "password": "short" }), 422, "weak_password"),
+        (json!({ "email": email, "password": "x".repeat(73) }), 400, "validation_failed"),
+        (json!({ "email": email, "phone": "41791234567", "password": PASSWORD }), 400, "validation_failed"),
+        (json!({ "email": "no address", "password": PASSWORD }), 400, "validation_failed"),
+        (json!({ "phone": "0791234567", "password": PASSWORD }), 400, "validation_failed"),
+        (
+            json!({ "phone": "41791234567", "password": PASSWORD, "channel": "pigeon" }),
+            400,
+            "validation_failed",
+        ),
+        (
+            json!({ "email": email, "password": PASSWORD, "code_challenge": "a".repeat(43) }),
+            400,
+            "validation_failed",
+        ),
+        (
+            json!({ "phone": "41791234567", "password": PASSWORD, "code_challenge": "a".repeat(43), "code_challenge_method": "s256" }),
+            400,
+            "validation_failed",
+        ),
+        (json!({ "email": email, "password": PASSWORD, "data": "text" }), 400, "bad_json"),
+        (json!({ "email": 5, "password": PASSWORD }), 400, "bad_json"),
+    ];
+    for (body, status, code) in refusals {
+        let answer = server.post("/signup", body.clone()).await;
+        assert_eq!(answer.refusal(), (status, code), "{body}");
+    }
+    assert_eq!(server.value("select count(*) from auth.users").await, 0);
+}
+
+#[tokio::test]
+async fn a_weak_password_is_told_what_it_lacks() {
+    let passwords = PasswordSettings { required_characters: vec!["0123456789".into()], ..Default::default() };
+    let server = Server::with(Settings { passwords, ..Default::default() }).await;
+    let body = json!({ "email": "ada@example.com", "password": "abc" }).to_string();
+    let version = [("x-supabase-api-version", "2024-01-01")];
+    let answer = server.send(Method::POST, "/signup", &version, body).await;
+    assert_eq!(answer.refusal(), (422, "weak_password"));
+    assert_eq!(answer.body["weak_password"], json!({ "reasons": ["length", "characters"] }));
+}
+
+#[tokio::test]
+async fn doors_that_are_closed_say_so() {
+    let closed =
+        Server::with(Settings { disable_signup: true, providers: all_open(), ..Default::default() }).await;
+    for body in [ada(), json!({ "phone": "41791234567", "password": PASSWORD }), json!({})] {
+        assert_eq!(closed.post("/signup", body).await.refusal(), (422, "signup_disabled"));
+    }
+    let providers = ProviderSettings { email: false, ..Default::default() };
+    let server = Server::with(Settings { providers, ..Default::default() }).await;
+    assert_eq!(server.post("/signup", ada()).await.refusal(), (400, "email_provider_disabled"));
+    let phone = json!({ "phone": "41791234567", "password": PASSWORD });
+    assert_eq!(server.post("/signup", phone).await.refusal(), (400, "phone_provider_disabled"));
+    let anonymous = server.post("/signup", json!({})).await;
+    assert_eq!(anonymous.refusal(), (422, "anonymous_provider_disabled"));
+    assert_eq!(anonymous.text("msg"), "Anonymous sign-ins are disabled");
+}
+
+#[tokio::test]
+async fn nobody_in_particular_may_have_a_session() {
+    let server = Server::with(Settings { providers: all_open(), ..Default::default() }).await;
+    let answer = server.post("/signup", json!({ "data": { "colour": "blue" } })).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let user = &answer.body["user"];
+    assert_eq!((&user["is_anonymous"], &user["app_metadata"]), (&json!(true), &json!({})));
+    assert_eq!((&user["user_metadata"], &user["identities"]), (&json!({ "colour": "blue" }), &json!([])));
+    let token = server.keys.verifier().verify(answer.text("access_token")).unwrap();
+    assert_eq!(
+        (&token.claims["is_anonymous"], &token.claims["amr"][0]["method"]),
+        (&json!(true), &json!("anonymous"))
+    );
+    let second = server.post("/signup", json!({})).await;
+    assert_ne!(second.body["user"]["id"], user["id"]);
+}
+
+#[tokio::test]
+async fn an_invitation_makes_a_user_who_may_be_invited_again() {
+    let server = Server::start().await;
+    let invitation = json!({ "email": "ada@example.com", "data": { "team": "blue" } });
+    let invited = server.post_as_admin("/invite", invitation.clone()).await;
+    assert_eq!(invited.status, StatusCode::OK, "{}", invited.body);
+    assert!(invited.body["invited_at"].is_string() && invited.body["user_metadata"]["team"] == json!("blue"));
+    let again = server.post_as_admin("/invite", invitation.clone()).await;
+    assert_eq!(again.text("id"), invited.text("id"));
+    server.let_time_pass().await;
+    let stranger = server.post("/signup", ada()).await;
+    assert_eq!((&stranger.body["identities"], &stranger.body["user_metadata"]), (&json!([]), &json!({})));
+    server.sql("update auth.users set email_confirmed_at = now()").await;
+    assert_eq!(server.post_as_admin("/invite", invitation.clone()).await.refusal(), (422, "email_exists"));
+    assert_eq!(server.post("/invite", invitation).await.refusal(), (403, "not_admin"));
+    let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' = 'user_invited' and payload ->> 'actor_username' = 'service_role'";
+    assert_eq!(server.value(logged).await, 2);
+}

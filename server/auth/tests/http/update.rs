@@ -1,0 +1,236 @@
+//! `PUT /user`.
+
+use auth::{MailSettings, ProviderSettings, SecuritySettings, Settings, SmsSettings};
+use http::StatusCode;
+use serde_json::json;
+
+use crate::harness::{PASSWORD, Server};
+
+const EMAIL: &str = "ada@example.com";
+const NEW: &str = "countess@example.com";
+const PHONE: &str = "41791234567";
+
+async fn signed_in(settings: Settings) -> (Server, String) {
+    let server = Server::with(settings).await;
+    server.user(EMAIL).await;
+    let session = server.sign_in(EMAIL).await;
+    (server, session.text("access_token").to_owned())
+}
+
+fn with_security(security: SecuritySettings) -> Settings {
+    Settings { security, ..Default::default() }
+}
+
+#[tokio::test]
+async fn metadata_is_merged_and_null_removes() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let answer =
+        server.put_as("/user", &token, json!({ "data": { "colour": "blue", "deep": { "a": 1 } } })).await;
+    assert_eq!(
+        answer.body["user_metadata"],
+        json!({ "full_name": "Ada", "colour": "blue", "deep": { "a": 1 } })
+    );
+    let answer =
+        server.put_as("/user", &token, json!({ "data": { "full_name": null, "deep": { "b": null } } })).await;
+    assert_eq!(answer.body["user_metadata"], json!({ "colour": "blue", "deep": { "b": null } }));
+    let refused = server.put_as("/user", &token, json!({ "app_metadata": { "role": "admin" } })).await;
+    assert_eq!(refused.refusal(), (403, "not_admin"));
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_other_sessions_and_open_codes() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let other = server.sign_in(EMAIL).await;
+    server.post("/recover", json!({ "email": EMAIL })).await;
+    let same = server.put_as("/user", &token, json!({ "password": PASSWORD })).await;
+    assert_eq!(same.refusal(), (422, "same_password"));
+    for weak in ["", "short"] {
+        let answer = server.put_as("/user", &token, json!({ "password": weak })).await;
+        assert_eq!(answer.refusal(), (422, "weak_password"));
+    }
+    let changed = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+    assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
+    assert_eq!(server.get_as("/user", &token).await.status, StatusCode::OK);
+    assert_eq!(
+        server.get_as("/user", other.text("access_token")).await.refusal(),
+        (403, "session_not_found")
+    );
+    assert_eq!(server.value("select count(*) from auth.one_time_tokens").await, 0);
+    assert_eq!(server.sign_in(EMAIL).await.refusal(), (400, "invalid_credentials"));
+    let sign_in = json!({ "email": EMAIL, "password": "a better secret" });
+    assert_eq!(server.post("/token?grant_type=password", sign_in).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn settings_may_demand_the_current_password() {
+    let security = SecuritySettings { password_change_requires_current: true, ..Default::default() };
+    let (server, token) = signed_in(with_security(security)).await;
+    let without = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+    assert_eq!(without.refusal(), (400, "current_password_required"));
+    let wrong = json!({ "password": "a better secret", "current_password": "wrong" });
+    assert_eq!(server.put_as("/user", &token, wrong).await.refusal(), (400, "current_password_invalid"));
+    let right = json!({ "password": "a better secret", "current_password": PASSWORD });
+    assert_eq!(server.put_as("/user", &token, right).await.status, StatusCode::OK);
+    server.post("/recover", json!({ "email": EMAIL })).await;
+    let hash = server.hash("recovery_token").await;
+    let recovered = server.post("/verify", json!({ "type": "recovery", "token_hash": hash })).await;
+    let forgotten = json!({ "password": "yet another secret" });
+    let changed = server.put_as("/user", recovered.text("access_token"), forgotten).await;
+    assert_eq!(changed.status, StatusCode::OK, "who forgot the password cannot tell it: {}", changed.body);
+}
+
+#[tokio::test]
+async fn settings_may_demand_a_code_of_old_sessions() {
+    let security = SecuritySettings { password_change_requires_reauthentication: true, ..Default::default() };
+    let (server, token) = signed_in(with_security(security)).await;
+    let change = json!({ "password": "a better secret" });
+    assert_eq!(server.put_as("/user", &token, change.clone()).await.status, StatusCode::OK, "it is recent");
+    server.sql("update auth.sessions set created_at = now() - interval '25 hours'").await;
+    let change = json!({ "password": "yet another secret" });
+    assert_eq!(server.put_as("/user", &token, change).await.refusal(), (400, "reauthentication_needed"));
+    server.get_as("/reauthenticate", &token).await;
+    server.plant("reauthentication_token", EMAIL, "123456").await;
+    let wrong = json!({ "password": "yet another secret", "nonce": "654321" });
+    assert_eq!(server.put_as("/user", &token, wrong).await.refusal(), (422, "reauthentication_not_valid"));
+    let right = json!({ "password": "yet another secret", "nonce": "123456" });
+    assert_eq!(server.put_as("/user", &token, right).await.status, StatusCode::OK);
+    let again = json!({ "password": "one more secret", "nonce": "123456" });
+    assert_eq!(server.put_as("/user", &token, again).await.refusal(), (422, "reauthentication_not_valid"));
+}
+
+#[tokio::test]
+async fn both_addresses_confirm_a_change_in_either_order() {
+    for order in [
+        ["email_change_token_current", "email_change_token_new"],
+        ["email_change_token_new", "email_change_token_current"],
+    ] {
+        let (server, token) = signed_in(Settings::default()).await;
+        let asked = server.put_as("/user", &token, json!({ "email": NEW })).await;
+        assert_eq!((asked.text("email"), asked.text("new_email")), (EMAIL, NEW));
+        let [first, second] = order;
+        let hash = server.hash(first).await;
+        let half = server.post("/verify", json!({ "type": "email_change", "token_hash": hash })).await;
+        assert_eq!((half.status, half.text("code")), (StatusCode::OK, "200"));
+        assert!(half.text("msg").starts_with("Confirmation link accepted."));
+        assert_eq!(
+            server.post("/verify", json!({ "type": "email_change", "token_hash": hash })).await.refusal(),
+            (403, "otp_expired")
+        );
+        let hash = server.hash(second).await;
+        let session = server.post("/verify", json!({ "type": "email_change", "token_hash": hash })).await;
+        let user = &session.body["user"];
+        assert_eq!(user["email"], json!(NEW), "{}", session.body);
+        assert!(user.get("new_email").is_none());
+        assert_eq!(user["identities"][0]["identity_data"]["email"], json!(NEW));
+    }
+}
+
+#[tokio::test]
+async fn the_code_of_a_change_goes_with_the_address_that_it_was_sent_to() {
+    let (server, token) = signed_in(Settings::default()).await;
+    server.put_as("/user", &token, json!({ "email": NEW })).await;
+    server.plant("email_change_token_current", EMAIL, "111111").await;
+    server.plant("email_change_token_new", NEW, "222222").await;
+    let verify = |email: &str, code: &str| json!({ "type": "email_change", "email": email, "token": code });
+    assert_eq!(server.post("/verify", verify(EMAIL, "222222")).await.refusal(), (403, "otp_expired"));
+    assert_eq!(server.post("/verify", verify(NEW, "222222")).await.text("code"), "200");
+    assert_eq!(server.post("/verify", verify(EMAIL, "111111")).await.body["user"]["email"], json!(NEW));
+}
+
+#[tokio::test]
+async fn without_secure_changes_the_new_address_is_enough() {
+    let mail = MailSettings { secure_email_change: false, ..Default::default() };
+    let (server, token) = signed_in(Settings { mail, ..Default::default() }).await;
+    server.put_as("/user", &token, json!({ "email": NEW })).await;
+    let hash = server.hash("email_change_token_new").await;
+    let location = server.get(&format!("/verify?token={hash}&type=email_change")).await;
+    assert!(location.headers["location"].to_str().unwrap().contains("type=email_change"));
+    assert_eq!(server.text("select email::text from auth.users").await, NEW);
+}
+
+#[tokio::test]
+async fn addresses_of_others_are_refused() {
+    let (server, token) = signed_in(Settings {
+        providers: ProviderSettings { phone: true, ..Default::default() },
+        ..Default::default()
+    })
+    .await;
+    server.user(NEW).await;
+    server.sql(&format!("update auth.users set phone = '{PHONE}' where email = '{NEW}'")).await;
+    assert_eq!(
+        server.put_as("/user", &token, json!({ "email": NEW })).await.refusal(),
+        (422, "email_exists")
+    );
+    assert_eq!(
+        server.put_as("/user", &token, json!({ "phone": PHONE })).await.refusal(),
+        (422, "phone_exists")
+    );
+    assert_eq!(
+        server.put_as("/user", &token, json!({ "email": "no address" })).await.refusal(),
+        (400, "validation_failed")
+    );
+    let same = server.put_as("/user", &token, json!({ "email": EMAIL })).await;
+    assert!(same.status == StatusCode::OK && same.body.get("new_email").is_none());
+}
+
+#[tokio::test]
+async fn a_number_changes_by_its_code() {
+    let sms =
+        SmsSettings { test_otps: [(PHONE.to_owned(), "424242".to_owned())].into(), ..Default::default() };
+    let (server, token) = signed_in(Settings { sms, ..Default::default() }).await;
+    let asked = server.put_as("/user", &token, json!({ "phone": format!("+{PHONE}") })).await;
+    assert_eq!((asked.text("phone"), asked.text("new_phone")), ("", PHONE), "{}", asked.body);
+    let body = json!({ "type": "phone_change", "phone": PHONE, "token": "424242" });
+    let session = server.post("/verify", body).await;
+    assert_eq!(session.body["user"]["phone"], json!(PHONE), "{}", session.body);
+    let providers = &session.body["user"]["app_metadata"]["providers"];
+    assert_eq!(providers, &json!(["email", "phone"]));
+}
+
+#[tokio::test]
+async fn a_second_factor_guards_what_matters() {
+    let (server, token) = signed_in(Settings::default()).await;
+    server
+        .sql(
+            "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+             select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users",
+        )
+        .await;
+    for body in [json!({ "password": "a better secret" }), json!({ "email": NEW }), json!({ "phone": PHONE })]
+    {
+        assert_eq!(server.put_as("/user", &token, body).await.refusal(), (401, "insufficient_aal"));
+    }
+    assert_eq!(server.put_as("/user", &token, json!({ "data": { "a": 1 } })).await.status, StatusCode::OK);
+    server.sql("update auth.sessions set aal = 'aal2'").await;
+    let changed = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+    assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
+}
+
+#[tokio::test]
+async fn users_of_single_sign_on_change_there() {
+    let (server, token) = signed_in(Settings::default()).await;
+    server.sql("update auth.users set is_sso_user = true").await;
+    for body in [json!({ "password": "a better secret" }), json!({ "email": NEW }), json!({ "nonce": "1" })] {
+        assert_eq!(server.put_as("/user", &token, body).await.refusal(), (422, "user_sso_managed"));
+    }
+}
+
+#[tokio::test]
+async fn somebody_anonymous_becomes_somebody() {
+    let providers = ProviderSettings { anonymous_users: true, ..Default::default() };
+    let mail = MailSettings { autoconfirm: true, ..Default::default() };
+    let server = Server::with(Settings { providers, mail, ..Default::default() }).await;
+    let session = server.post("/signup", json!({})).await;
+    let token = session.text("access_token");
+    let alone = server.put_as("/user", token, json!({ "password": PASSWORD })).await;
+    assert_eq!(alone.refusal(), (422, "validation_failed"));
+    let somebody = server.put_as("/user", token, json!({ "email": EMAIL, "password": PASSWORD })).await;
+    assert_eq!(
+        (somebody.text("email"), &somebody.body["is_anonymous"]),
+        (EMAIL, &json!(false)),
+        "{}",
+        somebody.body
+    );
+    assert!(somebody.body["email_confirmed_at"].is_string());
+    assert_eq!(server.sign_in(EMAIL).await.status, StatusCode::OK);
+}
