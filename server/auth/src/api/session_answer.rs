@@ -10,11 +10,16 @@ use crate::flows::access_token::Session;
 pub(super) fn wrapped<T>(session: Session, wrap: impl FnOnce(Session) -> T) -> Response<Json<T>> {
     let (user, id) = (session.user().id.to_string(), session.id().to_string());
     let prefix = session.refresh_token_prefix().to_owned();
-    Response::new(Json(wrap(session)))
+    let counter = session.counter();
+    let answer = Response::new(Json(wrap(session)))
         .header(CACHE_CONTROL, "no-store")
         .header("sb-auth-user-id", user)
         .header("sb-auth-session-id", id)
-        .header("sb-auth-refresh-token-prefix", prefix)
+        .header("sb-auth-refresh-token-prefix", prefix);
+    match counter {
+        Some(counter) => answer.header("sb-auth-refresh-token-counter", counter.to_string()),
+        None => answer,
+    }
 }
 
 /// `session` itself, as [`wrapped`].

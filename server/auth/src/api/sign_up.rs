@@ -51,6 +51,7 @@ struct InviteFields {
 
 /// A session; or, while the address is still to be confirmed, the user alone.
 #[derive(Union)]
+#[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
 enum SessionOrUser {
     Session(Session),
     User(User),

@@ -76,9 +76,13 @@ impl TokenApi {
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         request::limit(&self.auth, request, Bucket::Token).await?;
         let token = grant.refresh_token.unwrap_or_default();
-        let refreshed = refresh::refresh(&self.auth, &token, &request::client(request)?).await?;
-        Ok(session_answer::plain(refreshed.session)
-            .header("sb-auth-refresh-token-reuse", refreshed.reused.to_string()))
+        let refreshed = refresh::refresh(&self.auth, &token, None, &request::client(request)?).await?;
+        let answer = session_answer::plain(refreshed.session);
+        let answer = answer.header("sb-auth-refresh-token-reuse", refreshed.reused.to_string());
+        Ok(match refreshed.reuse_causes {
+            causes if causes.is_empty() => answer,
+            causes => answer.header("sb-auth-refresh-token-reuse-cause", causes),
+        })
     }
 
     async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {

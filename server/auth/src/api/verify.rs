@@ -48,6 +48,7 @@ struct Half {
 
 /// A session; or, while another address has to confirm, too, a message.
 #[derive(Union)]
+#[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
 enum SessionOrHalf {
     Session(Session),
     Half(Half),

@@ -6,6 +6,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use crate::flows::refresh_token;
 use crate::passwords::WeakPassword;
 use crate::store::sessions::{Client, Granted, Method};
 use crate::user::User;
@@ -34,6 +35,8 @@ pub(crate) struct Session {
     provider_refresh_token: Option<String>,
     #[oai(skip)]
     id: Uuid,
+    #[oai(skip)]
+    counter: Option<i64>,
 }
 
 impl Session {
@@ -78,6 +81,11 @@ impl Session {
 
     pub(crate) fn id(&self) -> Uuid {
         self.id
+    }
+
+    /// How often the session was refreshed, if its refresh tokens count that.
+    pub(crate) fn counter(&self) -> Option<i64> {
+        self.counter
     }
 
     /// The first characters of the refresh token: enough to find it in a log, too few to use it.
@@ -139,13 +147,19 @@ pub(crate) async fn issue(
         client_id: granted.session.oauth_client_id,
         scope: granted.session.scopes.as_deref(),
     };
+    let refresh_token = match (&granted.refresh_token, &granted.session.counted) {
+        (Some(token), _) => token.clone(),
+        (None, Some(counted)) => refresh_token::sign(granted.session.id, counted.counter, &counted.key)?,
+        (None, None) => return Err(Error::Internal("a session has no refresh token".to_owned())),
+    };
     let access_token = sign(auth, &claims, method, client).await?;
     Ok(Session {
         access_token,
         token_type: "bearer".to_owned(),
         expires_in: expires_at - now,
         expires_at,
-        refresh_token: granted.refresh_token,
+        refresh_token,
+        counter: granted.session.counted.map(|counted| counted.counter),
         id: granted.session.id,
         user: granted.user,
         weak_password: None,

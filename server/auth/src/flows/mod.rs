@@ -11,7 +11,7 @@ pub(crate) mod one_time_code;
 pub(crate) mod pkce;
 pub(crate) mod redirects;
 pub(crate) mod refresh;
-mod refresh_token;
+pub(crate) mod refresh_token;
 pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod sign_in;
@@ -22,5 +22,4 @@ pub(crate) mod verify;
 
 pub(crate) use address::Address;
 pub(crate) use context::Context;
-pub(crate) use refresh_token::RefreshToken;
 pub(crate) use sign_out::Scope;

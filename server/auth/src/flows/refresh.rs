@@ -3,9 +3,10 @@
 //! section 4.14.2).
 
 use http::StatusCode;
+use uuid::Uuid;
 
-use crate::flows::RefreshToken;
 use crate::flows::access_token::{self, Session};
+use crate::flows::refresh_token::RefreshToken;
 use crate::store::refresh::{self, Verdict};
 use crate::store::sessions::Client;
 use crate::{Auth, Code, Error};
@@ -15,42 +16,60 @@ pub(crate) struct Refreshed {
     pub(crate) session: Session,
     /// Whether the refresh token had been used before and its replacement was handed out again.
     pub(crate) reused: bool,
+    /// Why that was allowed, for operators; empty if nothing is known.
+    pub(crate) reuse_causes: String,
 }
 
 /// Exchanges a refresh token for the session's next access and refresh token. Parallel exchanges of one token all
-/// get the same new one.
+/// get the same new one. `oauth_client` is the OAuth client that has proved who it is, if one has.
 ///
 /// Errors (all 400 unless stated): `validation_failed`, `refresh_token_not_found`, `refresh_token_already_used`,
 /// `session_not_found`, `session_expired`, `user_banned`; OAuth-style for an empty token and for sessions of OAuth
 /// clients; `conflict` (409) when the session stays locked for five seconds.
-pub(crate) async fn refresh(auth: &Auth, token: &str, client: &Client<'_>) -> Result<Refreshed, Error> {
+pub(crate) async fn refresh(
+    auth: &Auth,
+    token: &str,
+    oauth_client: Option<Uuid>,
+    client: &Client<'_>,
+) -> Result<Refreshed, Error> {
     if token.is_empty() {
         return Err(Error::oauth("invalid_request", "refresh_token required"));
     }
-    let (token, successor) = (RefreshToken::parse(token)?, RefreshToken::generate());
-    let refreshed = refresh::refresh(&auth.database, &auth.settings, &token, &successor, client).await?;
+    let token = RefreshToken::parse(token)?;
+    let refreshed = refresh::refresh(&auth.database, &auth.settings, &token, oauth_client, client).await?;
     let refreshed = refreshed.ok_or_else(not_found)?;
     let reused = match refreshed.verdict {
         Verdict::Rotated => false,
         Verdict::Returned => true,
-        refusal => return Err(refuse(refusal)),
+        refusal => return Err(refuse(refusal, oauth_client)),
     };
     let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
-    Ok(Refreshed { session: access_token::issue(auth, granted, "token_refresh", client).await?, reused })
+    Ok(Refreshed {
+        session: access_token::issue(auth, granted, "token_refresh", client).await?,
+        reused,
+        reuse_causes: refreshed.causes,
+    })
 }
 
-fn refuse(verdict: Verdict) -> Error {
+fn refuse(verdict: Verdict, oauth_client: Option<Uuid>) -> Error {
     let (code, message) = match verdict {
         Verdict::AlreadyUsed => (Code::RefreshTokenAlreadyUsed, "Already Used"),
         Verdict::UserBanned => (Code::UserBanned, "User Banned"),
         Verdict::SessionGone => (Code::SessionNotFound, "No Valid Session Found"),
         Verdict::OauthSession => {
-            return Error::oauth("invalid_client", "Client authentication required for OAuth session");
+            return Error::oauth(
+                "invalid_client",
+                match oauth_client {
+                    None => "Client authentication required for OAuth session",
+                    Some(_) => "Client does not match the session's OAuth client",
+                },
+            );
         }
         Verdict::Ended => (Code::SessionExpired, "Session Expired"),
         Verdict::Inactive => (Code::SessionExpired, "Session Expired (Inactivity)"),
         Verdict::LowAal => (Code::SessionExpired, "Session Expired (Low AAL: User Needs MFA Verification)"),
         Verdict::Superseded => (Code::SessionExpired, "Session Expired (Revoked by Newer Login)"),
+        Verdict::NotIssued => (Code::ValidationFailed, "Not Issued By This Server"),
         Verdict::UserGone | Verdict::Rotated | Verdict::Returned => return not_found(),
     };
     code.at(StatusCode::BAD_REQUEST, format!("Invalid Refresh Token: {message}"))

@@ -1,32 +1,71 @@
+//! Refresh tokens in their two formats. Neither tells anything by itself: the first is chance, the second is signed
+//! with a key that only the database knows.
+
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::Error;
 
 const LENGTH: usize = 12;
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A refresh token of the first format: twelve lowercase letters and digits, 62 bits of chance.
-pub(crate) struct RefreshToken(String);
+/// Bytes of the second format: a zero, the session's id, the counter as LEB128, the first bytes of the signature of
+/// all that, and the first bytes of the SHA-256 of everything before.
+const VERSION: u8 = 0;
+const SIGNATURE_LENGTH: usize = 16;
+const CHECKSUM_LENGTH: usize = 4;
+
+/// A refresh token that has the form of one.
+pub(crate) enum RefreshToken {
+    /// Twelve lowercase letters and digits, 62 bits of chance; a row of a table.
+    Row(String),
+    /// A counter with a signature.
+    Counted(Counted),
+}
+
+/// A refresh token of the second format, whose signature is not checked yet.
+pub(crate) struct Counted {
+    pub(crate) session: Uuid,
+    pub(crate) counter: i64,
+    signed: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+impl Counted {
+    /// What the signature is of.
+    pub(crate) fn signed_hex(&self) -> String {
+        hex(&self.signed)
+    }
+
+    pub(crate) fn signature_hex(&self) -> String {
+        hex(&self.signature)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 impl RefreshToken {
-    /// A new token from the operating system's randomness.
-    pub(crate) fn generate() -> RefreshToken {
+    /// A new token of the first format, from the operating system's randomness.
+    pub(crate) fn generate() -> String {
         let mut rng = rand::rng();
-        RefreshToken((0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect())
+        (0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
     }
 
     /// Errors: `validation_failed` for text that cannot be a token, without a look into the database.
     pub(crate) fn parse(text: &str) -> Result<RefreshToken, Error> {
         if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
-            return Ok(RefreshToken(text.to_owned()));
+            return Ok(RefreshToken::Row(text.to_owned()));
         }
-        Err(Error::validation("Refresh token is not valid"))
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        let counted = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| parse_counted(&bytes));
+        counted.map(RefreshToken::Counted).ok_or_else(|| Error::validation("Refresh token is not valid"))
     }
 }
 
@@ -36,6 +75,73 @@ impl fmt::Debug for RefreshToken {
     }
 }
 
+fn parse_counted(bytes: &[u8]) -> Option<Counted> {
+    let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_LENGTH)?)?;
+    if Sha256::digest(body)[..CHECKSUM_LENGTH] != *checksum {
+        return None;
+    }
+    let (signed, signature) = body.split_at_checked(body.len().checked_sub(SIGNATURE_LENGTH)?)?;
+    let (&version, rest) = signed.split_first()?;
+    let (session, counter) = rest.split_at_checked(16)?;
+    if version != VERSION {
+        return None;
+    }
+    Some(Counted {
+        session: Uuid::from_slice(session).ok()?,
+        counter: read_varint(counter)?,
+        signed: signed.to_vec(),
+        signature: signature.to_vec(),
+    })
+}
+
+/// Reads a number that fills `bytes` (LEB128); one that is too large counts as the largest.
+fn read_varint(bytes: &[u8]) -> Option<i64> {
+    let (last, before) = bytes.split_last()?;
+    if bytes.len() > 10 || last & 0x80 != 0 || before.iter().any(|byte| byte & 0x80 == 0) {
+        return None;
+    }
+    let number = bytes.iter().rev().fold(0_u128, |number, byte| number << 7 | u128::from(byte & 0x7f));
+    Some(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn write_varint(mut number: u64, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The key of one session that signs its refresh tokens of the second format: 32 bytes in base64url.
+pub(crate) struct Key(String);
+
+impl Key {
+    pub(crate) fn generate() -> Key {
+        Key(URL_SAFE_NO_PAD.encode(rand::rng().random::<[u8; 32]>()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The token of the second format for `session` at `counter`, signed with `key`.
+///
+/// Errors: a defect if the key is none, which only somebody else can have stored.
+pub(crate) fn sign(session: Uuid, counter: i64, key: &str) -> Result<String, Error> {
+    let no_key = || Error::Internal("the key of a session's refresh tokens cannot be read".to_owned());
+    let key = URL_SAFE_NO_PAD.decode(key).map_err(|_| no_key())?;
+    let mut bytes = vec![VERSION];
+    bytes.extend_from_slice(session.as_bytes());
+    write_varint(counter.max(0).unsigned_abs(), &mut bytes);
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|_| no_key())?;
+    mac.update(&bytes);
+    bytes.extend_from_slice(&mac.finalize().into_bytes()[..SIGNATURE_LENGTH]);
+    let checksum = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&checksum[..CHECKSUM_LENGTH]);
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,14 +149,37 @@ mod tests {
     #[test]
     fn generated_tokens_are_accepted_and_never_the_same() {
         let (one, other) = (RefreshToken::generate(), RefreshToken::generate());
-        assert!(RefreshToken::parse(one.as_str()).is_ok());
-        assert_ne!(one.as_str(), other.as_str());
+        assert!(matches!(RefreshToken::parse(&one), Ok(RefreshToken::Row(_))));
+        assert_ne!(one, other);
     }
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "short", "UPPERCASE123", "abcdefghijkl3", "abcdefghijk'"] {
+        for text in ["", "short", "UPPERCASE123", "abcdefghijkl3", "abcdefghijk'", "AAAA"] {
             assert!(RefreshToken::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn counters_survive_the_way_there_and_back() {
+        let (session, key) = (Uuid::new_v4(), Key::generate());
+        for counter in [0, 1, 127, 128, 300, i64::MAX] {
+            let token = sign(session, counter, key.as_str()).unwrap();
+            let Ok(RefreshToken::Counted(parsed)) = RefreshToken::parse(&token) else { panic!("{token}") };
+            assert_eq!((parsed.session, parsed.counter), (session, counter));
+        }
+    }
+
+    #[test]
+    fn a_changed_token_is_noticed() {
+        let token = sign(Uuid::new_v4(), 5, Key::generate().as_str()).unwrap();
+        for position in 0..token.len() {
+            let mut changed = token.clone().into_bytes();
+            changed[position] = if changed[position] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            let parsed = RefreshToken::parse(&changed);
+            assert!(parsed.is_err(), "{position}");
+        }
+        assert!(RefreshToken::parse(&token[..token.len() - 1]).is_err());
     }
 }

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::error::refusals;
-use crate::flows::RefreshToken;
 use crate::flows::access_token::{self, Session};
+use crate::flows::refresh_token::{self, Key, RefreshToken};
 use crate::store::sessions::{self, Client, Opening, StepUp};
 use crate::store::{Executor, Work};
 use crate::{Auth, Error};
@@ -34,13 +34,18 @@ pub(crate) async fn begin(
     sign_in: SignIn<'_>,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
-    let token = RefreshToken::generate();
+    let id = Uuid::new_v4();
+    let key = (auth.settings.security.refresh_token_algorithm == 2).then(Key::generate);
+    let token = match &key {
+        Some(key) => refresh_token::sign(id, 0, key.as_str())?,
+        None => RefreshToken::generate(),
+    };
     let opening = Opening {
-        id: Uuid::new_v4(),
+        id,
         user_id: user,
         method: sign_in.method,
-        token: token.as_str(),
-        token_key: None,
+        token: &token,
+        token_key: key.as_ref().map(Key::as_str),
         tag: sign_in.tag,
         not_after: sign_in.not_after,
         oauth_client: sign_in.oauth_client,
@@ -64,7 +69,7 @@ pub(crate) async fn step_up(
     client: &Client<'_>,
 ) -> Result<Session, Error> {
     let token = RefreshToken::generate();
-    let step = StepUp { session_id: id, method, factor_id: factor, token: token.as_str() };
+    let step = StepUp { session_id: id, method, factor_id: factor, token: &token };
     let granted = sessions::step_up(work, &step).await?;
     let granted = granted.ok_or_else(refusals::session_gone)?;
     access_token::issue(auth, granted, method, client).await

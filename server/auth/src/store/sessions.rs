@@ -87,7 +87,8 @@ pub(crate) struct Granted {
     pub(crate) session: Session,
     /// Newest first.
     pub(crate) amr: Vec<Method>,
-    pub(crate) refresh_token: String,
+    /// None for the one of the second format that the session stands at.
+    pub(crate) refresh_token: Option<String>,
 }
 
 /// What the user of session `id` has shown, newest first.
@@ -241,7 +242,7 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
            returning authentication_method as method, floor(extract(epoch from updated_at))::bigint as timestamp
          )
          select jsonb_build_object(
-           'user', {user}, 'session', {session}, 'refresh_token', $3::text,
+           'user', {user}, 'session', {session}, 'refresh_token', case when session.refresh_token_hmac_key is null then $3::text end,
            'amr', (select jsonb_build_array(to_jsonb(shown)) from shown) || jsonb_path_query_array(
              {amr}, '$[*] ? (@.method != $method)', jsonb_build_object('method', $4::text)
            )

@@ -55,7 +55,12 @@ impl Server {
 
     /// Another node on the same database.
     pub(crate) async fn second_node(&self) -> Server {
-        Server::on(self.settings.clone(), Arc::clone(&self.database), self.keys.clone()).await
+        self.second_node_with(self.settings.clone()).await
+    }
+
+    /// Another node on the same database, with other settings.
+    pub(crate) async fn second_node_with(&self, settings: Settings) -> Server {
+        Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {

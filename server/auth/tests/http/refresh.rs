@@ -186,3 +186,91 @@ async fn with_a_single_session_per_user_the_newer_login_wins() {
     assert_eq!(answer.text("msg"), "Invalid Refresh Token: Session Expired (Revoked by Newer Login)");
     assert_eq!(server.refresh(newer.text("refresh_token")).await.status, StatusCode::OK);
 }
+
+fn counted() -> SecuritySettings {
+    SecuritySettings { refresh_token_algorithm: 2, ..Default::default() }
+}
+
+fn counter(answer: &crate::harness::Answer) -> &str {
+    answer.headers["sb-auth-refresh-token-counter"].to_str().unwrap()
+}
+
+#[tokio::test]
+async fn counted_tokens_need_no_rows() {
+    let (server, first) = signed_in(with_security(counted())).await;
+    let second = server.refresh(&first).await;
+    assert_eq!(second.status, StatusCode::OK, "{}", second.body);
+    assert_eq!(
+        (counter(&second), second.headers["sb-auth-refresh-token-reuse"].to_str().unwrap()),
+        ("1", "false")
+    );
+    let third = server.refresh(second.text("refresh_token")).await;
+    assert_eq!(counter(&third), "2");
+    assert_eq!(third.headers["sb-auth-session-id"], second.headers["sb-auth-session-id"]);
+    assert_eq!(server.value("select count(*) from auth.refresh_tokens").await, 0);
+    let behind = server.refresh(second.text("refresh_token")).await;
+    assert_eq!(behind.text("refresh_token"), third.text("refresh_token"), "the answer was lost");
+    assert_eq!(behind.headers["sb-auth-refresh-token-reuse-cause"], "fail-to-save");
+}
+
+#[tokio::test]
+async fn a_stolen_counted_token_ends_the_session() {
+    let (server, first) = signed_in(with_security(counted())).await;
+    let second = server.refresh(&first).await;
+    let third = server.refresh(second.text("refresh_token")).await;
+    let reuse = server.refresh(&first).await;
+    assert_eq!(reuse.refusal(), (400, "refresh_token_already_used"));
+    assert_eq!(server.value("select count(*) from auth.sessions").await, 0);
+    assert_eq!(server.refresh(third.text("refresh_token")).await.refusal(), (400, "refresh_token_not_found"));
+}
+
+#[tokio::test]
+async fn replaced_counted_tokens_may_be_let_in() {
+    let interval = Duration::from_secs(600);
+    for security in [
+        SecuritySettings { refresh_token_reuse_interval: interval, ..counted() },
+        SecuritySettings { refresh_token_allow_reuse: true, ..counted() },
+    ] {
+        let (server, first) = signed_in(with_security(security)).await;
+        let second = server.refresh(&first).await;
+        let third = server.refresh(second.text("refresh_token")).await;
+        let again = server.refresh(&first).await;
+        assert_eq!(again.text("refresh_token"), third.text("refresh_token"), "{}", again.body);
+    }
+    let security = SecuritySettings { refresh_token_rotation: false, ..counted() };
+    let (server, first) = signed_in(with_security(security)).await;
+    let second = server.refresh(&first).await;
+    server.refresh(second.text("refresh_token")).await;
+    assert_eq!(server.refresh(&first).await.refusal(), (400, "refresh_token_already_used"));
+    assert_eq!(server.value("select count(*) from auth.sessions").await, 1);
+}
+
+#[tokio::test]
+async fn the_signature_of_a_counted_token_counts() {
+    let (server, first) = signed_in(with_security(counted())).await;
+    let (other, _) = signed_in(with_security(counted())).await;
+    assert_eq!(other.refresh(&first).await.refusal(), (400, "refresh_token_not_found"));
+    let keys =
+        "update auth.sessions set refresh_token_hmac_key = translate(refresh_token_hmac_key, 'abc', 'bca')";
+    server.sql(keys).await;
+    assert_eq!(server.refresh(&first).await.refusal(), (400, "refresh_token_not_found"));
+    let (server, first) = signed_in(with_security(counted())).await;
+    let second = server.refresh(&first).await;
+    server.sql("update auth.sessions set refresh_token_counter = 0").await;
+    assert_eq!(server.refresh(second.text("refresh_token")).await.refusal(), (400, "validation_failed"));
+}
+
+#[tokio::test]
+async fn sessions_move_to_counted_tokens_without_a_break() {
+    let (server, first) = signed_in(Settings::default()).await;
+    let upgrade = SecuritySettings { refresh_token_upgrade_percentage: 100, ..counted() };
+    let upgrading = server.second_node_with(with_security(upgrade)).await;
+    let second = upgrading.refresh(&first).await;
+    assert_eq!((counter(&second), second.text("refresh_token").len() > 12), ("0", true), "{}", second.body);
+    let again = upgrading.refresh(&first).await;
+    assert_eq!(again.text("refresh_token"), second.text("refresh_token"), "the answer was lost");
+    let third = upgrading.refresh(second.text("refresh_token")).await;
+    assert_eq!(counter(&third), "1");
+    server.sql(AGE).await;
+    assert_eq!(upgrading.refresh(&first).await.refusal(), (400, "refresh_token_already_used"));
+}

@@ -198,13 +198,14 @@ async fn where_links_lead_may_be_said_in_three_ways() {
     let (one, two, three) =
         ("https://one.example.org/", "https://two.example.org/", "https://three.example.org/");
     let path = format!("/verify?token=unknown&type=signup&redirect_to={two}");
-    let ways: [(&str, &[(&str, &str)], &str); 3] = [
-        (&path, &[("redirect_to", one), ("referer", three)], one),
-        (&path, &[("referer", three)], two),
-        ("/verify?token=unknown&type=signup&redirect_to=https://evil.com", &[("referer", three)], three),
+    let elsewhere = "/verify?token=unknown&type=signup&redirect_to=https://evil.com";
+    let ways = [
+        (path.as_str(), vec![("redirect_to", one), ("referer", three)], one),
+        (path.as_str(), vec![("referer", three)], two),
+        (elsewhere, vec![("referer", three)], three),
     ];
     for (path, headers, expected) in ways {
-        let answer = server.send(Method::GET, path, headers, ()).await;
+        let answer = server.send(Method::GET, path, &headers, ()).await;
         let location = answer.headers["location"].to_str().unwrap();
         assert!(location.starts_with(&format!("{expected}#")), "{location}");
     }
