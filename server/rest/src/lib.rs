@@ -12,6 +12,7 @@
 mod admin;
 mod bytea;
 mod caller;
+mod compression;
 pub mod error;
 pub mod freshness;
 mod legacy;

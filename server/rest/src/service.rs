@@ -12,6 +12,7 @@ use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Identity;
+use crate::compression;
 use crate::error::Error;
 use crate::freshness::Writers;
 use crate::legacy;
@@ -183,6 +184,7 @@ impl Endpoint for Rest {
         let trace = live.settings.server_trace_header.as_ref();
         let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
         let request_id = incoming.extensions().get::<Caller>().map(|caller| caller.request_id.clone());
+        let takes_gzip = compression::is_accepted(&incoming);
         // The future is large and poem boxes it once per layer: boxed here, it is not copied from one to the next.
         let answer = Box::pin(self.answer(&live, incoming)).await;
         let mut response = answer.unwrap_or_else(|error| {
@@ -198,6 +200,6 @@ impl Endpoint for Rest {
         if let Some((name, value)) = trace {
             response.headers_mut().insert(name, value.unwrap_or(HeaderValue::from_static("")));
         }
-        Ok(response)
+        Ok(if takes_gzip { compression::compress(response).await } else { response })
     }
 }

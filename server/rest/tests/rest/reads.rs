@@ -202,6 +202,29 @@ async fn rows_can_be_had_as_csv() {
 }
 
 #[tokio::test]
+async fn large_answers_are_compressed_for_those_who_take_that() {
+    let league = League::start().await;
+    let url = "/rpc/lines";
+    let lines = "create function league.lines() returns setof text stable language sql
+                   as $$ select repeat('goal ', 10) from generate_series(1, 200) $$; notify pgrst";
+    league.database.client().await.batch_execute(lines).await.unwrap();
+    league.until(url, 200).await;
+    let plain = league.get(url).await;
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), ("", "Accept, Prefer, Range"));
+    let compressed = league.get_with(url, &[("accept-encoding", "br, gzip")]).await;
+    assert_eq!(compressed.header("content-encoding"), "gzip");
+    assert!(compressed.bytes.starts_with(&[0x1f, 0x8b]) && compressed.bytes.len() < plain.bytes.len() / 10);
+    let length = compressed.header("content-length").parse::<usize>().unwrap();
+    assert_eq!(length, compressed.bytes.len());
+    let vary: Vec<_> = compressed.headers.get_all("vary").iter().collect();
+    assert_eq!(vary, ["Accept, Prefer, Range", "Accept-Encoding"]);
+    let small = league.get_with("/clubs", &[("accept-encoding", "gzip")]).await;
+    assert_eq!((small.status, small.header("content-encoding")), (200, ""));
+    let refused = league.get_with(url, &[("accept-encoding", "gzip;q=0")]).await;
+    assert_eq!((refused.header("content-encoding"), &refused.bytes), ("", &plain.bytes));
+}
+
+#[tokio::test]
 async fn answers_say_what_they_are() {
     let league = League::start().await;
     let answer = league.get("/clubs?select=id&id=eq.1").await;
