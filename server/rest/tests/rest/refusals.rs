@@ -22,6 +22,16 @@ async fn errors_have_upstreams_shape() {
 }
 
 #[tokio::test]
+async fn errors_may_tell_less() {
+    let league =
+        League::with(|settings| assert!(settings.set("client-error-verbosity", "minimal").unwrap())).await;
+    let message = "Could not find the table 'league.player' in the schema cache";
+    assert_eq!(league.get("/player").await.json(), json!({ "code": "PGRST205", "message": message }));
+    let raised = league.call("refuse", &json!({ "how": "plain" })).await;
+    assert_eq!((raised.status, raised.json()), (400, json!({ "code": "P0001", "message": "no" })));
+}
+
+#[tokio::test]
 async fn each_mistake_has_its_code() {
     let league = League::start().await;
     for (method, url, headers, status, code) in [

@@ -17,6 +17,17 @@ async fn new_tables_are_seen_after_a_notice() {
 }
 
 #[tokio::test]
+async fn changes_are_seen_by_the_event_trigger() {
+    let league = League::start().await;
+    let superuser = league.database.client().await;
+    let table = "create table league.seasons (id int); grant select on league.seasons to anon";
+    superuser.batch_execute(table).await.unwrap();
+    league.until("/seasons", 200).await;
+    superuser.batch_execute("drop table league.seasons").await.unwrap();
+    league.until("/seasons", 404).await;
+}
+
+#[tokio::test]
 async fn without_a_database_the_service_says_when_to_come_back() {
     let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres");
     let database = database::Database::connect(nowhere).await.unwrap();

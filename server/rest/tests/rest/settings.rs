@@ -135,7 +135,7 @@ async fn operators_see_how_the_service_does() {
         "pgrst_db_pool_max 4",
         "pgrst_db_pool_timeouts_total 0",
         "pgrst_db_pool_waiting 0",
-        "pgrst_jwt_cache_evictions_total 0",
+        "# TYPE pgrst_jwt_cache_evictions_total counter",
     ] {
         assert!(metrics.contains(&format!("{line}\n")), "{line}: {metrics}");
     }

@@ -118,3 +118,38 @@ async fn functions_say_their_isolation_and_their_limits() {
     let league = League::extended(sql, |settings| settings.db_hoisted_tx_settings = Vec::new()).await;
     assert_eq!(league.rows("/rpc/level").await, json!(["read committed", "on"]));
 }
+
+#[tokio::test]
+async fn what_postgres_gives_up_is_not_tried_again() {
+    let sql =
+        "create sequence league.attempts; grant usage, select on league.attempts to anon, authenticated;
+               create function league.collide() returns void language plpgsql as $$ begin
+                 perform nextval('league.attempts'); raise sqlstate '40001' using message = 'collided';
+               end $$";
+    let league = League::extended(sql, |_| {}).await;
+    let collided = league.call("collide", &json!({})).await;
+    assert_eq!((collided.status, collided.code().as_str()), (500, "40001"), "{collided:?}");
+    let superuser = league.database.client().await;
+    let attempts = superuser.query_one("select last_value from league.attempts", &[]).await.unwrap();
+    assert_eq!(attempts.get::<_, i64>(0), 1);
+}
+
+#[tokio::test]
+async fn deferred_constraints_are_looked_at_even_if_all_is_rolled_back() {
+    let sql = "create table league.pairs (id int primary key, other int references league.pairs
+                 deferrable initially deferred);
+               grant all on league.pairs to authenticated";
+    let league =
+        League::extended(sql, |settings| settings.db_tx_end = rest::TxEnd::CommitAllowOverride).await;
+    let each_other = r#"[{"id":1,"other":2},{"id":2,"other":1}]"#;
+    let nobody = r#"[{"id":3,"other":9}]"#;
+    for (body, prefer, status) in [
+        (nobody, "tx=rollback", 409),
+        (nobody, "tx=commit", 409),
+        (each_other, "tx=rollback", 201),
+        (each_other, "tx=commit", 201),
+    ] {
+        let answer = league.change("POST", "/pairs", &[("prefer", prefer)], body).await;
+        assert_eq!(answer.status, status, "{prefer} {body}: {answer:?}");
+    }
+}
