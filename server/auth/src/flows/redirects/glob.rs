@@ -190,6 +190,6 @@ mod tests {
 
     #[test]
     fn many_stars_cost_no_more_than_their_product() {
-        assert!(!matches(&"**a".repeat(50), &"a".repeat(2000).replace("aaaa", "aaab").repeat(2)[..3999]));
+        assert!(!matches(&"**a".repeat(50), &"ab".repeat(2000)));
     }
 }

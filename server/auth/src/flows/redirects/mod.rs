@@ -171,6 +171,8 @@ pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn redirects(site: &str, patterns: &[&str]) -> Redirects {
@@ -229,12 +231,30 @@ mod tests {
             "http://10.0.0.1/",
             "http://[::ffff:10.0.0.1]/",
             "https://exa_mple.com/",
-            "https://ex%61mple.com/",
             " https://example.com",
             "https://exam\tple.com",
         ];
         for url in bad {
             assert!(!open.allows(url), "{url}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_allowed_stays_on_the_site_and_fits_into_a_header(text in "https?:[/\\\\]{0,3}[a-z.@:/?#\\[\\]%\\r\\n\\t -]{0,40}") {
+            let site = redirects("https://example.com", &[]);
+            if site.allows(&text) {
+                let parsed = Url::parse(&text).unwrap();
+                prop_assert_eq!(parsed.host_str(), Some("example.com"));
+                prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
+            }
+        }
+
+        #[test]
+        fn globs_take_any_pattern_and_any_text(pattern in "[a-c.*?/{},!\\[\\]\\\\-]{0,24}", text in "[a-c./]{0,24}") {
+            if let Some(glob) = Glob::parse(&pattern) {
+                let _ = glob.matches(&text);
+            }
         }
     }
 
