@@ -54,7 +54,7 @@ pub(crate) struct User {
     #[serde(default, rename = "raw_user_meta_data", deserialize_with = "object")]
     pub(crate) user_metadata: Value,
     /// Second factors; absent if there are none.
-    #[oai(skip_serializing_if_is_empty)]
+    #[oai(default, skip_serializing_if_is_empty)]
     pub(crate) factors: Vec<Factor>,
     pub(crate) identities: Vec<Identity>,
     #[serde(default, deserialize_with = "timestamp")]

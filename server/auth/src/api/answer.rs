@@ -7,10 +7,6 @@ use gateway::Caller;
 use http::{HeaderName, HeaderValue, StatusCode};
 use poem::error::ResponseError;
 use poem::{Endpoint, Request, Response};
-use poem_openapi::payload::{Json, Payload};
-use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
-use poem_openapi::types::Type;
-use poem_openapi::{ApiResponse, Object};
 use serde_json::json;
 
 use crate::error::refusals;
@@ -124,39 +120,5 @@ fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
 impl ResponseError for Error {
     fn status(&self) -> StatusCode {
         Error::status(self)
-    }
-}
-
-/// An error as clients of API version 2024-01-01 get it.
-#[derive(Object)]
-struct ErrorBody {
-    /// What programs tell errors apart by.
-    #[oai(read_only)]
-    code: String,
-    /// What went wrong, for people.
-    #[oai(read_only)]
-    message: String,
-}
-
-/// Describes errors in the OpenAPI document.
-impl ApiResponse for Error {
-    fn meta() -> MetaResponses {
-        let described = |range: &str, description| MetaResponse {
-            description,
-            status: None,
-            status_range: Some(range.to_owned()),
-            content: vec![MetaMediaType {
-                content_type: <Json<ErrorBody> as Payload>::CONTENT_TYPE,
-                schema: ErrorBody::schema_ref(),
-            }],
-            headers: Vec::new(),
-        };
-        let client = "The request cannot be answered as it is";
-        let server = "The server failed; the same request may succeed later";
-        MetaResponses { responses: vec![described("4XX", client), described("5XX", server)] }
-    }
-
-    fn register(registry: &mut Registry) {
-        ErrorBody::register(registry);
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod described;
 mod fields;
 mod public;
 mod request;

@@ -122,10 +122,11 @@ struct Claims<'a> {
 /// Errors: those of the hook.
 pub(crate) async fn issue(
     auth: &Auth,
-    granted: Granted,
+    mut granted: Granted,
     method: &str,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
+    name_identity_provider(&mut granted);
     let now = OffsetDateTime::now_utc().unix_timestamp();
     let expires_at = expiry(&auth.settings, &granted, now);
     let user = &granted.user;
@@ -178,6 +179,15 @@ async fn sign(auth: &Auth, claims: &Claims<'_>, method: &str, client: &Client<'_
         auth.keys.sign(claims)
     };
     signed.map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Says in claim `amr` which identity provider has vouched for a user of single sign-on, who has one identity alone.
+fn name_identity_provider(granted: &mut Granted) {
+    let [identity] = granted.user.identities.as_slice() else { return };
+    let Some(provider) = identity.provider.strip_prefix("sso:") else { return };
+    for entry in granted.amr.iter_mut().filter(|entry| entry.method == "sso/saml") {
+        entry.provider = Some(provider.to_owned());
+    }
 }
 
 /// aal2 as soon as one of the methods is a second factor.

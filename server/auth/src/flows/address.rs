@@ -94,6 +94,8 @@ fn without_punctuation(phone: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -107,6 +109,18 @@ mod tests {
         }
         assert!(email("ada@example.com\r\nBcc: eve@example.com").is_err());
         assert!(email(&format!("{}@example.com", "a".repeat(250))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_is_safe_in_a_header(text in "\\PC{0,40}|[a-z.+@-]{0,30}") {
+            if let Ok(email) = email(&text) {
+                prop_assert!(email.bytes().all(|byte| byte.is_ascii_graphic()) && email.matches('@').count() == 1);
+            }
+            if let Ok(phone) = phone(&text) {
+                prop_assert!(phone.bytes().all(|byte| byte.is_ascii_digit()));
+            }
+        }
     }
 
     #[test]

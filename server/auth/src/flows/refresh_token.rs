@@ -144,6 +144,9 @@ pub(crate) fn sign(session: Uuid, counter: i64, key: &str) -> Result<String, Err
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -167,6 +170,33 @@ mod tests {
             let token = sign(session, counter, key.as_str()).unwrap();
             let Ok(RefreshToken::Counted(parsed)) = RefreshToken::parse(&token) else { panic!("{token}") };
             assert_eq!((parsed.session, parsed.counter), (session, counter));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_token_or_refused(text in "\\PC{0,120}", bytes in vec(any::<u8>(), 0..80)) {
+            let _ = RefreshToken::parse(&text);
+            prop_assert!(parse_counted(&bytes).is_none(), "nobody guesses a checksum");
+        }
+
+        #[test]
+        fn a_right_checksum_alone_is_no_panic(mut bytes in vec(any::<u8>(), 0..60)) {
+            let checksum = Sha256::digest(&bytes);
+            bytes.extend_from_slice(&checksum[..CHECKSUM_LENGTH]);
+            if let Some(token) = parse_counted(&bytes) {
+                prop_assert_eq!(bytes[0], VERSION);
+                prop_assert!(token.counter >= 0 && token.signature.len() == SIGNATURE_LENGTH);
+            }
+        }
+
+        #[test]
+        fn any_counter_survives(counter in 0..=i64::MAX, session in any::<u128>()) {
+            let token = sign(Uuid::from_u128(session), counter, Key::generate().as_str()).unwrap();
+            let Ok(RefreshToken::Counted(parsed)) = RefreshToken::parse(&token) else {
+                return Err(TestCaseError::fail(token));
+            };
+            prop_assert_eq!((parsed.session, parsed.counter), (Uuid::from_u128(session), counter));
         }
     }
 

@@ -1,14 +1,16 @@
 //! Sign-in with a password.
 
 use http::StatusCode;
+use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::Address;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
+use crate::hooks::Decision;
 use crate::store::sessions::Client;
-use crate::store::users;
-use crate::{Auth, Code, Error};
+use crate::store::{sessions, users};
+use crate::{Auth, Code, Error, HookName};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///
@@ -43,6 +45,9 @@ pub(crate) async fn with_password(
     }
     let weakness = settings.passwords.weakness(&password);
     let matches = auth.hasher.verify(password, hash).await?;
+    if let Some(candidate) = candidate.as_ref().filter(|_| hash.is_some()) {
+        ask_hook(auth, candidate.id(), matches, client).await?;
+    }
     let user = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?.user;
     match address {
         Address::Email(_) if user.email_confirmed_at.is_none() => {
@@ -56,4 +61,22 @@ pub(crate) async fn with_password(
     let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
     let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;
     Ok(session.with_weak_password(weakness))
+}
+
+/// Lets the project's hook judge an attempt that was right or not.
+///
+/// Errors: `invalid_credentials` with the hook's words, if it refuses; those of the hook itself.
+async fn ask_hook(auth: &Auth, user: Uuid, matches: bool, client: &Client<'_>) -> Result<(), Error> {
+    if auth.settings.hooks.get(HookName::PasswordVerificationAttempt).is_none() {
+        return Ok(());
+    }
+    let Decision::Reject { message, logout } =
+        auth.hooks.password_verification(user, matches, client).await?
+    else {
+        return Ok(());
+    };
+    if logout {
+        sessions::end_others(&auth.database, user, None).await?;
+    }
+    Err(Code::InvalidCredentials.because(message))
 }

@@ -14,7 +14,7 @@ pub(crate) enum Decision {
     Continue,
     /// The attempt has failed, whatever it was.
     Reject {
-        /// For the user; empty for the usual words.
+        /// For the user.
         message: String,
         /// Whether all sessions of the user end, too.
         logout: bool,

@@ -7,6 +7,11 @@ use http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request};
 use serde_json::{Value, json};
 use tokens::{KeyOverrides, Keys};
+use tokio::sync::OnceCell;
+
+use crate::conformity;
+
+const DOCUMENT: &str = "/openapi.json";
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// `PASSWORD` at the lowest cost that bcrypt knows.
@@ -81,7 +86,8 @@ impl Server {
         headers: &[(&str, &str)],
         body: impl Into<poem::Body>,
     ) -> Answer {
-        let mut request = Request::builder().method(method).uri_str(path);
+        let described = path.split('?').next().unwrap_or_default();
+        let mut request = Request::builder().method(method.clone()).uri_str(path);
         request = request.header("apikey", self.keys.api_keys().anon());
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -90,7 +96,19 @@ impl Server {
         let (status, headers) = (response.status(), response.headers().clone());
         let text = response.into_body().into_string().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        if described != DOCUMENT {
+            let deviation =
+                conformity::deviation(self.document().await, (&method, described), (status, &body));
+            assert_eq!(deviation, None, "answers are as the OpenAPI document says");
+        }
         Answer { status, headers, body }
+    }
+
+    /// The OpenAPI document, which is the same for all servers but for their address.
+    async fn document(&self) -> &'static Value {
+        static READ: OnceCell<Value> = OnceCell::const_new();
+        let read = async || Box::pin(self.send(Method::GET, DOCUMENT, &[], ())).await.body;
+        READ.get_or_init(read).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {

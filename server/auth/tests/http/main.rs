@@ -4,6 +4,7 @@
 
 mod codes;
 mod concurrency;
+mod conformity;
 mod harness;
 mod pkce;
 mod public;
