@@ -66,17 +66,29 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
     }
 }
 
+/// Tells the log of an error that is the server's, for answers that are not made by [`Answers`].
+pub(super) fn log(error: &Error, request: &Request) {
+    let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
+    log_as(error, id.as_deref());
+}
+
+fn log_as(error: &Error, request_id: Option<&str>) {
+    if !error.status().is_server_error() {
+        return;
+    }
+    let cause = match error {
+        Error::Database(cause) => cause.to_string(),
+        Error::Internal(cause) => cause.clone(),
+        _ => String::new(),
+    };
+    let code = error.code().map(Code::name).unwrap_or_default();
+    tracing::error!(request_id, code, %cause, "{error}");
+}
+
 fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Response {
     let (status, message) = (error.status(), error.to_string());
     let code = error.code().map(Code::name).unwrap_or_default();
-    if status.is_server_error() {
-        let cause = match error {
-            Error::Database(cause) => cause.to_string(),
-            Error::Internal(cause) => cause.clone(),
-            _ => String::new(),
-        };
-        tracing::error!(request_id, code, %cause, "{message}");
-    }
+    log_as(error, request_id);
     if let (Some((status, raised)), ApiVersion::Initial) = (error.raised(), version) {
         return render_raised(status, raised);
     }

@@ -22,12 +22,26 @@ impl Security {
 
 /// The members of an object; none if the field is missing.
 ///
-/// Errors: `bad_json` for anything else.
+/// Errors: `bad_json` for anything else; `validation_failed` for text with a NUL, which Postgres cannot store.
 pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Value>, Error> {
     match value {
         None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(members))
+            if members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)) =>
+        {
+            Err(Error::validation(format!("{field} must not contain NUL characters")))
+        }
         Some(Value::Object(members)) => Ok(members),
         Some(_) => Err(refusals::bad_json(format_args!("{field} must be an object"))),
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(elements) => elements.iter().any(has_nul),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

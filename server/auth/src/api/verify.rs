@@ -9,7 +9,7 @@ use poem_openapi::{ApiResponse, Object, OpenApi, Union};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::{request, session_answer};
+use super::{answer, request, session_answer};
 use crate::flows::access_token::Session;
 use crate::flows::verify::{self, HALF_CONFIRMED, Proof, Verified};
 use crate::flows::{pkce, redirects};
@@ -128,6 +128,7 @@ impl VerifyApi {
                 redirects::extend(target, &in_query(&message), &[message.as_slice(), &[sb]].concat())?
             }
             Err(error) => {
+                answer::log(&error, request);
                 let members = redirects::error_members(&error);
                 redirects::extend(target, &in_query(&members), &[members.as_slice(), &[sb]].concat())?
             }

@@ -6,7 +6,6 @@ use serde_json::json;
 use super::access_token::Session;
 use super::session::{self, SignIn};
 use super::{Context, pkce};
-use crate::error::refusals;
 use crate::store::audit::{self, Action, Actor};
 use crate::store::flow_states::{self, FlowState};
 use crate::store::{Work, users};
@@ -36,7 +35,7 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
     pkce::verify(challenge.unwrap_or_default(), method.unwrap_or_default(), verifier)?;
     let account = users::find(&work, user_id).await?.ok_or_else(not_found)?;
     if account.banned {
-        return Err(refusals::user_banned());
+        return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
     let traits = json!({ "provider_type": flow.provider_type });
     let (actor, origin) = (Actor::User(user_id), context.client.address);

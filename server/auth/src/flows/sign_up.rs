@@ -149,7 +149,9 @@ pub(crate) async fn register(context: &Context<'_>, wish: &SignUp) -> Result<Reg
     let hash = context.auth.hasher.hash(wish.password.clone()).await?;
     match attempt(context, wish, &hash).await {
         // Somebody else was faster with the same address: now it exists.
-        Err(error) if users::is_taken(&error) => attempt(context, wish, &hash).await,
+        Err(error) if users::is_taken(&error) => {
+            attempt(context, wish, &hash).await.map_err(users::name_taken)
+        }
         other => other,
     }
 }

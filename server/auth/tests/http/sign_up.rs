@@ -126,6 +126,12 @@ async fn what_cannot_be_an_account_is_refused() {
         ),
         (json!({ "email": email, "password": PASSWORD, "data": "text" }), 400, "bad_json"),
         (json!({ "email": 5, "password": PASSWORD }), 400, "bad_json"),
+        (
+            json!({ "email": email, "password": PASSWORD, "data": { "a": ["\u{0}"] } }),
+            400,
+            "validation_failed",
+        ),
+        (json!({ "email": "a\u{0}@example.com", "password": PASSWORD }), 400, "validation_failed"),
     ];
     for (body, status, code) in refusals {
         let answer = server.post("/signup", body.clone()).await;
@@ -160,6 +166,20 @@ async fn doors_that_are_closed_say_so() {
     let anonymous = server.post("/signup", json!({})).await;
     assert_eq!(anonymous.refusal(), (422, "anonymous_provider_disabled"));
     assert_eq!(anonymous.text("msg"), "Anonymous sign-ins are disabled");
+}
+
+#[tokio::test]
+async fn audiences_have_users_of_their_own() {
+    let server = Server::with(autoconfirm()).await;
+    let other = [("x-jwt-aud", "other")];
+    let session = server.send(Method::POST, "/signup", &other, ada().to_string()).await;
+    assert_eq!(session.body["user"]["aud"], json!("other"), "{}", session.body);
+    assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "invalid_credentials"));
+    let sign_in = json!({ "email": "ada@example.com", "password": PASSWORD }).to_string();
+    let answer = server.send(Method::POST, "/token?grant_type=password", &other, sign_in).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    // Postgres keeps addresses unique over all audiences.
+    assert_eq!(server.post("/signup", ada()).await.refusal(), (422, "email_exists"));
 }
 
 #[tokio::test]

@@ -126,7 +126,10 @@ pub(crate) fn extend(
     members: &[(&str, String)],
     fragment: &[(&str, String)],
 ) -> Result<String, Error> {
-    Url::parse(url).map_err(|error| Error::Internal(format!("a redirect leads to no URL: {error}")))?;
+    let parsed =
+        Url::parse(url).map_err(|error| Error::Internal(format!("a redirect leads to no URL: {error}")))?;
+    // Headers are ASCII; the rest of the text stays as it was allowed.
+    let url = if url.is_ascii() { url } else { parsed.as_str() };
     let (base, own_fragment) = url.split_once('#').map_or((url, None), |(base, own)| (base, Some(own)));
     let mut target = base.to_owned();
     if !members.is_empty() {
@@ -264,6 +267,8 @@ mod tests {
         let target = extend("https://example.com/?a=b&code=evil&code=worse#frag", &code, &[]).unwrap();
         assert_eq!(target, "https://example.com/?a=b&code=1+2#frag");
         let session = [("type", "signup".to_owned()), ("access_token", "x=&".to_owned())];
+        let target = extend("https://example.com/für?a=ü", &code, &[]).unwrap();
+        assert_eq!(target, "https://example.com/f%C3%BCr?a=%C3%BC&code=1+2");
         let target = extend("myapp://callback", &[], &session).unwrap();
         assert_eq!(target, "myapp://callback#access_token=x%3D%26&type=signup");
     }
