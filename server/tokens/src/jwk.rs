@@ -203,6 +203,15 @@ impl Jwk<'_> {
     }
 }
 
+/// The keys of somebody else's JWKS that verify signatures. Others are skipped: issuers publish keys for encryption
+/// and of types that are not known here, and a shared secret that is published is none.
+pub(crate) fn published(jwks: &Value) -> Vec<Key> {
+    let keys = jwks.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let signs = |jwk: &&Value| jwk.get("use").is_none_or(|purpose| purpose == "sig");
+    let key = |jwk| Key::from_jwk(jwk).ok().filter(|key| key.secret.is_none());
+    keys.iter().filter(signs).filter_map(key).collect()
+}
+
 /// Reads a JWK, a JWKS (`{"keys": […]}`) or a bare array of JWKs.
 pub(crate) fn parse_set(json: &str) -> Result<Vec<Key>, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("not JSON: {error}"))?;

@@ -102,6 +102,13 @@ impl Verifier {
         Ok(Verifier::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
+    /// A verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are not for
+    /// signatures, or of a type that is not known here, are skipped. It remembers no tokens.
+    pub fn from_published(jwks: &serde_json::Value) -> Verifier {
+        let cache = Remembered::new(0);
+        Verifier { keys: crate::jwk::published(jwks).into(), cache, audience: None }
+    }
+
     /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Verifier {
@@ -234,6 +241,26 @@ mod tests {
         let again = verifier.verify_at(&token, 1_030).unwrap();
         assert!(Arc::ptr_eq(&first, &again));
         assert_eq!(verifier.verify_at(&token, 1_031).unwrap_err(), Error::Expired);
+    }
+
+    #[test]
+    fn published_keys_verify_whatever_else_is_published_beside_them() {
+        let secret = URL_SAFE_NO_PAD.encode(SECRET);
+        let jwks = json!({ "keys": [
+            { "kty": "oct", "k": secret },
+            { "kty": "EC", "crv": "P-521", "x": "AA", "y": "AA" },
+            { "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode([7; 32]), "use": "enc" },
+            "nonsense",
+        ] });
+        let verifier = Verifier::from_published(&jwks);
+        assert_eq!(verifier.verify_at(&token(&json!({})), 0).unwrap_err(), Error::NoSuitableKey);
+        assert!(verifier.keys.is_empty());
+        let signing = json!({ "keys": [
+            { "kty": "RSA", "n": "AA", "e": "AQAB" },
+            { "kty": "EC", "crv": "P-256", "x": URL_SAFE_NO_PAD.encode([1; 32]), "y": URL_SAFE_NO_PAD.encode([2; 32]), "use": "sig" },
+        ] });
+        assert_eq!(Verifier::from_published(&signing).keys.len(), 1);
+        assert!(Verifier::from_published(&json!([])).keys.is_empty());
     }
 
     #[test]
