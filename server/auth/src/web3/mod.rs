@@ -1,0 +1,80 @@
+//! Sign-in messages of blockchain wallets: Ethereum's (ERC-4361, "SIWE") and Solana's ("SIWS"), which has the same
+//! text form.
+
+mod ethereum;
+mod message;
+mod solana;
+
+pub(crate) use message::Message;
+
+use message::Dialect;
+
+/// A blockchain whose wallets may sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chain {
+    Ethereum,
+    Solana,
+}
+
+impl Chain {
+    /// The name that clients send and identities keep.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Chain::Ethereum => "ethereum",
+            Chain::Solana => "solana",
+        }
+    }
+
+    /// The name for people.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Chain::Ethereum => "Ethereum",
+            Chain::Solana => "Solana",
+        }
+    }
+
+    /// The chain of this name.
+    pub(crate) fn parse(name: &str) -> Option<Chain> {
+        [Chain::Ethereum, Chain::Solana].into_iter().find(|chain| chain.name() == name)
+    }
+}
+
+/// Fewest bytes of a message.
+const SHORTEST: usize = 64;
+/// Most bytes of a message.
+const LONGEST: usize = 20 << 10;
+
+/// A message whose text is in order and whose signature has the right form, but which is not yet verified.
+#[derive(Debug)]
+pub(crate) struct Signed<'a> {
+    chain: Chain,
+    pub(crate) message: Message<'a>,
+    signature: Vec<u8>,
+}
+
+impl<'a> Signed<'a> {
+    /// Reads `message` and `signature`: 0x and 130 hexadecimal digits for Ethereum, base64 of 64 bytes for Solana.
+    ///
+    /// Errors: a sentence for the developer of the client, as upstream's.
+    pub(crate) fn parse(chain: Chain, message: &'a str, signature: &str) -> Result<Signed<'a>, String> {
+        if message.len() < SHORTEST {
+            return Err("message is too short".to_owned());
+        }
+        if message.len() > LONGEST {
+            return Err("message must not exceed 20KB".to_owned());
+        }
+        let (signature, dialect) = match chain {
+            Chain::Ethereum => (ethereum::signature(signature)?, Dialect::Ethereum),
+            Chain::Solana => (solana::signature(signature)?, Dialect::Solana),
+        };
+        Ok(Signed { chain, message: Message::parse(message, dialect)?, signature })
+    }
+
+    /// Whether the account that the message names has signed it.
+    pub(crate) fn verify(&self) -> bool {
+        match self.chain {
+            Chain::Ethereum => ethereum::verify(&self.message, &self.signature),
+            Chain::Solana => solana::verify(&self.message, &self.signature),
+        }
+    }
+}
