@@ -12,14 +12,15 @@ mod error;
 mod factors;
 mod flows;
 mod hooks;
-#[expect(dead_code, reason = "providers and hooks are its callers")]
 mod http_client;
 mod limits;
 mod messages;
 mod passwords;
+mod providers;
 mod settings;
 mod store;
 mod user;
+mod web3;
 
 use std::sync::Arc;
 
@@ -34,9 +35,11 @@ use captcha::Captchas;
 use factors::webauthn::RelyingParty;
 use flows::redirects::Redirects;
 use hooks::Hooks;
+use http_client::HttpClient;
 use limits::Limits;
 use messages::Messages;
 use passwords::Hasher;
+use providers::Providers;
 
 /// What every endpoint works with.
 pub(crate) struct Auth {
@@ -51,25 +54,45 @@ pub(crate) struct Auth {
     captchas: Captchas,
     relying_party: RelyingParty,
     redirects: Redirects,
+    providers: Providers,
 }
+
+/// Settings that the service cannot work with.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidSettings(String);
 
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
-pub fn service(settings: Settings, database: Database, keys: Keys) -> impl Endpoint<Output = Response> {
-    let auth = Auth {
-        hasher: Hasher::new(&settings.passwords),
-        messages: Messages::new(&settings),
-        hooks: Hooks::new(&settings),
-        limits: Limits::new(&settings, &database),
-        captchas: Captchas::new(&settings),
-        relying_party: RelyingParty::new(&settings),
-        redirects: Redirects::new(&settings),
-        verifier: keys.verifier(),
-        settings,
-        database,
-        keys,
-    };
-    api::endpoint(Arc::new(auth))
+///
+/// Errors: [`InvalidSettings`] when there can be no TLS.
+pub fn service(
+    settings: Settings,
+    database: Database,
+    keys: Keys,
+) -> Result<impl Endpoint<Output = Response>, InvalidSettings> {
+    let auth = Auth::new(settings, database, keys).map_err(InvalidSettings)?;
+    Ok(api::endpoint(Arc::new(auth)))
+}
+
+impl Auth {
+    fn new(settings: Settings, database: Database, keys: Keys) -> Result<Auth, String> {
+        let client = HttpClient::new()?;
+        Ok(Auth {
+            hasher: Hasher::new(&settings.passwords),
+            messages: Messages::new(&settings),
+            hooks: Hooks::new(&settings),
+            limits: Limits::new(&settings, &database),
+            captchas: Captchas::new(&settings),
+            relying_party: RelyingParty::new(&settings),
+            redirects: Redirects::new(&settings),
+            providers: Providers::new(client, &settings.providers),
+            verifier: keys.verifier(),
+            settings,
+            database,
+            keys,
+        })
+    }
 }
 
 /// Whether `path` (relative to the mount point) is opened by links, redirects or other servers, which cannot send

@@ -20,6 +20,9 @@ pub struct ProviderSettings {
     pub custom_oauth: bool,
     /// Most of those; 0, the default, for no limit (`CUSTOM_OAUTH_MAX_PROVIDERS`).
     pub custom_oauth_max: usize,
+    /// Lets those be in private networks, and without TLS (`CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES`, which upstream does
+    /// not have). Default false: an administrator's token must not open the network that this server stands in.
+    pub custom_oauth_private_addresses: bool,
     /// Solana's sign-in messages (`EXTERNAL_WEB3_SOLANA_*`).
     pub solana: Web3Settings,
     /// Ethereum's sign-in messages (`EXTERNAL_WEB3_ETHEREUM_*`).
@@ -48,6 +51,7 @@ impl Default for ProviderSettings {
             oauth: BTreeMap::new(),
             custom_oauth: true,
             custom_oauth_max: 0,
+            custom_oauth_private_addresses: false,
             solana: Web3Settings::default(),
             ethereum: Web3Settings::default(),
             flow_state_expiry: Duration::from_secs(300),

@@ -71,7 +71,7 @@ impl Server {
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri)).await.unwrap();
-        let service = auth::service(settings.clone(), login, keys.clone());
+        let service = auth::service(settings.clone(), login, keys.clone()).unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let face = gateway.guarded_except("auth", auth::is_open, service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));

@@ -85,7 +85,10 @@ impl Running {
         }
         if let Some(auth) = &services.auth {
             let database = self.open(access, AUTH_ADMIN).await?;
-            self.auth = Some(shared(auth::service(auth.clone(), database, keys.clone())));
+            let service = auth::service(auth.clone(), database, keys.clone());
+            let service =
+                service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+            self.auth = Some(shared(service));
         }
         if let Some(storage) = &services.storage {
             let database = self.open(access, STORAGE_ADMIN).await?;

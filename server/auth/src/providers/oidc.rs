@@ -1,0 +1,327 @@
+//! OpenID Connect issuers: what they publish about themselves, their keys, and the ID tokens that they sign.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use quick_cache::sync::Cache;
+use reqwest::Method;
+use reqwest::header::ACCEPT;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use subtle::ConstantTimeEq;
+use tokens::Verifier;
+use tokio::sync::{Mutex, RwLock};
+
+use super::ProviderError;
+use super::profile::audiences;
+use crate::http_client::{HttpClient, Reach};
+
+/// Issuers that are remembered.
+const REMEMBERED: usize = 200;
+/// How often keys may be fetched anew because a token named an unknown one, within [`KEY_FETCH_WINDOW`]: enough for
+/// any rotation, too seldom for a flood of forged tokens to become a flood at the issuer's.
+const KEY_FETCHES: u32 = 10;
+const KEY_FETCH_WINDOW: Duration = Duration::from_secs(60);
+
+/// Where an issuer is, and how far it is trusted.
+#[derive(Debug, Clone)]
+pub(crate) struct IssuerPlace {
+    /// Claim `iss` of its tokens.
+    pub(crate) issuer: String,
+    /// Where its document is, if not below the issuer (Discovery 1.0, section 4).
+    pub(crate) discovery_url: Option<String>,
+    pub(crate) reach: Reach,
+    /// Takes a document and tokens that name another issuer: Apple's has two names.
+    pub(crate) any_name: bool,
+}
+
+impl IssuerPlace {
+    /// An issuer that the operator trusts.
+    pub(crate) fn trusted(issuer: &str) -> IssuerPlace {
+        IssuerPlace {
+            issuer: issuer.to_owned(),
+            discovery_url: None,
+            reach: Reach::Anywhere,
+            any_name: false,
+        }
+    }
+
+    /// Where the document is.
+    pub(crate) fn discovery_url(&self) -> String {
+        let below = || format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
+        self.discovery_url.clone().unwrap_or_else(below)
+    }
+}
+
+/// What an issuer publishes about itself (Discovery 1.0, section 3), as far as it matters here.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Discovery {
+    #[serde(default)]
+    pub(crate) issuer: String,
+    #[serde(default)]
+    pub(crate) authorization_endpoint: String,
+    #[serde(default)]
+    pub(crate) token_endpoint: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) userinfo_endpoint: String,
+    #[serde(default)]
+    pub(crate) jwks_uri: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) scopes_supported: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) response_types_supported: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) grant_types_supported: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) subject_types_supported: Vec<String>,
+}
+
+/// An ID token whose signature, issuer and times are in order.
+#[derive(Debug)]
+pub(crate) struct IdToken {
+    pub(crate) claims: Map<String, Value>,
+    algorithm: String,
+}
+
+impl IdToken {
+    pub(crate) fn text(&self, claim: &str) -> &str {
+        self.claims.get(claim).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Claim `aud`.
+    pub(crate) fn audiences(&self) -> Vec<String> {
+        self.claims.get("aud").and_then(audiences).unwrap_or_default()
+    }
+
+    /// Whether claim `at_hash`, if the token has it, fits `access_token` (Core 1.0, section 3.1.3.6).
+    pub(crate) fn belongs_to(&self, access_token: &str) -> bool {
+        let expected = self.text("at_hash");
+        if expected.is_empty() {
+            return true;
+        }
+        let token = access_token.as_bytes();
+        let digest = match self.algorithm.get(2..) {
+            Some("256") => Sha256::digest(token).to_vec(),
+            Some("384") => Sha384::digest(token).to_vec(),
+            // EdDSA hashes with SHA-512, too.
+            _ => Sha512::digest(token).to_vec(),
+        };
+        let half = digest.get(..digest.len() / 2).unwrap_or_default();
+        URL_SAFE_NO_PAD.encode(half).as_bytes().ct_eq(expected.as_bytes()).into()
+    }
+}
+
+/// The issuer that a token names, unverified: only good for choosing whom to ask for keys.
+pub(crate) fn claimed_issuer(token: &str) -> Option<String> {
+    let mut parts = token.split('.');
+    let (_, payload, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {
+        return None;
+    };
+    let claims: Map<String, Value> = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
+    Some(claims.get("iss").and_then(Value::as_str).unwrap_or_default().to_owned())
+}
+
+/// An issuer and its keys.
+pub(crate) struct Issuer {
+    pub(crate) document: Discovery,
+    fetched: Instant,
+    reach: Reach,
+    keys: RwLock<Keys>,
+    refresh: Mutex<()>,
+}
+
+/// The keys that were fetched last.
+struct Keys {
+    verifier: Option<Verifier>,
+    /// When the counting of fetches began, and how many there were since.
+    window: Instant,
+    fetches: u32,
+    /// Grows with each fetch.
+    generation: u64,
+}
+
+impl Keys {
+    /// Whether they may be fetched once more.
+    fn take_fetch(&mut self) -> bool {
+        if self.window.elapsed() > KEY_FETCH_WINDOW {
+            (self.window, self.fetches) = (Instant::now(), 0);
+        }
+        self.fetches += 1;
+        self.fetches <= KEY_FETCHES
+    }
+}
+
+/// All issuers that were met lately.
+pub(crate) struct Issuers {
+    http: HttpClient,
+    /// How long documents and keys are good for.
+    lifetime: Duration,
+    known: Cache<String, Arc<Issuer>>,
+}
+
+impl Issuers {
+    pub(crate) fn new(http: HttpClient, lifetime: Duration) -> Issuers {
+        Issuers { http, lifetime, known: Cache::new(REMEMBERED) }
+    }
+
+    /// The issuer at `place`. Requests that come while it is being fetched wait for the same answer; once known, it is
+    /// fetched anew in a while, and kept as it is for as long as that fails.
+    pub(crate) async fn get(&self, place: &IssuerPlace) -> Result<Arc<Issuer>, ProviderError> {
+        let key = key(place);
+        let issuer = self.known.get_or_insert_async(&key, self.fetch(place)).await?;
+        if issuer.fetched.elapsed() < self.lifetime {
+            return Ok(issuer);
+        }
+        let Ok(_turn) = issuer.refresh.try_lock() else { return Ok(Arc::clone(&issuer)) };
+        match self.fetch(place).await {
+            Ok(fresh) => {
+                self.known.insert(key, Arc::clone(&fresh));
+                Ok(fresh)
+            }
+            Err(error) => {
+                tracing::warn!(issuer = place.issuer, %error, "an issuer keeps its keys of before");
+                Ok(Arc::clone(&issuer))
+            }
+        }
+    }
+
+    /// Fetches the issuer at `place` the next time that it is needed.
+    pub(crate) fn forget(&self, place: &IssuerPlace) {
+        self.known.remove(&key(place));
+    }
+
+    async fn fetch(&self, place: &IssuerPlace) -> Result<Arc<Issuer>, ProviderError> {
+        let document = self.discover(place).await?;
+        let now = Instant::now();
+        let keys = Keys { verifier: None, window: now, fetches: 0, generation: 0 };
+        Ok(Arc::new(Issuer {
+            document,
+            fetched: now,
+            reach: place.reach,
+            keys: RwLock::new(keys),
+            refresh: Mutex::new(()),
+        }))
+    }
+
+    /// The document at `place`, fresh.
+    ///
+    /// Errors: also a document of another issuer (Discovery 1.0, section 4.3).
+    pub(crate) async fn discover(&self, place: &IssuerPlace) -> Result<Discovery, ProviderError> {
+        let document: Discovery = self.json(&place.discovery_url(), place.reach).await?;
+        if document.issuer != place.issuer && !place.any_name {
+            return Err(ProviderError::Unexpected(format!(
+                "issuer mismatch, expected {:?} got {:?}",
+                place.issuer, document.issuer
+            )));
+        }
+        Ok(document)
+    }
+
+    async fn json<T: serde::de::DeserializeOwned>(
+        &self,
+        url: &str,
+        reach: Reach,
+    ) -> Result<T, ProviderError> {
+        let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
+        let request = self.http.request(Method::GET, url, reach).map_err(failed)?;
+        let answer = self.http.send(request.header(ACCEPT, "application/json")).await.map_err(failed)?;
+        if !answer.status.is_success() {
+            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
+        }
+        answer.json().map_err(failed)
+    }
+
+    /// Checks that the issuer at `place` has signed `token`, that the token names it, and that its time is now. Whom it
+    /// is for is the caller's to check. Keys are fetched anew for a token that none of the known ones fits.
+    pub(crate) async fn verify(&self, place: &IssuerPlace, token: &str) -> Result<IdToken, ProviderError> {
+        let issuer = self.get(place).await?;
+        let (verifier, generation) = {
+            let keys = issuer.keys.read().await;
+            (keys.verifier.clone(), keys.generation)
+        };
+        let known = verifier.map(|verifier| verifier.verify(token));
+        let verified = match known {
+            None | Some(Err(tokens::Error::NoSuitableKey | tokens::Error::Signature)) => {
+                self.newer_keys(&issuer, generation).await?.verify(token)
+            }
+            Some(outcome) => outcome,
+        };
+        let verified = verified.map_err(|error| ProviderError::Unexpected(format!("ID token: {error}")))?;
+        let token = IdToken { claims: verified.claims.clone(), algorithm: algorithm(token) };
+        if verified.expires_at().is_none() {
+            return Err(ProviderError::Unexpected("ID token: claim exp is missing".to_owned()));
+        }
+        let named = token.text("iss");
+        // Google's documentation promises both forms.
+        let without_scheme =
+            place.issuer.strip_prefix("https://") == Some(named) && named == "accounts.google.com";
+        if named != place.issuer && !place.any_name && !without_scheme {
+            return Err(ProviderError::Unexpected(format!(
+                "ID token: expected issuer {:?} got {named:?}",
+                place.issuer
+            )));
+        }
+        Ok(token)
+    }
+
+    /// Keys that are newer than `generation`, fetched by one of those who ask.
+    async fn newer_keys(&self, issuer: &Issuer, generation: u64) -> Result<Verifier, ProviderError> {
+        let mut keys = issuer.keys.write().await;
+        if let Some(verifier) = keys.verifier.clone().filter(|_| keys.generation > generation) {
+            return Ok(verifier);
+        }
+        if !keys.take_fetch() {
+            let reason = "its keys were fetched too often lately; try again in a minute";
+            return keys.verifier.clone().ok_or_else(|| ProviderError::Unexpected(reason.to_owned()));
+        }
+        let published: Value = self.json(&issuer.document.jwks_uri, issuer.reach).await?;
+        let verifier = Verifier::from_published(&published);
+        keys.generation += 1;
+        keys.verifier = Some(verifier.clone());
+        Ok(verifier)
+    }
+}
+
+fn key(place: &IssuerPlace) -> String {
+    // A custom provider must not share what a trusted one has fetched.
+    format!("{:?} {} {}", place.reach, place.issuer, place.discovery_url())
+}
+
+/// `alg` in a token's header; empty if there is none.
+fn algorithm(token: &str) -> String {
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
+    let header = header.and_then(|header| serde_json::from_slice::<Map<String, Value>>(&header).ok());
+    header.and_then(|header| header.get("alg")?.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(algorithm: &str, hash: &str) -> IdToken {
+        let claims = Map::from_iter([("at_hash".to_owned(), Value::from(hash))]);
+        IdToken { claims, algorithm: algorithm.to_owned() }
+    }
+
+    #[test]
+    fn an_access_token_belongs_to_its_id_token() {
+        // Core 1.0, appendix A.3: the example of at_hash.
+        let (access, hash) = ("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y", "77QmUPtjPfzWtF2AnpK9RQ");
+        assert!(token("RS256", hash).belongs_to(access));
+        assert!(!token("RS256", hash).belongs_to("another"));
+        assert!(!token("RS384", hash).belongs_to(access));
+        assert!(token("RS256", "").belongs_to(access));
+    }
+
+    #[test]
+    fn the_claimed_issuer_of_nonsense_is_none() {
+        for text in ["", "a.b", "a.b.c.d", "a.!.c", "a.e30"] {
+            assert_eq!(claimed_issuer(text), None, "{text}");
+        }
+        assert_eq!(claimed_issuer("e30.e30.x").as_deref(), Some(""));
+        assert_eq!(claimed_issuer("e30.eyJpc3MiOiJhIn0.x").as_deref(), Some("a"));
+    }
+}
