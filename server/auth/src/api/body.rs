@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use poem::{Request, RequestBody};
 use poem_openapi::payload::{Json, Payload};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
@@ -37,12 +38,20 @@ impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Body<T>> {
-        let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
-            poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
-            other => refusals::bad_json(other),
-        })?;
+        let bytes = read(body).await?;
         let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
         let parsed = fields.and_then(|fields| T::deserialize(Value::Object(fields)));
         Ok(Body(parsed.map_err(refusals::bad_json)?))
     }
+}
+
+/// The whole body.
+///
+/// Errors: `request_entity_too_large` beyond 1 MiB, `bad_json` for one that breaks off.
+pub(super) async fn read(body: &mut RequestBody) -> poem::Result<Bytes> {
+    let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
+        poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
+        other => refusals::bad_json(other),
+    })?;
+    Ok(bytes)
 }

@@ -2,9 +2,14 @@
 
 mod answer;
 mod body;
+mod custom_providers;
 mod described;
+mod external;
 mod fields;
+mod form;
+mod identities;
 mod public;
+mod redirect;
 mod request;
 mod send;
 mod session_answer;
@@ -29,6 +34,9 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         sign_up::SignUpApi { auth: Arc::clone(&auth) },
         send::SendApi { auth: Arc::clone(&auth) },
         verify::VerifyApi { auth: Arc::clone(&auth) },
+        external::ExternalApi { auth: Arc::clone(&auth) },
+        identities::IdentitiesApi { auth: Arc::clone(&auth) },
+        custom_providers::CustomProvidersApi { auth: Arc::clone(&auth) },
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::header::AUTHORIZATION;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, Response};
@@ -12,7 +13,8 @@ use super::body::Body;
 use super::fields::Security;
 use super::{request, session_answer};
 use crate::flows::access_token::Session;
-use crate::flows::{Address, code_exchange, refresh, sign_in};
+use crate::flows::id_token::{self, Shown};
+use crate::flows::{Address, code_exchange, refresh, sign_in, web3};
 use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
 
@@ -35,7 +37,27 @@ struct Grant {
     auth_code: Option<String>,
     /// pkce: what the challenge was made of.
     code_verifier: Option<String>,
-    /// password
+    /// id_token: the token.
+    id_token: Option<String>,
+    /// id_token: the access token that came with it.
+    access_token: Option<String>,
+    /// id_token: what claim `nonce` is the SHA-256 of.
+    nonce: Option<String>,
+    /// id_token: whose token it is.
+    provider: Option<String>,
+    /// id_token: the audience, for an issuer without a provider.
+    client_id: Option<String>,
+    /// id_token: claim `iss`, instead of the provider.
+    issuer: Option<String>,
+    /// id_token: links the identity to the caller instead of signing in.
+    link_identity: Option<bool>,
+    /// web3: `ethereum` or `solana`.
+    chain: Option<String>,
+    /// web3: the text that the wallet has signed.
+    message: Option<String>,
+    /// web3: 0x and 130 hexadecimal digits for Ethereum, base64 for Solana.
+    signature: Option<String>,
+    /// password, web3
     gotrue_meta_security: Option<Security>,
 }
 
@@ -46,7 +68,7 @@ impl TokenApi {
     async fn token(
         &self,
         request: &Request,
-        /// `password`, `refresh_token` or `pkce`.
+        /// `password`, `refresh_token`, `pkce`, `id_token` or `web3`.
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
@@ -55,6 +77,8 @@ impl TokenApi {
             Some("password") => self.password(request, grant).await,
             Some("refresh_token") => self.refresh_token(request, grant).await,
             Some("pkce") => self.pkce(request, grant).await,
+            Some("id_token") => self.id_token(request, grant).await,
+            Some("web3") => self.web3(request, grant).await,
             _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
         }
     }
@@ -90,5 +114,37 @@ impl TokenApi {
         let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
         let context = request::context(&self.auth, request, None)?;
         code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
+    }
+
+    async fn id_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
+        request::limit(&self.auth, request, Bucket::Token).await?;
+        let shown = Shown {
+            id_token: grant.id_token.unwrap_or_default(),
+            access_token: grant.access_token.unwrap_or_default(),
+            nonce: grant.nonce.unwrap_or_default(),
+            provider: grant.provider.unwrap_or_default(),
+            client_id: grant.client_id.unwrap_or_default(),
+            issuer: grant.issuer.unwrap_or_default(),
+        };
+        shown.check()?;
+        let bearer = match grant.link_identity {
+            Some(true) if request.headers().contains_key(AUTHORIZATION) => {
+                Some(request::bearer(&self.auth, request).await?)
+            }
+            Some(true) => return Err(id_token::linking_needs_bearer()),
+            _ => None,
+        };
+        let context = request::context(&self.auth, request, bearer.as_ref())?;
+        let target = bearer.as_ref().map(|bearer| bearer.user.id);
+        id_token::sign_in(&context, &shown, target).await.map(session_answer::plain)
+    }
+
+    async fn web3(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
+        request::captcha(&self.auth, request, Security::token(grant.gotrue_meta_security.as_ref())).await?;
+        request::limit(&self.auth, request, Bucket::Web3).await?;
+        let [chain, message, signature] =
+            [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);
+        let context = request::context(&self.auth, request, None)?;
+        web3::sign_in(&context, &chain, &message, &signature).await.map(session_answer::plain)
     }
 }

@@ -1,12 +1,18 @@
 //! The rules of the service: what must hold, in which order it is checked, and what follows.
 
 pub(crate) mod access_token;
+pub(crate) mod account;
 pub(crate) mod address;
 pub(crate) mod bearer;
 pub(crate) mod code_exchange;
 mod context;
+pub(crate) mod custom_providers;
 pub(crate) mod deliver;
+pub(crate) mod external;
+pub(crate) mod id_token;
+pub(crate) mod identities;
 pub(crate) mod invite;
+pub(crate) mod linking;
 pub(crate) mod one_time_code;
 pub(crate) mod pkce;
 pub(crate) mod redirects;
@@ -19,6 +25,7 @@ pub(crate) mod sign_out;
 pub(crate) mod sign_up;
 pub(crate) mod user_update;
 pub(crate) mod verify;
+pub(crate) mod web3;
 
 pub(crate) use address::Address;
 pub(crate) use context::Context;

@@ -56,6 +56,14 @@ pub(crate) async fn update(
     updated.ok_or_else(|| Error::Internal("an identity is gone".to_owned()))
 }
 
+/// Replaces what is known of identity `id`, and notes that it was just used.
+pub(crate) async fn replace(executor: impl Into<Executor<'_>>, id: Uuid, data: &Value) -> Result<(), Error> {
+    let sql =
+        "update auth.identities set identity_data = $2::jsonb, last_sign_in_at = now(), updated_at = now()
+      where id = $1::uuid";
+    executor.into().execute(sql, vec![owned(id), owned(data)]).await.map(drop)
+}
+
 /// Removes identity `id`.
 pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.identities where id = $1::uuid";

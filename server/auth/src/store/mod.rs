@@ -1,9 +1,12 @@
 //! All SQL of the service. Every function is one round trip: a statement that answers one row with one JSON
 //! document, or none. It runs in a transaction of its own or, where a flow has several steps, within a [`Work`].
 
+pub(crate) mod accounts;
 pub(crate) mod audit;
+pub(crate) mod custom_providers;
 pub(crate) mod flow_states;
 pub(crate) mod identities;
+pub(crate) mod oauth_client_states;
 pub(crate) mod one_time_tokens;
 pub(crate) mod refresh;
 pub(crate) mod sessions;

@@ -47,6 +47,11 @@ impl<'a> Changes<'a> {
         self.assign("phone_confirmed_at = now()")
     }
 
+    /// The e-mail address is not confirmed any more.
+    pub(crate) fn unconfirm_email(self) -> Changes<'a> {
+        self.assign("email_confirmed_at = null")
+    }
+
     /// Empty for none.
     pub(crate) fn email(self, email: &'a str) -> Changes<'a> {
         self.set("email", "text", text_unless_empty(email))

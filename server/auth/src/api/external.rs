@@ -1,0 +1,136 @@
+//! Sign-in at external providers.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Query;
+use poem_openapi::{Object, OpenApi};
+use url::form_urlencoded;
+
+use super::form::FormFields;
+use super::redirect::Redirect;
+use super::request;
+use crate::flows::custom_providers::RESERVED;
+use crate::flows::external::{self, Arrival, Departure};
+use crate::flows::pkce::Challenge;
+use crate::{Auth, Error};
+
+/// Parameters that are meant for this service and that no provider gets to see.
+const OWN: [&str; 5] = ["provider", "scopes", "invite_token", "apikey", "skip_http_redirect"];
+
+pub(super) struct ExternalApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// What a provider posts back.
+#[derive(Object)]
+struct CallbackFields {
+    state: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+    error_description: Option<String>,
+    /// Apple's description of the user.
+    user: Option<String>,
+}
+
+#[OpenApi]
+impl ExternalApi {
+    /// Sends the user to an external provider. Parameters that are not described here are handed on to it.
+    #[oai(path = "/authorize", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "one for each parameter of the interface")]
+    async fn authorize(
+        &self,
+        request: &Request,
+        /// The provider's name; `custom:…` for one that an administrator has defined.
+        provider: Query<Option<String>>,
+        /// Where the user is sent in the end.
+        #[expect(unused_variables, reason = "read with the header of the same name")]
+        redirect_to: Query<Option<String>>,
+        /// Further scopes, separated by commas.
+        scopes: Query<Option<String>>,
+        /// Makes the end a code, to be exchanged with the verifier (RFC 7636).
+        code_challenge: Query<Option<String>>,
+        /// `s256` or `plain`.
+        code_challenge_method: Query<Option<String>>,
+        /// The invitation that the user accepts.
+        invite_token: Query<Option<String>>,
+    ) -> Result<Redirect, Error> {
+        let context = request::context(&self.auth, request, None)?;
+        let challenge = Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref());
+        let departure = Departure {
+            provider: provider.0.as_deref().unwrap_or_default(),
+            scopes: scopes.0.as_deref().unwrap_or_default(),
+            challenge,
+            invite_token: invite_token.0.as_deref().unwrap_or_default(),
+            parameters: forwarded(request),
+            target: None,
+        };
+        external::depart(&context, departure).await.map(Redirect::Found)
+    }
+
+    /// Receives users whom providers send back, and sends them on.
+    #[oai(path = "/callback", method = "get")]
+    async fn callback(&self, request: &Request) -> Result<Redirect, Error> {
+        self.arrive(request, &arrival(|name| parameter(request, name))).await
+    }
+
+    /// Receives users whom providers send back with a form (OAuth 2.0 Form Post Response Mode), and sends them on.
+    #[oai(path = "/callback", method = "post")]
+    async fn callback_form(
+        &self,
+        request: &Request,
+        form: FormFields<CallbackFields>,
+    ) -> Result<Redirect, Error> {
+        let field = |name: &str| match form.text(name) {
+            "" => parameter(request, name),
+            text => text.to_owned(),
+        };
+        self.arrive(request, &arrival(field)).await
+    }
+}
+
+impl ExternalApi {
+    async fn arrive(&self, request: &Request, arrival: &Arrival) -> Result<Redirect, Error> {
+        let landing = external::arrive(&self.auth, request::client(request)?, arrival).await?;
+        Ok(if landing.is_lost { Redirect::SeeOther(landing.url) } else { Redirect::Found(landing.url) })
+    }
+}
+
+fn arrival(field: impl Fn(&str) -> String) -> Arrival {
+    Arrival {
+        state: field("state"),
+        code: field("code"),
+        error: field("error"),
+        error_description: field("error_description"),
+        oauth_token: field("oauth_token"),
+        oauth_verifier: field("oauth_verifier"),
+        user: field("user"),
+    }
+}
+
+fn query(request: &Request) -> impl Iterator<Item = (String, String)> {
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    form_urlencoded::parse(query).map(|(name, value)| (name.into_owned(), value.into_owned()))
+}
+
+/// The first value of a parameter; empty if there is none.
+fn parameter(request: &Request, name: &str) -> String {
+    query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
+}
+
+/// The parameters that a provider gets: the first of each name, without those that are this service's business. A
+/// `nonce` is the client's.
+pub(super) fn forwarded(request: &Request) -> Vec<(String, String)> {
+    let mut parameters: Vec<(String, String)> = Vec::new();
+    for (name, value) in query(request) {
+        let lowercase = name.to_lowercase();
+        let reserved = lowercase != "nonce" && RESERVED.contains(&lowercase.as_str());
+        // WorkOS calls its own providers so.
+        let name = if name == "workos_provider" { "provider".to_owned() } else { name };
+        let is_own = OWN.contains(&name.as_str()) && lowercase != "workos_provider";
+        if !reserved && !is_own && !parameters.iter().any(|(known, _)| *known == name) {
+            parameters.push((name, value));
+        }
+    }
+    parameters
+}

@@ -1,0 +1,93 @@
+//! The caller's identities.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use uuid::Uuid;
+
+use super::external::forwarded;
+use super::request;
+use crate::error::refusals;
+use crate::flows::external::{self, Departure};
+use crate::flows::identities;
+use crate::flows::pkce::Challenge;
+use crate::{Auth, Error};
+
+pub(super) struct IdentitiesApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// Where to send the user.
+#[derive(Object)]
+struct Destination {
+    url: String,
+}
+
+/// Nothing to tell.
+#[derive(Object)]
+struct Empty {}
+
+/// The way to a provider: by redirect, or as an address for clients that do not follow redirects.
+#[derive(ApiResponse)]
+enum Way {
+    #[oai(status = 200)]
+    Told(Json<Destination>),
+    #[oai(status = 302)]
+    Found(#[oai(header = "Location")] String),
+}
+
+#[OpenApi]
+impl IdentitiesApi {
+    /// Sends the caller to an external provider, whose identity is then linked to the caller's account.
+    #[oai(path = "/user/identities/authorize", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "one for each parameter of the interface")]
+    async fn authorize(
+        &self,
+        request: &Request,
+        /// The provider's name.
+        provider: Query<Option<String>>,
+        /// Where the user is sent in the end.
+        #[expect(unused_variables, reason = "read with the header of the same name")]
+        redirect_to: Query<Option<String>>,
+        /// Further scopes, separated by commas.
+        scopes: Query<Option<String>>,
+        /// Makes the end a code, to be exchanged with the verifier (RFC 7636).
+        code_challenge: Query<Option<String>>,
+        /// `s256` or `plain`.
+        code_challenge_method: Query<Option<String>>,
+        /// `true` answers with the address instead of a redirect.
+        skip_http_redirect: Query<Option<String>>,
+    ) -> Result<Way, Error> {
+        let bearer = request::bearer(&self.auth, request).await?;
+        let context = request::context(&self.auth, request, Some(&bearer))?;
+        identities::require_manual_linking(&context)?;
+        let departure = Departure {
+            provider: provider.0.as_deref().unwrap_or_default(),
+            scopes: scopes.0.as_deref().unwrap_or_default(),
+            challenge: Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref()),
+            invite_token: "",
+            parameters: forwarded(request),
+            target: Some(bearer.user.id),
+        };
+        let url = external::depart(&context, departure).await?;
+        Ok(match skip_http_redirect.0.as_deref() {
+            Some("true") => Way::Told(Json(Destination { url })),
+            _ => Way::Found(url),
+        })
+    }
+
+    /// Removes one of the caller's identities.
+    #[oai(path = "/user/identities/:identity_id", method = "delete")]
+    async fn unlink(&self, request: &Request, identity_id: Path<String>) -> Result<Json<Empty>, Error> {
+        let bearer = request::bearer(&self.auth, request).await?;
+        let context = request::context(&self.auth, request, Some(&bearer))?;
+        identities::require_manual_linking(&context)?;
+        let id = Uuid::parse_str(&identity_id.0)
+            .map_err(|_| refusals::id_not_uuid("identity_id must be an UUID"))?;
+        identities::unlink(&context, &bearer, id).await?;
+        Ok(Json(Empty {}))
+    }
+}

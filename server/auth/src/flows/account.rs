@@ -1,0 +1,288 @@
+//! The account of a user whom somebody else vouches for: an OAuth provider, an ID token, a wallet, an identity
+//! provider of single sign-on.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::error::refusals;
+use crate::flows::linking::{self, Decision};
+use crate::flows::{Context, deliver};
+use crate::providers::Profile;
+use crate::store::accounts;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::identities::{self, NewIdentity};
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::users::{self, Account, Changes, NewUser};
+use crate::store::{Executor, Work};
+use crate::{Code, Error, MailKind};
+
+/// Somebody's word for a user.
+pub(crate) struct Vouching<'a> {
+    pub(crate) context: &'a Context<'a>,
+    /// The provider that identities are stored with.
+    pub(crate) provider: &'a str,
+    pub(crate) profile: &'a Profile,
+    /// Whether a user without any address is taken.
+    pub(crate) email_optional: bool,
+    /// What the audit log tells of the login beside the provider; an object or null.
+    pub(crate) traits: Value,
+}
+
+/// An account that is settled.
+pub(crate) struct Settled {
+    pub(crate) account: Account,
+    /// Whether it is new.
+    pub(crate) created: bool,
+    /// Why the user gets no session all the same. What was done for the account stays done.
+    pub(crate) refusal: Option<Error>,
+}
+
+impl Vouching<'_> {
+    fn data(&self) -> Value {
+        self.profile.identity_data().into()
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<&str> {
+        self.profile.emails.iter().map(|email| email.address.as_str()).collect()
+    }
+
+    /// Whether somebody without a confirmed address has to have one: wallets have none, and some providers need not
+    /// tell any.
+    fn must_prove(&self, account: &Account) -> bool {
+        self.provider != "web3" && !(self.email_optional && account.user.email.is_empty())
+    }
+
+    /// Whether the address of the account is one that the provider vouches for.
+    fn proves(&self, account: &Account, autoconfirm: bool) -> bool {
+        let verified = linking::verified_addresses(self.profile, autoconfirm);
+        let address = match account.user.email.as_str() {
+            "" => linking::candidate_address(self.profile),
+            own => own,
+        };
+        verified.iter().any(|known| known == address)
+    }
+
+    async fn decide(&self, executor: impl Into<Executor<'_>>) -> Result<Decision, Error> {
+        let Context { auth, audience, .. } = self.context;
+        let settings = &auth.settings;
+        let autoconfirm = settings.mail.autoconfirm;
+        let verified = linking::verified_addresses(self.profile, autoconfirm);
+        let address = linking::candidate_address(self.profile);
+        let whom = (self.provider, self.profile.subject());
+        let candidates = accounts::find(executor, whom, &verified, address, audience).await?;
+        let rules = (autoconfirm, &settings.providers.linking_domains);
+        Ok(linking::decide(candidates, self.provider, self.profile, audience, rules))
+    }
+
+    fn new_user(&self, address: String) -> NewUser {
+        let Context { auth, audience, .. } = self.context;
+        let domains = &auth.settings.providers.linking_domains;
+        NewUser {
+            id: Uuid::new_v4(),
+            audience: audience.clone(),
+            role: auth.settings.token.default_role.clone(),
+            email: address,
+            user_metadata: self.data(),
+            app_metadata: json!({ "provider": self.provider, "providers": [self.provider] }),
+            // Users of other linking domains may share addresses, which the table allows to those of single sign-on.
+            is_sso_user: linking::domain(self.provider, domains) != linking::DEFAULT_DOMAIN,
+            ..NewUser::default()
+        }
+    }
+}
+
+/// Asks the project's hook about the user if one would be created. To be called before a transaction begins, so that
+/// none waits for the hook.
+///
+/// Errors: `signup_disabled`; those of the hook.
+pub(crate) async fn announce(vouching: &Vouching<'_>) -> Result<(), Error> {
+    let auth = vouching.context.auth;
+    require_subject(vouching.profile)?;
+    if auth.settings.hooks.get(crate::HookName::BeforeUserCreated).is_none() {
+        return Ok(());
+    }
+    let Decision::Create { address } = vouching.decide(&auth.database).await? else { return Ok(()) };
+    if auth.settings.disable_signup {
+        return Err(refusals::signup_disabled());
+    }
+    let user = vouching.new_user(address).preview();
+    auth.hooks.before_user_created(&user, &vouching.context.client).await
+}
+
+/// Errors: 500 for a provider that told no id of its user.
+pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
+    if profile.subject().is_empty() {
+        return Err(Error::Internal("a provider told no id of its user".to_owned()));
+    }
+    Ok(())
+}
+
+/// Finds, links or creates the account that `vouching` is about, and confirms its address if that is verified.
+///
+/// A first verified login on an account that nobody has confirmed takes it over: its password and its other
+/// identities go, because whoever set them has not shown to own the address.
+///
+/// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
+/// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.
+pub(crate) async fn settle(work: &Work<'_>, vouching: &Vouching<'_>) -> Result<Settled, Error> {
+    let auth = vouching.context.auth;
+    accounts::lock(work, (vouching.provider, vouching.profile.subject()), &vouching.addresses()).await?;
+    let data = vouching.data();
+    let (account, identity, created) = match vouching.decide(work).await? {
+        Decision::Known(identity) => {
+            identities::replace(work, identity.identity_id, &data).await?;
+            let account = refresh_metadata(work, identity.user_id, &data).await?;
+            (account, identity.identity_id, false)
+        }
+        Decision::Link(user) => {
+            let identity = link(work, user, vouching).await?;
+            (refresh_metadata(work, user, &data).await?, identity, false)
+        }
+        Decision::Create { address } => {
+            if auth.settings.disable_signup {
+                return Err(refusals::signup_disabled());
+            }
+            let user = vouching.new_user(address);
+            user.create(work).await?;
+            let identity = store_identity(work, user.id, vouching).await?;
+            (find(work, user.id).await?, identity, true)
+        }
+        Decision::Ambiguous => {
+            return Err(Error::Internal(format!(
+                "several accounts have one of the addresses that {} vouches for",
+                vouching.provider
+            )));
+        }
+    };
+    if account.banned {
+        return Err(refusals::user_banned());
+    }
+    if account.user.email_confirmed_at.is_some() || !vouching.must_prove(&account) {
+        log(work, &account, Action::Login, vouching).await?;
+        return Ok(Settled { account, created, refusal: None });
+    }
+    let account = take_over(work, account.id(), identity, &data).await?;
+    if vouching.proves(&account, auth.settings.mail.autoconfirm) {
+        log(work, &account, Action::UserSignedUp, vouching).await?;
+        let account = confirm(work, account.id()).await?;
+        return Ok(Settled { account, created, refusal: None });
+    }
+    let (account, refusal) = demand_proof(work, account, vouching).await?;
+    Ok(Settled { account, created, refusal })
+}
+
+async fn find(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+    let account = users::find(work, id).await?;
+    account.ok_or_else(|| Error::Internal("the user of an identity is gone".to_owned()))
+}
+
+/// Stores the identity of a user whom a provider vouches for.
+async fn store_identity(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Uuid, Error> {
+    let data = vouching.data();
+    let subject = vouching.profile.subject();
+    let new = NewIdentity { user_id: user, subject, provider: vouching.provider, data: &data };
+    Ok(identities::create(work, &new).await?.identity_id)
+}
+
+/// Stores a further identity of `user` and logs that; answers with its id.
+pub(crate) async fn link(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Uuid, Error> {
+    let Context { auth, client, .. } = vouching.context;
+    let identity = store_identity(work, user, vouching).await?;
+    let traits = json!({
+        "identity_id": identity,
+        "provider": vouching.provider,
+        "provider_id": vouching.profile.subject(),
+    });
+    let actor = Actor::User(user);
+    audit::write(work, &auth.settings, actor, Action::IdentityLinked, client.address, traits).await?;
+    Ok(identity)
+}
+
+/// Takes over what a provider says of a user, and which providers the user has.
+pub(crate) async fn refresh_metadata(work: &Work<'_>, user: Uuid, data: &Value) -> Result<Account, Error> {
+    Changes::new().merge_user_metadata(data).apply(work, user).await?;
+    users::derive_providers(work, user).await
+}
+
+/// Leaves nothing of an unconfirmed account but `identity`, whose owner alone has shown who they are.
+pub(crate) async fn take_over(
+    work: &Work<'_>,
+    user: Uuid,
+    identity: Uuid,
+    data: &Value,
+) -> Result<Account, Error> {
+    identities::delete_others(work, user, identity).await?;
+    Changes::new().encrypted_password("").replace_user_metadata(data).apply(work, user).await?;
+    users::derive_providers(work, user).await
+}
+
+/// Confirms the user's address and makes all open codes worthless.
+pub(crate) async fn confirm(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {
+    one_time_tokens::clear_all(work, user).await?;
+    let verified = json!({ "email_verified": true });
+    Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, user).await
+}
+
+async fn log(
+    work: &Work<'_>,
+    account: &Account,
+    action: Action,
+    vouching: &Vouching<'_>,
+) -> Result<(), Error> {
+    let mut traits = json!({ "provider": vouching.provider });
+    if let (Value::Object(all), Value::Object(more)) = (&mut traits, vouching.traits.clone()) {
+        all.extend(more);
+    }
+    let Context { auth, client, .. } = vouching.context;
+    audit::write(work, &auth.settings, Actor::User(account.id()), action, client.address, traits).await
+}
+
+/// Sends a mail that confirms the account's address, if it has one, and says why there is no session unless settings
+/// let unverified addresses in.
+async fn demand_proof(
+    work: &Work<'_>,
+    account: Account,
+    vouching: &Vouching<'_>,
+) -> Result<(Account, Option<Error>), Error> {
+    let (context, provider) = (vouching.context, vouching.provider);
+    let sent = !account.user.email.is_empty();
+    let account = if sent {
+        deliver::mail(context, work, account, MailKind::Confirmation, false).await?
+    } else {
+        account
+    };
+    if context.auth.settings.mail.allow_unverified_sign_ins {
+        return Ok((account, None));
+    }
+    let next = if sent {
+        format!("A confirmation email has been sent to your {provider} email")
+    } else {
+        format!("Verify the email with {provider} in order to sign in")
+    };
+    let message = format!("Unverified email with {provider}. {next}");
+    Ok((account, Some(Code::ProviderEmailNeedsVerification.because(message))))
+}
+
+/// Makes the identity that `vouching` is about the only one of the user who was invited with `token`, and confirms the
+/// user's address: who follows an invitation has received it.
+///
+/// Errors: `invite_not_found`; `validation_failed` if the provider does not have the invited address.
+pub(crate) async fn accept_invitation(
+    work: &Work<'_>,
+    token: &str,
+    vouching: &Vouching<'_>,
+) -> Result<Settled, Error> {
+    require_subject(vouching.profile)?;
+    let invited = one_time_tokens::find_user(work, &[Kind::Confirmation], token).await?;
+    let invited = invited.ok_or_else(|| Code::InviteNotFound.because("Invite not found"))?;
+    if !vouching.addresses().contains(&invited.user.email.as_str()) {
+        let message = "Invited email does not match emails from external provider";
+        return Err(Error::validation(message));
+    }
+    let data = vouching.data();
+    let identity = store_identity(work, invited.id(), vouching).await?;
+    let account = take_over(work, invited.id(), identity, &data).await?;
+    log(work, &account, Action::InviteAccepted, vouching).await?;
+    let account = confirm(work, invited.id()).await?;
+    Ok(Settled { account, created: false, refusal: None })
+}

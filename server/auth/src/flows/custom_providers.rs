@@ -1,0 +1,382 @@
+//! Providers that administrators define: what is checked before one is stored.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, with_openid};
+use crate::store::custom_providers as store;
+use crate::{Auth, Code, EncryptionSettings, Error, Secret};
+
+/// Parameters that are this service's own business (RFC 6749 and RFC 7636), so that neither clients nor
+/// administrators may set them.
+pub(crate) const RESERVED: [&str; 9] = [
+    "client_id",
+    "client_secret",
+    "redirect_uri",
+    "response_type",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+    "nonce",
+];
+
+/// Claims that no provider may fill by way of a mapping.
+const PROTECTED: [&str; 13] = [
+    "id",
+    "aud",
+    "role",
+    "app_metadata",
+    "created_at",
+    "updated_at",
+    "confirmed_at",
+    "email_confirmed_at",
+    "phone_confirmed_at",
+    "email_verified",
+    "phone_verified",
+    "banned_until",
+    "is_super_admin",
+];
+
+/// Longest address in characters.
+const LONGEST_URL: usize = 2048;
+
+/// What an administrator sends. Absent and empty fields keep what they were, or what is usual.
+#[derive(Debug, Default)]
+pub(crate) struct Definition {
+    pub(crate) provider_type: String,
+    pub(crate) identifier: String,
+    pub(crate) name: String,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: String,
+    pub(crate) acceptable_client_ids: Option<Vec<String>>,
+    pub(crate) scopes: Option<Vec<String>>,
+    pub(crate) pkce_enabled: Option<bool>,
+    pub(crate) attribute_mapping: Option<BTreeMap<String, Value>>,
+    pub(crate) custom_claims_allowlist: Option<Vec<String>>,
+    pub(crate) authorization_params: Option<BTreeMap<String, Value>>,
+    pub(crate) enabled: Option<bool>,
+    pub(crate) email_optional: Option<bool>,
+    pub(crate) issuer: String,
+    pub(crate) discovery_url: String,
+    pub(crate) skip_nonce_check: Option<bool>,
+    pub(crate) authorization_url: String,
+    pub(crate) token_url: String,
+    pub(crate) userinfo_url: String,
+    pub(crate) jwks_uri: String,
+}
+
+/// Whether administrators may define providers.
+///
+/// Errors: `feature_disabled`.
+pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
+    if auth.settings.providers.custom_oauth {
+        return Ok(());
+    }
+    Err(Code::FeatureDisabled.because("Custom OAuth providers are disabled"))
+}
+
+/// Errors: `validation_failed` for an identifier without its prefix.
+pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
+    if identifier.starts_with("custom:") && !identifier.contains('\0') {
+        return Ok(());
+    }
+    Err(Error::validation(format!("identifier must start with 'custom:' prefix, e.g. 'custom:{identifier}'")))
+}
+
+/// The kind of provider that a filter names; None without one.
+///
+/// Errors: `validation_failed`.
+pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> {
+    let Some(kind) = kind.filter(|kind| !kind.is_empty()) else { return Ok(None) };
+    let wrong = || Error::validation("type must be either 'oauth2' or 'oidc'");
+    ProviderType::parse(kind).map(Some).ok_or_else(wrong)
+}
+
+/// Errors: `custom_provider_not_found`.
+pub(crate) fn not_found() -> Error {
+    Code::CustomProviderNotFound.because("Custom OAuth provider not found")
+}
+
+/// Stores a new provider, after its addresses, and for OpenID Connect its document, were looked at.
+///
+/// Errors: `validation_failed`, `over_custom_provider_quota`, `conflict` (400) for an identifier that is taken.
+pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<Value, Error> {
+    let kind = ProviderType::parse(&definition.provider_type)
+        .ok_or_else(|| Error::validation("provider_type must be either 'oauth2' or 'oidc'"))?;
+    require_fields(&definition, kind)?;
+    check_members(&definition)?;
+    let most = auth.settings.providers.custom_oauth_max;
+    if most > 0 && store::count(&auth.database).await? >= most {
+        let message = "Maximum number of custom OAuth/OIDC providers reached";
+        return Err(Code::OverCustomProviderQuota.because(message));
+    }
+    check_urls(auth, &definition, kind).await?;
+    if store::view(&auth.database, &definition.identifier).await?.is_some() {
+        return Err(taken());
+    }
+    let mut provider = blank(kind, definition.identifier.clone());
+    apply(&auth.settings.encryption, &mut provider, definition)?;
+    provider.cached_discovery = discover(auth, &provider).await?;
+    let created = store::create(&auth.database, &provider).await;
+    created.map_err(
+        |error| {
+            if error.violates("custom_oauth_providers_identifier_key") { taken() } else { error }
+        },
+    )
+}
+
+fn taken() -> Error {
+    let message = "A custom OAuth provider with this identifier already exists";
+    Code::Conflict.at(http::StatusCode::BAD_REQUEST, message)
+}
+
+/// Changes the provider `identifier`.
+///
+/// Errors: `custom_provider_not_found`, `validation_failed`.
+pub(crate) async fn update(auth: &Auth, identifier: &str, definition: Definition) -> Result<Value, Error> {
+    check_members(&definition)?;
+    let found = store::find(&auth.database, identifier).await?;
+    let mut provider = found.ok_or_else(not_found)?;
+    let before = provider.issuer_place(auth.providers.custom_reach());
+    check_urls(auth, &definition, provider.provider_type).await?;
+    let moves = !definition.issuer.is_empty() || !definition.discovery_url.is_empty();
+    apply(&auth.settings.encryption, &mut provider, definition)?;
+    if moves && provider.provider_type == ProviderType::Oidc {
+        provider.cached_discovery = discover(auth, &provider).await?;
+        let after = provider.issuer_place(auth.providers.custom_reach());
+        before.iter().chain(&after).for_each(|place| auth.providers.issuers.forget(place));
+    }
+    store::update(&auth.database, &provider).await?.ok_or_else(not_found)
+}
+
+/// Removes the provider `identifier`.
+///
+/// Errors: `custom_provider_not_found`.
+pub(crate) async fn delete(auth: &Auth, identifier: &str) -> Result<(), Error> {
+    let found = store::find(&auth.database, identifier).await?.ok_or_else(not_found)?;
+    if !store::delete(&auth.database, identifier).await? {
+        return Err(not_found());
+    }
+    let place = found.issuer_place(auth.providers.custom_reach());
+    place.iter().for_each(|place| auth.providers.issuers.forget(place));
+    Ok(())
+}
+
+fn blank(provider_type: ProviderType, identifier: String) -> CustomProvider {
+    CustomProvider {
+        id: Uuid::new_v4(),
+        provider_type,
+        identifier,
+        name: String::new(),
+        client_id: String::new(),
+        client_secret: Secret::default(),
+        acceptable_client_ids: Vec::new(),
+        scopes: Vec::new(),
+        pkce_enabled: true,
+        attribute_mapping: Map::new(),
+        custom_claims_allowlist: Vec::new(),
+        authorization_params: Map::new(),
+        enabled: true,
+        email_optional: false,
+        issuer: None,
+        discovery_url: None,
+        skip_nonce_check: false,
+        cached_discovery: None,
+        authorization_url: None,
+        token_url: None,
+        userinfo_url: None,
+        jwks_uri: None,
+    }
+}
+
+fn apply(
+    encryption: &EncryptionSettings,
+    provider: &mut CustomProvider,
+    definition: Definition,
+) -> Result<(), Error> {
+    let is_oidc = provider.provider_type == ProviderType::Oidc;
+    let text = |known: &mut String, new: String| {
+        if !new.is_empty() {
+            *known = new;
+        }
+    };
+    let place = |known: &mut Option<String>, new: String, counts: bool| {
+        if counts && !new.is_empty() {
+            *known = Some(new);
+        }
+    };
+    text(&mut provider.name, definition.name);
+    text(&mut provider.client_id, definition.client_id);
+    if !definition.client_secret.is_empty() {
+        provider.client_secret = encryption.seal(provider.id, &definition.client_secret)?.into();
+    }
+    set(&mut provider.acceptable_client_ids, definition.acceptable_client_ids);
+    set(&mut provider.scopes, definition.scopes);
+    if is_oidc {
+        provider.scopes = with_openid(std::mem::take(&mut provider.scopes));
+        set(&mut provider.skip_nonce_check, definition.skip_nonce_check);
+    }
+    set(&mut provider.pkce_enabled, definition.pkce_enabled);
+    set(&mut provider.attribute_mapping, definition.attribute_mapping.map(Map::from_iter));
+    set(&mut provider.custom_claims_allowlist, definition.custom_claims_allowlist);
+    set(&mut provider.authorization_params, definition.authorization_params.map(Map::from_iter));
+    set(&mut provider.enabled, definition.enabled);
+    set(&mut provider.email_optional, definition.email_optional);
+    place(&mut provider.issuer, definition.issuer, is_oidc);
+    place(&mut provider.discovery_url, definition.discovery_url, is_oidc);
+    place(&mut provider.authorization_url, definition.authorization_url, !is_oidc);
+    place(&mut provider.token_url, definition.token_url, !is_oidc);
+    place(&mut provider.userinfo_url, definition.userinfo_url, !is_oidc);
+    place(&mut provider.jwks_uri, definition.jwks_uri, !is_oidc);
+    Ok(())
+}
+
+fn set<T>(known: &mut T, new: Option<T>) {
+    if let Some(new) = new {
+        *known = new;
+    }
+}
+
+fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Error> {
+    let require = |value: &str, name: &str, of: &str| match value {
+        "" => Err(Error::validation(format!("{name} is required{of}"))),
+        _ => Ok(()),
+    };
+    require(&definition.identifier, "identifier", "")?;
+    require_prefix(&definition.identifier)?;
+    if !is_identifier(&definition.identifier) {
+        return Err(Error::validation(
+            "identifier must be 2 to 50 characters of a-z, 0-9, ':' and '-', beginning and ending with a letter or digit",
+        ));
+    }
+    require(&definition.name, "name", "")?;
+    require(&definition.client_id, "client_id", "")?;
+    require(&definition.client_secret, "client_secret", "")?;
+    match kind {
+        ProviderType::Oidc => require(&definition.issuer, "issuer", " for OIDC providers"),
+        ProviderType::Oauth2 => {
+            let of = " for OAuth2 providers";
+            require(&definition.authorization_url, "authorization_url", of)?;
+            require(&definition.token_url, "token_url", of)?;
+            require(&definition.userinfo_url, "userinfo_url", of)
+        }
+    }
+}
+
+/// The form that the table insists on.
+fn is_identifier(text: &str) -> bool {
+    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    (2..=50).contains(&text.len())
+        && ends(text.bytes().next())
+        && ends(text.bytes().last())
+        && text.bytes().all(|byte| ends(Some(byte)) || byte == b':' || byte == b'-')
+}
+
+/// What can be said of the fields without asking anybody.
+fn check_members(definition: &Definition) -> Result<(), Error> {
+    if definition.name.chars().count() > 100 {
+        return Err(Error::validation("name must not be longer than 100 characters"));
+    }
+    if definition.client_id.chars().count() > 512 {
+        return Err(Error::validation("client_id must not be longer than 512 characters"));
+    }
+    for (name, value) in definition.authorization_params.iter().flatten() {
+        if RESERVED.contains(&name.as_str()) {
+            return Err(Error::validation(format!("Cannot override reserved OAuth parameter: {name}")));
+        }
+        if !value.is_string() {
+            return Err(Error::validation(format!("Authorization parameter {name:?} must be a string")));
+        }
+    }
+    let mut targets = definition.attribute_mapping.iter().flatten().map(|(target, _)| target);
+    if let Some(target) = targets.find(|target| PROTECTED.contains(&target.as_str())) {
+        return Err(Error::validation(format!("Cannot map to protected system field: {target}")));
+    }
+    let mut allowed = definition.custom_claims_allowlist.iter().flatten();
+    if allowed.any(|name| name.trim().is_empty()) {
+        return Err(Error::validation("custom_claims_allowlist entries must be non-empty strings"));
+    }
+    Ok(())
+}
+
+async fn check_urls(auth: &Auth, definition: &Definition, kind: ProviderType) -> Result<(), Error> {
+    let urls: &[&String] = match kind {
+        ProviderType::Oidc => &[&definition.issuer, &definition.discovery_url],
+        ProviderType::Oauth2 => &[
+            &definition.authorization_url,
+            &definition.token_url,
+            &definition.userinfo_url,
+            &definition.jwks_uri,
+        ],
+    };
+    for url in urls.iter().filter(|url| !url.is_empty()) {
+        if url.chars().count() > LONGEST_URL {
+            return Err(Error::validation(format!("URL must not be longer than {LONGEST_URL} characters")));
+        }
+        auth.providers.check_custom_url(url).await.map_err(Error::validation)?;
+    }
+    Ok(())
+}
+
+/// The document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
+async fn discover(auth: &Auth, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
+    let Some(place) = provider.issuer_place(auth.providers.custom_reach()) else { return Ok(None) };
+    let url = place.discovery_url();
+    let failed =
+        |error: ProviderError| Error::validation(format!("OIDC discovery from {url:?} failed: {error}"));
+    let document = auth.providers.issuers.discover(&place).await.map_err(failed)?;
+    let needed = [
+        ("issuer", &document.issuer),
+        ("authorization_endpoint", &document.authorization_endpoint),
+        ("token_endpoint", &document.token_endpoint),
+        ("jwks_uri", &document.jwks_uri),
+    ];
+    let missing: Vec<_> =
+        needed.iter().filter(|(_, value)| value.is_empty()).map(|(name, _)| *name).collect();
+    if missing.is_empty() {
+        return Ok(Some(document));
+    }
+    Err(Error::validation(format!(
+        "OIDC discovery document is missing required fields: {}",
+        missing.join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_what_the_table_takes() {
+        for text in ["custom:a", "custom:acme-sso", "custom:x:y9"] {
+            assert!(is_identifier(text), "{text}");
+        }
+        for text in
+            ["custom:", "custom:A", "custom:a_b", "custom:a-", "", &format!("custom:{}", "a".repeat(44))]
+        {
+            assert!(!is_identifier(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_the_service_is_nobody_elses() {
+        let parameter = |name: &str, value: Value| Definition {
+            authorization_params: Some(BTreeMap::from([(name.to_owned(), value)])),
+            ..Definition::default()
+        };
+        assert!(check_members(&parameter("prompt", "consent".into())).is_ok());
+        assert!(check_members(&parameter("state", "x".into())).is_err());
+        assert!(check_members(&parameter("prompt", 1.into())).is_err());
+        let mapping = |target: &str| Definition {
+            attribute_mapping: Some(BTreeMap::from([(target.to_owned(), "x".into())])),
+            ..Definition::default()
+        };
+        assert!(check_members(&mapping("name")).is_ok());
+        assert!(
+            check_members(&mapping("role")).is_err() && check_members(&mapping("email_verified")).is_err()
+        );
+    }
+}

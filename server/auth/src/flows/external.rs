@@ -1,0 +1,389 @@
+//! Sign-in at an external provider: the user leaves with a state, which is a row of `auth.flow_state`, and comes back
+//! with it once.
+
+use uuid::Uuid;
+
+use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::pkce::Challenge;
+use crate::flows::session::{self, SignIn};
+use crate::flows::{Context, identities, redirects};
+use crate::providers::{Connection, Credentials, Provider, VouchError, Vouched, apple_name, code_verifier};
+use crate::store::flow_states::{self, FlowState, NewFlowState};
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::sessions::Client;
+use crate::store::{Work, custom_providers, oauth_client_states};
+use crate::{Auth, Code, Error, Secret};
+
+/// How long a provider that uses PKCE may take to send the user back, in seconds.
+const CLIENT_STATE_LIFE: f64 = 300.0;
+
+/// A user who wants to sign in at a provider.
+pub(crate) struct Departure<'a> {
+    pub(crate) provider: &'a str,
+    /// Scopes to ask for, separated by commas; for custom providers by spaces.
+    pub(crate) scopes: &'a str,
+    /// What the client exchanges the code with in the end; None for a session in the fragment.
+    pub(crate) challenge: Result<Option<Challenge>, Error>,
+    /// The hash of an invitation that the user accepts.
+    pub(crate) invite_token: &'a str,
+    /// Further parameters for the provider.
+    pub(crate) parameters: Vec<(String, String)>,
+    /// The user who wants to link an identity.
+    pub(crate) target: Option<Uuid>,
+}
+
+/// Begins a sign-in; answers with the URL at the provider to send the user to.
+///
+/// Errors: `validation_failed` for a provider that cannot be used, `user_not_found` (404) for an unknown invitation.
+pub(crate) async fn depart(context: &Context<'_>, departure: Departure<'_>) -> Result<String, Error> {
+    let auth = context.auth;
+    let connection = connect(auth, departure.provider, departure.scopes).await;
+    let connection = connection.map_err(|reason| unsupported(Code::ValidationFailed, reason))?;
+    if !departure.invite_token.is_empty() {
+        // No text in Postgres contains a NUL.
+        let token = departure.invite_token;
+        let invited = match token.contains('\0') {
+            true => None,
+            false => one_time_tokens::find_user(&auth.database, &[Kind::Confirmation], token).await?,
+        };
+        invited.ok_or_else(|| Code::UserNotFound.because("User identified by token not found"))?;
+    }
+    let verifier = connection.wants_pkce().then(code_verifier);
+    let client_state = match &verifier {
+        Some(verifier) => {
+            Some(oauth_client_states::create(&auth.database, &connection.name, verifier).await?)
+        }
+        None => None,
+    };
+    let challenge = departure.challenge?;
+    let challenge = challenge.as_ref();
+    let new = NewFlowState {
+        code_challenge: challenge.map_or("", Challenge::text),
+        code_challenge_method: challenge.map_or("", Challenge::method),
+        provider_type: &connection.name,
+        authentication_method: "oauth",
+        invite_token: departure.invite_token,
+        referrer: &context.redirect_to,
+        oauth_client_state_id: client_state,
+        linking_target_id: departure.target,
+        email_optional: connection.email_optional,
+        ..NewFlowState::default()
+    };
+    let flow = flow_states::create(&auth.database, &new).await?;
+    let state = flow.id.to_string();
+    let url =
+        auth.providers.authorize_url(&connection, &state, verifier.as_deref(), departure.parameters).await;
+    url.map_err(|error| failed("Unable to begin the sign-in at the external provider", &error))
+}
+
+/// The provider `name`, ready for users.
+async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, String> {
+    let (settings, name) = (&auth.settings, name.to_lowercase());
+    let callback = format!("{}/callback", settings.external_url.trim_end_matches('/'));
+    if name.starts_with("custom:") {
+        if !settings.providers.custom_oauth {
+            return Err("custom OAuth providers are disabled".to_owned());
+        }
+        if name.contains('\0') {
+            return Err("custom provider not found".to_owned());
+        }
+        let found = custom_providers::find(&auth.database, &name).await;
+        let found = found.map_err(|_| format!("error finding custom provider {name}"))?;
+        let custom = found.ok_or_else(|| format!("custom provider {name} not found"))?;
+        if !custom.enabled {
+            return Err(format!("custom provider {name} is disabled"));
+        }
+        let secret = settings.encryption.open(custom.id, custom.client_secret.expose());
+        let secret = secret.map_err(|error| {
+            tracing::error!(provider = name, cause = ?error, "the secret of a custom provider cannot be read");
+            format!("custom provider {name} is not set up correctly")
+        })?;
+        let secret = Secret::from(secret.text.into_owned());
+        let connection = auth.providers.custom(custom, secret, scopes, &callback).await;
+        return connection.map_err(|error| {
+            tracing::warn!(provider = name, %error, "a custom provider cannot be used");
+            format!("custom provider {name} cannot be reached or is not set up correctly")
+        });
+    }
+    let provider = Provider::find(&name).ok_or_else(|| format!("Provider {name} could not be found"))?;
+    let configured = settings.providers.oauth.get(&name);
+    auth.providers.known(provider, configured, scopes, &callback).map_err(str::to_owned)
+}
+
+fn unsupported(code: Code, reason: String) -> Error {
+    code.because(format!("Unsupported provider: {reason}"))
+}
+
+/// A provider's failure: told in general to the user, in detail to the log.
+fn failed(message: impl Into<std::borrow::Cow<'static, str>>, cause: &dyn std::fmt::Display) -> Error {
+    let message = message.into();
+    tracing::warn!(%cause, "{message}");
+    Code::UnexpectedFailure.because(message)
+}
+
+/// What a user comes back from a provider with; absent parameters are empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Arrival {
+    pub(crate) state: String,
+    pub(crate) code: String,
+    pub(crate) error: String,
+    pub(crate) error_description: String,
+    pub(crate) oauth_token: String,
+    pub(crate) oauth_verifier: String,
+    /// Apple's description of the user, at the first sign-in only.
+    pub(crate) user: String,
+}
+
+/// Where a user is sent who came back.
+pub(crate) struct Landing {
+    pub(crate) url: String,
+    /// Whether it was unknown where the user belongs, so that the site itself is told what went wrong (303, not 302).
+    pub(crate) is_lost: bool,
+}
+
+/// Why a user who came back is not signed in.
+enum Failure {
+    /// The provider says so.
+    Provider {
+        error: String,
+        description: String,
+    },
+    Ours(Error),
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Ours(error.into())
+    }
+}
+
+impl Failure {
+    /// What the redirect tells of it.
+    fn members(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Failure::Provider { error, description } => {
+                vec![("error", error.clone()), ("error_description", description.clone())]
+            }
+            Failure::Ours(error) => error_members(error),
+        }
+    }
+}
+
+/// What a redirect from here tells of `error`. Unlike the links of mails, it always has a member `error`.
+pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
+    let denied = [Code::SignupDisabled, Code::UserBanned, Code::ProviderEmailNeedsVerification];
+    let mut members = redirects::error_members(error);
+    if let Some((_, description)) = members.iter_mut().find(|(name, _)| *name == "error_description")
+        && let Some((_, raised)) = error.raised()
+    {
+        description.clone_from(&raised.message);
+    }
+    let is_denied = error.code().is_some_and(|code| denied.contains(&code));
+    match members.iter_mut().find(|(name, _)| *name == "error") {
+        Some((_, kind)) if is_denied => "access_denied".clone_into(kind),
+        Some(_) => {}
+        None => {
+            let kind = if is_denied { "access_denied" } else { "server_error" };
+            members.push(("error", kind.to_owned()));
+        }
+    }
+    members
+}
+
+/// Receives a user whom a provider sent back, and says where to send them on.
+///
+/// Errors: only a defect that leaves nowhere to send the user to.
+pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -> Result<Landing, Error> {
+    let site = &auth.settings.site_url;
+    let flow = match find_flow(auth, &arrival.state).await {
+        Ok(flow) => flow,
+        Err(error) => {
+            log(&error);
+            return Ok(Landing { url: redirects::extend(site, &error_members(&error), &[])?, is_lost: true });
+        }
+    };
+    let target = flow.referrer.clone().unwrap_or_else(|| site.clone());
+    let context =
+        Context { auth, client, audience: auth.settings.token.audience.clone(), redirect_to: target.clone() };
+    let url = match receive(&context, &flow, arrival).await {
+        Ok(Outcome::Code(code)) => redirects::extend(&target, &[("code", code)], &[])?,
+        Ok(Outcome::Session(members)) => redirects::extend(&target, &[], &members)?,
+        Err(failure) => {
+            if let Failure::Ours(error) = &failure {
+                log(error);
+            }
+            let members = failure.members();
+            let fragment = [members.as_slice(), &[("sb", String::new())]].concat();
+            redirects::extend(&target, &members, &fragment)?
+        }
+    };
+    Ok(Landing { url, is_lost: false })
+}
+
+/// Redirects do not pass by where errors are usually logged.
+fn log(error: &Error) {
+    match error {
+        Error::Database(cause) => tracing::error!(%cause, "a sign-in at a provider failed"),
+        Error::Internal(cause) => tracing::error!(%cause, "a sign-in at a provider failed"),
+        refusal => tracing::debug!(%refusal, "a sign-in at a provider was refused"),
+    }
+}
+
+async fn find_flow(auth: &Auth, state: &str) -> Result<FlowState, Error> {
+    if state.is_empty() {
+        return Err(Code::BadOauthCallback.because("OAuth state parameter missing"));
+    }
+    let id = Uuid::parse_str(state)
+        .map_err(|_| Code::BadOauthState.because("OAuth state parameter is invalid"))?;
+    let flow = flow_states::find_by_id(&auth.database, id).await?.ok_or_else(unknown_state)?;
+    if flow.age > auth.settings.providers.flow_state_expiry.as_secs_f64() {
+        return Err(Code::BadOauthState.because("OAuth state has expired"));
+    }
+    require_unused(&flow)?;
+    Ok(flow)
+}
+
+fn unknown_state() -> Error {
+    Code::BadOauthState.because("OAuth state not found or expired")
+}
+
+/// With PKCE, a user is noted when the flow is completed; without, the flow is gone by then.
+fn require_unused(flow: &FlowState) -> Result<(), Error> {
+    if flow.user_id.is_some() {
+        return Err(Code::FlowStateAlreadyUsed.because("State has already been used"));
+    }
+    Ok(())
+}
+
+/// What a user gets in the end.
+enum Outcome {
+    /// To be exchanged for a session.
+    Code(String),
+    /// Members of the fragment.
+    Session(Vec<(&'static str, String)>),
+}
+
+async fn receive(context: &Context<'_>, flow: &FlowState, arrival: &Arrival) -> Result<Outcome, Failure> {
+    let vouched = vouch(context.auth, flow, arrival).await?;
+    if vouched.profile.emails.is_empty() && !flow.email_optional {
+        let cause = format!("{} told no address", flow.provider_type);
+        return Err(failed("Error getting user email from external provider", &cause).into());
+    }
+    let vouching = Vouching {
+        context,
+        provider: &flow.provider_type,
+        profile: &vouched.profile,
+        email_optional: flow.email_optional,
+        traits: serde_json::Value::Null,
+    };
+    let invitation = flow.invite_token.as_deref().filter(|token| !token.is_empty());
+    if flow.linking_target_id.is_none() && invitation.is_none() {
+        account::announce(&vouching).await?;
+    }
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    // Of several who come back with one state, the first holds its row until it is used up.
+    let current = flow_states::find_by_id(&work, flow.id).await?.ok_or_else(unknown_state)?;
+    require_unused(&current)?;
+    let settled = match (flow.linking_target_id, invitation) {
+        (Some(target), _) => identities::link_to(&work, target, &vouching).await?,
+        (None, Some(token)) => account::accept_invitation(&work, token, &vouching).await?,
+        (None, None) => account::settle(&work, &vouching).await?,
+    };
+    let Settled { account, created, refusal } = settled;
+    if let Some(refusal) = refusal {
+        work.commit().await?;
+        return Err(refusal.into());
+    }
+    let outcome = finish(context, &work, flow, account.id(), vouched).await?;
+    work.commit().await?;
+    if created {
+        context.auth.hooks.after_user_created(&account.user, &context.client).await?;
+    }
+    Ok(outcome)
+}
+
+/// Uses the flow up: its code may be exchanged from now on, or its session begins.
+async fn finish(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    flow: &FlowState,
+    user: Uuid,
+    vouched: Vouched,
+) -> Result<Outcome, Error> {
+    if let Some(code) = flow.auth_code.clone().filter(|_| flow.code_challenge.is_some()) {
+        let tokens = (vouched.access_token.as_str(), vouched.refresh_token.as_str());
+        flow_states::complete(work, flow.id, user, tokens).await?;
+        return Ok(Outcome::Code(code));
+    }
+    flow_states::delete(work, flow.id).await?;
+    let sign_in = SignIn { method: "oauth", ..SignIn::default() };
+    let session = session::begin(context.auth, work, user, sign_in, &context.client).await?;
+    let session = session.with_provider_tokens(vouched.access_token, vouched.refresh_token);
+    Ok(Outcome::Session(session.fragment()))
+}
+
+/// Asks the provider whom the user's code stands for.
+async fn vouch(auth: &Auth, flow: &FlowState, arrival: &Arrival) -> Result<Vouched, Failure> {
+    let connection = connect(auth, &flow.provider_type, "").await;
+    let connection = connection.map_err(|reason| unsupported(Code::OauthProviderNotSupported, reason));
+    if !arrival.error.is_empty() {
+        let (error, description) = (arrival.error.clone(), arrival.error_description.clone());
+        return Err(Failure::Provider { error, description });
+    }
+    let connection = connection?;
+    if connection.is_oauth1() {
+        let credentials =
+            Credentials::Oauth1 { token: &arrival.oauth_token, verifier: &arrival.oauth_verifier };
+        return Ok(auth.providers.vouch(&connection, credentials).await.map_err(|error| match error {
+            VouchError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
+            VouchError::Profile(cause) => failed("Error getting user email from external provider", &cause),
+        })?);
+    }
+    if arrival.code.is_empty() {
+        let message = "OAuth callback with missing authorization code missing";
+        return Err(Code::BadOauthCallback.because(message).into());
+    }
+    let verifier = take_verifier(auth, flow, &connection).await?;
+    let credentials = Credentials::Code { code: &arrival.code, verifier: verifier.as_deref() };
+    let vouched = auth.providers.vouch(&connection, credentials).await.map_err(|error| match error {
+        VouchError::Exchange(cause) => {
+            let beginning: String = arrival.code.chars().take(4).collect();
+            failed(format!("Unable to exchange external code: {beginning}"), &cause)
+        }
+        VouchError::Profile(cause) => failed("Error getting user profile from external provider", &cause),
+    })?;
+    Ok(named_by_apple(flow, arrival, vouched)?)
+}
+
+fn named_by_apple(flow: &FlowState, arrival: &Arrival, mut vouched: Vouched) -> Result<Vouched, Error> {
+    if flow.provider_type == "apple" && !arrival.user.is_empty() {
+        let name = apple_name(&arrival.user)
+            .map_err(|cause| failed("Error getting user profile from external provider", &cause))?;
+        vouched.profile.claims = vouched.profile.claims.named(&name);
+    }
+    Ok(vouched)
+}
+
+/// The code verifier that the user left with; each is good for one attempt.
+async fn take_verifier(
+    auth: &Auth,
+    flow: &FlowState,
+    connection: &Connection,
+) -> Result<Option<String>, Error> {
+    let Some(id) = flow.oauth_client_state_id else {
+        if connection.wants_pkce() {
+            return Err(Code::OauthInvalidState.because("OAuth PKCE code verifier missing"));
+        }
+        return Ok(None);
+    };
+    let state = oauth_client_states::take(&auth.database, id).await?;
+    let state = state.ok_or_else(|| Code::OauthClientStateNotFound.because("OAuth state not found"))?;
+    if state.provider_type != flow.provider_type {
+        return Err(Code::OauthInvalidState.because("OAuth provider mismatch"));
+    }
+    if state.age > CLIENT_STATE_LIFE {
+        return Err(Code::OauthClientStateExpired.because("OAuth state expired"));
+    }
+    Ok(state.code_verifier)
+}

@@ -1,0 +1,269 @@
+//! Sign-in with an ID token that the client has got from its issuer (OpenID Connect Core 1.0, section 2).
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use crate::flows::access_token::Session;
+use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::session::{self, SignIn};
+use crate::flows::{Context, identities};
+use crate::providers::{
+    APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IssuerPlace, KAKAO, SNAPCHAT, VERCEL_MARKETPLACE, Wording,
+    claimed_issuer, is_azure, trim,
+};
+use crate::store::{Work, custom_providers};
+use crate::{Code, Error, OauthProvider};
+
+/// What a client shows; absent fields are empty.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) id_token: String,
+    /// The access token that came with it.
+    pub(crate) access_token: String,
+    /// What the token's claim `nonce` is the SHA-256 of.
+    pub(crate) nonce: String,
+    pub(crate) provider: String,
+    pub(crate) client_id: String,
+    pub(crate) issuer: String,
+}
+
+impl Shown {
+    /// Errors: OAuth-style for a missing token, and for neither a provider nor a client and an issuer.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.id_token.is_empty() {
+            return Err(invalid_request("id_token required"));
+        }
+        if self.provider.is_empty() && (self.client_id.is_empty() || self.issuer.is_empty()) {
+            return Err(invalid_request("provider or client_id and issuer required"));
+        }
+        Ok(())
+    }
+}
+
+/// There is nobody to link an identity to.
+pub(crate) fn linking_needs_bearer() -> Error {
+    invalid_request("Linking requires a valid user access token in Authorization")
+}
+
+/// Whose tokens are taken, and how.
+struct Acceptance {
+    /// What identities call the provider.
+    provider: String,
+    place: IssuerPlace,
+    wording: Wording,
+    /// Audiences of tokens that are for this project.
+    audiences: Vec<String>,
+    skip_nonce_check: bool,
+    email_optional: bool,
+}
+
+/// Signs in the user of an ID token, or links the token's identity to `target`.
+///
+/// Errors: OAuth-style for tokens that are not in order; `validation_failed` for providers and issuers that are not
+/// known, `provider_disabled`; those of [`account::settle`] and [`identities::link_to`].
+pub(crate) async fn sign_in(
+    context: &Context<'_>,
+    shown: &Shown,
+    target: Option<Uuid>,
+) -> Result<Session, Error> {
+    let auth = context.auth;
+    let acceptance = accept(context, shown).await?;
+    let token = auth.providers.issuers.verify(&acceptance.place, &shown.id_token).await;
+    let bad = |cause: &dyn std::fmt::Display| {
+        tracing::info!(%cause, provider = acceptance.provider, "an ID token was refused");
+        invalid_request("Bad ID token")
+    };
+    let token = token.map_err(|cause| bad(&cause))?;
+    let profile = acceptance.wording.profile(&token.claims).map_err(|cause| bad(&cause))?;
+    if !shown.access_token.is_empty() && !token.belongs_to(&shown.access_token) {
+        return Err(bad(&"at_hash does not fit the access token"));
+    }
+    check(&acceptance, &token, &shown.nonce)?;
+    let vouching = Vouching {
+        context,
+        provider: &acceptance.provider,
+        profile: &profile,
+        email_optional: acceptance.email_optional,
+        traits: serde_json::Value::Null,
+    };
+    if target.is_none() {
+        account::announce(&vouching).await?;
+    }
+    let mut client = auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let settled = match target {
+        Some(target) => identities::link_to(&work, target, &vouching).await?,
+        None => account::settle(&work, &vouching).await?,
+    };
+    let Settled { account, created, refusal } = settled;
+    if let Some(refusal) = refusal {
+        work.commit().await?;
+        return Err(refusal);
+    }
+    let sign_in = SignIn { method: "oauth", ..SignIn::default() };
+    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    work.commit().await?;
+    if created {
+        auth.hooks.after_user_created(&account.user, &context.client).await?;
+    }
+    Ok(session)
+}
+
+fn invalid_request(description: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::oauth("invalid request", description)
+}
+
+/// Whom the token is for, and whether it was asked for by whoever shows it.
+fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Error> {
+    if token.text("sub").is_empty() {
+        return Err(invalid_request("Missing sub claim in id_token"));
+    }
+    let audiences = token.audiences();
+    let ours = |name: &String| !name.is_empty() && audiences.contains(name);
+    if !acceptance.audiences.iter().any(ours) {
+        return Err(invalid_request(format!("Unacceptable audience in id_token: [{}]", audiences.join(" "))));
+    }
+    if acceptance.skip_nonce_check {
+        return Ok(());
+    }
+    match (token.text("nonce"), nonce) {
+        ("", "") => Ok(()),
+        ("", _) | (_, "") => {
+            Err(invalid_request("Passed nonce and nonce in id_token should either both exist or not."))
+        }
+        (hash, nonce) => {
+            let digest = Sha256::digest(nonce);
+            let expected = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            let same = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
+            if same { Ok(()) } else { Err(Error::oauth("invalid nonce", "Nonces mismatch")) }
+        }
+    }
+}
+
+/// Finds whose token it is: the provider that is named, or the one whose issuer is.
+async fn accept(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Error> {
+    if shown.provider.starts_with("custom:") {
+        return custom(context, &shown.provider).await;
+    }
+    let settings = &context.auth.settings.providers;
+    let configured = |name: &str| settings.oauth.get(name);
+    let keycloak = configured("keycloak").map_or("", |provider| provider.url.as_str());
+    let is = |name: &str, issuers: &[&str]| {
+        shown.provider == name || (!shown.issuer.is_empty() && issuers.contains(&shown.issuer.as_str()))
+    };
+    let (name, issuer, wording) = if is("apple", &APPLE_ISSUERS) {
+        let issuer = detected(shown, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
+        ("apple", issuer, Wording::Apple)
+    } else if is("google", &[GOOGLE]) {
+        ("google", GOOGLE.to_owned(), Wording::Google)
+    } else if shown.provider == "azure" || is_azure(&shown.issuer) {
+        let is_tenant = |issuer: &str| {
+            issuer.starts_with("https://login.microsoftonline.com/")
+                || issuer.starts_with("https://sts.windows.net/")
+        };
+        ("azure", detected(shown, configured("azure"), "Azure", is_tenant)?, Wording::Azure)
+    } else if is("facebook", &[FACEBOOK]) {
+        ("facebook", FACEBOOK.to_owned(), Wording::Facebook)
+    } else if is("keycloak", &[keycloak]) {
+        ("keycloak", keycloak.to_owned(), Wording::of(keycloak))
+    } else if is("kakao", &[KAKAO]) {
+        ("kakao", KAKAO.to_owned(), Wording::Kakao)
+    } else if is("vercel_marketplace", &[VERCEL_MARKETPLACE]) {
+        ("vercel_marketplace", VERCEL_MARKETPLACE.to_owned(), Wording::VercelMarketplace)
+    } else if is("snapchat", &[SNAPCHAT]) {
+        ("snapchat", SNAPCHAT.to_owned(), Wording::Snapchat)
+    } else {
+        return allowed_issuer(context, shown);
+    };
+    let provider = configured(name).ok_or_else(|| {
+        Code::ProviderDisabled.because(format!("Provider (issuer {issuer:?}) is not enabled"))
+    })?;
+    let mut audiences = provider.client_ids.clone();
+    if name == "apple" {
+        audiences.push(settings.ios_bundle_id.clone());
+    }
+    Ok(Acceptance {
+        provider: name.to_owned(),
+        place: IssuerPlace { any_name: name == "apple", ..IssuerPlace::trusted(&moved(issuer, provider)) },
+        wording,
+        audiences,
+        // Facebook's limited login has no nonce to check.
+        skip_nonce_check: provider.skip_nonce_check || name == "facebook",
+        email_optional: provider.email_optional,
+    })
+}
+
+/// A provider that is set up with a URL of its own issues its tokens there.
+fn moved(issuer: String, provider: &OauthProvider) -> String {
+    if provider.url.is_empty() || is_azure(&issuer) { issuer } else { trim(&provider.url).to_owned() }
+}
+
+/// The issuer that the token names, where a provider has several.
+fn detected(
+    shown: &Shown,
+    provider: Option<&OauthProvider>,
+    title: &str,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<String, Error> {
+    let issuer = claimed_issuer(&shown.id_token).ok_or_else(|| {
+        Error::validation(format!("Unable to detect issuer in ID token for {title} provider"))
+    })?;
+    let elsewhere =
+        provider.is_some_and(|provider| !provider.url.is_empty() && trim(&provider.url) == issuer);
+    if !is_known(&issuer) && !elsewhere {
+        let article = if title == "Apple" { "an Apple" } else { "an Azure" };
+        return Err(Error::validation(format!("Detected ID token issuer is not {article} ID token issuer")));
+    }
+    if !shown.issuer.is_empty() && shown.issuer != issuer {
+        return Err(Error::validation("Provided issuer does not match ID token issuer"));
+    }
+    Ok(issuer)
+}
+
+/// An issuer that settings allow although no provider has it.
+fn allowed_issuer(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Error> {
+    let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
+    if shown.issuer.is_empty() || !allowed.contains(&shown.issuer) {
+        let provider = &shown.provider;
+        return Err(Error::validation(format!("Custom OIDC provider {provider:?} not allowed")));
+    }
+    Ok(Acceptance {
+        provider: shown.issuer.clone(),
+        place: IssuerPlace::trusted(&shown.issuer),
+        wording: Wording::of(&shown.issuer),
+        audiences: vec![shown.client_id.clone()],
+        skip_nonce_check: false,
+        email_optional: false,
+    })
+}
+
+/// A provider that an administrator has defined.
+async fn custom(context: &Context<'_>, identifier: &str) -> Result<Acceptance, Error> {
+    let auth = context.auth;
+    if !auth.settings.providers.custom_oauth {
+        return Err(Error::validation("Custom OAuth providers are disabled"));
+    }
+    let found = match identifier.contains('\0') {
+        true => None,
+        false => custom_providers::find(&auth.database, identifier).await?,
+    };
+    let custom =
+        found.ok_or_else(|| Error::validation(format!("Custom provider {identifier:?} not found")))?;
+    if !custom.enabled {
+        return Err(Code::ProviderDisabled.because(format!("Custom provider {identifier:?} is disabled")));
+    }
+    let place = custom.issuer_place(auth.providers.custom_reach());
+    let place =
+        place.ok_or_else(|| Error::validation(format!("Provider {identifier:?} is not an OIDC provider")))?;
+    let mut audiences = vec![custom.client_id.clone()];
+    audiences.extend(custom.acceptable_client_ids);
+    Ok(Acceptance {
+        provider: identifier.to_owned(),
+        wording: Wording::of(&place.issuer),
+        place,
+        audiences,
+        skip_nonce_check: custom.skip_nonce_check,
+        email_optional: custom.email_optional,
+    })
+}

@@ -1,0 +1,183 @@
+//! Linking identities to an account, and unlinking them, by the user's own wish.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::error::refusals;
+use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::bearer::Bearer;
+use crate::flows::{Address, Context, deliver};
+use crate::store::audit::{self, Action, Actor};
+use crate::store::users::{self, Account, Changes};
+use crate::store::{Work, accounts, identities, one_time_tokens};
+use crate::user::{Identity, User};
+use crate::{Code, Error, MailKind};
+
+/// Whether linking identities by hand is on.
+///
+/// Errors: `manual_linking_disabled`.
+pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error> {
+    if context.auth.settings.security.manual_linking {
+        return Ok(());
+    }
+    Err(Code::ManualLinkingDisabled.because("Manual linking is disabled"))
+}
+
+/// Links the identity that `vouching` is about to user `target`. A user without an e-mail address gets the
+/// identity's, and is no longer anonymous once that is confirmed.
+///
+/// Errors: `identity_already_exists`, `email_exists`, `user_not_found` (422). `email_not_confirmed` (422) is in the
+/// result, because the identity and the mail that it was sent stay.
+pub(crate) async fn link_to(
+    work: &Work<'_>,
+    target: Uuid,
+    vouching: &Vouching<'_>,
+) -> Result<Settled, Error> {
+    let (context, provider) = (vouching.context, vouching.provider);
+    let subject = vouching.profile.subject();
+    account::require_subject(vouching.profile)?;
+    accounts::lock(work, (provider, subject), &vouching.addresses()).await?;
+    let user = users::find(work, target).await?.ok_or_else(|| {
+        Code::UserNotFound.at(http::StatusCode::UNPROCESSABLE_ENTITY, "Linking target user not found")
+    })?;
+    if let Some(known) = identities::find(work, provider, subject).await? {
+        let whose = if known.user_id == target { "" } else { " to another user" };
+        return Err(Code::IdentityAlreadyExists.because(format!("Identity is already linked{whose}")));
+    }
+    account::link(work, target, vouching).await?;
+    let mut settled = Settled { account: user, created: false, refusal: None };
+    if settled.account.user.email.is_empty() {
+        settled = take_address(work, target, vouching).await?;
+    }
+    if settled.refusal.is_none() {
+        settled.account = users::derive_providers(work, target).await?;
+        deliver::notify(context, &settled.account, MailKind::IdentityLinked, provider).await;
+    }
+    Ok(settled)
+}
+
+/// Gives a user without an address that of the identity that was just linked.
+async fn take_address(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Settled, Error> {
+    let (context, provider) = (vouching.context, vouching.provider);
+    let before = find(work, user).await?;
+    let promoted = promote_address(context, work, before).await?;
+    let account = promoted.ok_or_else(|| {
+        Code::EmailExists.at(http::StatusCode::BAD_REQUEST, refusals::email_exists().to_string())
+    })?;
+    if account.user.email.is_empty() {
+        return Ok(Settled { account, created: false, refusal: None });
+    }
+    if !vouching.profile.email().is_some_and(|email| email.verified) {
+        let account = deliver::mail(context, work, account, MailKind::Confirmation, false).await?;
+        let message = format!(
+            "Unverified email with {provider}. A confirmation email has been sent to your {provider} email"
+        );
+        let refusal = Code::EmailNotConfirmed.at(http::StatusCode::UNPROCESSABLE_ENTITY, message);
+        return Ok(Settled { account, created: false, refusal: Some(refusal) });
+    }
+    account::confirm(work, user).await?;
+    let account = Changes::new().anonymous(false).apply(work, user).await?;
+    Ok(Settled { account, created: false, refusal: None })
+}
+
+async fn find(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {
+    let account = users::find(work, user).await?;
+    account.ok_or_else(|| Error::Internal("a user whose identities change is gone".to_owned()))
+}
+
+/// Removes identity `id` of the caller, who keeps at least one other. If the caller's address came with it, that of
+/// the best remaining identity takes its place.
+///
+/// Errors: `unexpected_audience`, `single_identity_not_deletable`, `identity_not_found`,
+/// `email_conflict_identity_not_deletable`.
+pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> Result<(), Error> {
+    if bearer.audience() != Some(context.audience.as_str()) {
+        return Err(Code::UnexpectedAudience.because("Token audience doesn't match request audience"));
+    }
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    // Under the lock of the user's row: two removals at once must not leave nothing.
+    let before = find(&work, bearer.user.id).await?;
+    let identity = removable(&before.user, id)?;
+    let (settings, address) = (&context.auth.settings, context.client.address);
+    let traits = json!({
+        "identity_id": identity.identity_id,
+        "provider": identity.provider,
+        "provider_id": identity.id,
+    });
+    let actor = Actor::User(bearer.user.id);
+    audit::write(&work, settings, actor, Action::IdentityUnlinked, address, traits).await?;
+    identities::delete(&work, id).await?;
+    if identity.provider == "phone" {
+        Changes::new().phone("").unconfirm_phone().apply(&work, bearer.user.id).await?;
+    } else {
+        let left = find(&work, bearer.user.id).await?;
+        if promote_address(context, &work, left).await?.is_none() {
+            return Err(Code::EmailConflictIdentityNotDeletable
+                .because("Unable to unlink identity due to email conflict"));
+        }
+    }
+    users::derive_providers(&work, bearer.user.id).await?;
+    work.commit().await?;
+    // To the address of before, which may not be the user's any more.
+    deliver::notify(context, &before, MailKind::IdentityUnlinked, &identity.provider).await;
+    Ok(())
+}
+
+fn removable(user: &User, id: Uuid) -> Result<&Identity, Error> {
+    if user.identities.len() <= 1 {
+        let message = "User must have at least 1 identity after unlinking";
+        return Err(Code::SingleIdentityNotDeletable.because(message));
+    }
+    let identity = user.identities.iter().find(|identity| identity.identity_id == id);
+    identity.ok_or_else(|| Code::IdentityNotFound.because("Identity doesn't exist"))
+}
+
+/// Gives the user the address of the best identity, unless one of the identities has the user's current one. Codes
+/// that were sent before are worth nothing then. None if all that the identities offer are other users' addresses.
+async fn promote_address(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: Account,
+) -> Result<Option<Account>, Error> {
+    let user = &account.user;
+    let current = user.email.as_str();
+    let address = |identity: &Identity| identity.email.clone().unwrap_or_default();
+    if user.identities.iter().any(|identity| !current.is_empty() && address(identity) == current) {
+        return Ok(Some(account));
+    }
+    for identity in by_trust(&user.identities) {
+        let address = address(identity);
+        if !address.is_empty() {
+            let owner = users::find_by_address(work, &Address::Email(address.clone()), &user.aud).await?;
+            if owner.is_some_and(|owner| owner.id() != user.id) {
+                continue;
+            }
+        }
+        one_time_tokens::clear_all(work, user.id).await?;
+        let confirmed = is_verified(identity) || context.auth.settings.mail.autoconfirm;
+        let mut changes = Changes::new().email(&address).email_change("", 0).phone_change("");
+        let unverified = json!({ "email_verified": false });
+        if address.is_empty() || !confirmed {
+            changes = changes.unconfirm_email().merge_user_metadata(&unverified);
+        }
+        return changes.apply(work, user.id).await.map(Some);
+    }
+    Ok(None)
+}
+
+fn is_verified(identity: &Identity) -> bool {
+    identity.identity_data.get("email_verified") == Some(&true.into())
+}
+
+/// Identities with a verified address first, those without any last; of equals the oldest first.
+fn by_trust(identities: &[Identity]) -> Vec<&Identity> {
+    let mut sorted: Vec<&Identity> = identities.iter().collect();
+    // They come oldest first, and the sort is stable.
+    sorted.sort_by_key(|identity| match &identity.email {
+        None => 2,
+        Some(_) if !is_verified(identity) => 1,
+        Some(_) => 0,
+    });
+    sorted
+}

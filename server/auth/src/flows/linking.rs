@@ -1,0 +1,165 @@
+//! Whose account a provider's user is: the decision itself, from what is known, without a look into the database.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::providers::Profile;
+use crate::store::accounts::{Candidates, Owner};
+use crate::user::Identity;
+
+/// The linking domain of all providers that settings give none.
+pub(crate) const DEFAULT_DOMAIN: &str = "default";
+
+/// What becomes of a provider's user.
+#[derive(Debug)]
+pub(crate) enum Decision {
+    /// Has been here before.
+    Known(Box<Identity>),
+    /// Is this user, who gets a new identity.
+    Link(Uuid),
+    /// Is new, and gets this address: empty if the user has none, or if it is unverified and somebody else's.
+    Create { address: String },
+    /// May be several users.
+    Ambiguous,
+}
+
+/// Providers of one domain vouch for the same accounts: those of single sign-on for their own alone, all others for
+/// those of the domain that `settings` name, or of the default one.
+pub(crate) fn domain<'a>(provider: &'a str, settings: &'a BTreeMap<String, String>) -> &'a str {
+    if provider.starts_with("sso:") {
+        return provider;
+    }
+    settings.get(provider).map_or(DEFAULT_DOMAIN, String::as_str)
+}
+
+/// The addresses that a profile proves to be the user's; with `autoconfirm`, all of them.
+pub(crate) fn verified_addresses(profile: &Profile, autoconfirm: bool) -> Vec<String> {
+    let proved = profile.emails.iter().filter(|email| email.verified || autoconfirm);
+    proved.map(|email| email.address.clone()).collect()
+}
+
+/// The address that a new user gets: the primary one alone.
+pub(crate) fn candidate_address(profile: &Profile) -> &str {
+    let primary = profile.emails.iter().rev().find(|email| email.primary);
+    primary.map_or("", |email| email.address.as_str())
+}
+
+/// Decides who the user of `provider` with `profile` is.
+pub(crate) fn decide(
+    candidates: Candidates,
+    provider: &str,
+    profile: &Profile,
+    audience: &str,
+    (autoconfirm, domains): (bool, &BTreeMap<String, String>),
+) -> Decision {
+    if let Some(identity) = candidates.identity {
+        return Decision::Known(Box::new(identity));
+    }
+    let address = candidate_address(profile);
+    let own = domain(provider, domains);
+    let in_domain = |owner: &&Owner, of: &str| domain(&owner.provider, domains) == of;
+    if verified_addresses(profile, autoconfirm).is_empty() {
+        let elsewhere = candidates
+            .address_owners
+            .iter()
+            .filter(|owner| in_domain(owner, DEFAULT_DOMAIN))
+            .any(|owner| owner.aud.as_deref() == Some(audience));
+        // Nobody gets an address that is somebody else's only by claiming it.
+        let address = if elsewhere || candidates.address_taken { "" } else { address };
+        return Decision::Create { address: address.to_owned() };
+    }
+    let mut linked =
+        candidates.owners.iter().filter(|owner| in_domain(owner, own)).map(|owner| owner.user_id);
+    if let Some(user) = linked.next() {
+        return if linked.all(|other| other == user) { Decision::Link(user) } else { Decision::Ambiguous };
+    }
+    let users = if own == DEFAULT_DOMAIN { candidates.users.as_slice() } else { &[] };
+    match users {
+        [] => Decision::Create { address: address.to_owned() },
+        [user] => Decision::Link(*user),
+        _ => Decision::Ambiguous,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::{Claims, Email};
+
+    fn profile(verified: bool) -> Profile {
+        Profile::with_email(Claims::of("iss", "1"), Email::primary("Ada@Example.com", verified))
+    }
+
+    fn nobody() -> Candidates {
+        Candidates {
+            identity: None,
+            owners: Vec::new(),
+            users: Vec::new(),
+            address_owners: Vec::new(),
+            address_taken: false,
+        }
+    }
+
+    fn owner(user: u128, provider: &str) -> Owner {
+        Owner { user_id: Uuid::from_u128(user), provider: provider.into(), aud: Some("aud".into()) }
+    }
+
+    fn decide_on(candidates: Candidates, provider: &str, verified: bool) -> Decision {
+        let domains = BTreeMap::from([("acme".to_owned(), "staff".to_owned())]);
+        decide(candidates, provider, &profile(verified), "aud", (false, &domains))
+    }
+
+    #[test]
+    fn a_new_address_makes_a_new_user() {
+        for verified in [true, false] {
+            let decision = decide_on(nobody(), "github", verified);
+            assert!(matches!(decision, Decision::Create { address } if address == "ada@example.com"));
+        }
+    }
+
+    #[test]
+    fn a_verified_address_links() {
+        let owners = vec![owner(1, "google"), owner(1, "email")];
+        let decision = decide_on(Candidates { owners, ..nobody() }, "github", true);
+        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(1)));
+        let users = vec![Uuid::from_u128(2)];
+        let decision = decide_on(Candidates { users, ..nobody() }, "github", true);
+        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(2)));
+    }
+
+    #[test]
+    fn an_address_of_several_users_decides_nothing() {
+        let owners = vec![owner(1, "google"), owner(2, "email")];
+        assert!(matches!(decide_on(Candidates { owners, ..nobody() }, "github", true), Decision::Ambiguous));
+        let users = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
+        assert!(matches!(decide_on(Candidates { users, ..nobody() }, "github", true), Decision::Ambiguous));
+    }
+
+    #[test]
+    fn an_unverified_address_never_links_and_is_given_to_nobody_else() {
+        for candidates in [
+            Candidates { address_owners: vec![owner(1, "google")], ..nobody() },
+            Candidates { address_taken: true, ..nobody() },
+        ] {
+            let decision = decide_on(candidates, "github", false);
+            assert!(matches!(decision, Decision::Create { address } if address.is_empty()));
+        }
+        // Single sign-on has its own accounts.
+        let address_owners = vec![owner(1, "sso:1")];
+        let decision = decide_on(Candidates { address_owners, ..nobody() }, "github", false);
+        assert!(matches!(decision, Decision::Create { address } if !address.is_empty()));
+    }
+
+    #[test]
+    fn domains_keep_to_themselves() {
+        let known =
+            || Candidates { owners: vec![owner(1, "google")], users: vec![Uuid::from_u128(1)], ..nobody() };
+        for provider in ["sso:1", "acme"] {
+            assert!(matches!(decide_on(known(), provider, true), Decision::Create { .. }), "{provider}");
+        }
+        let owners = vec![owner(3, "acme"), owner(1, "google")];
+        let decision = decide_on(Candidates { owners, ..nobody() }, "acme", true);
+        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(3)));
+    }
+}

@@ -1,0 +1,146 @@
+//! Sign-in with a message that a wallet has signed.
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+
+use crate::flows::Context;
+use crate::flows::access_token::Session;
+use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::session::{self, SignIn};
+use crate::providers::{Claims, Profile};
+use crate::store::Work;
+use crate::web3::{Chain, Message, Signed};
+use crate::{Code, Error, Web3Settings};
+
+/// What identities call all wallets.
+const PROVIDER: &str = "web3";
+
+/// Signs in the owner of the wallet that signed `message`.
+///
+/// Errors: `web3_provider_disabled`, `web3_unsupported_chain`; `validation_failed` for text that is no sign-in message
+/// or no signature; OAuth-style `invalid_grant` for a signature of somebody else and for messages for other sites and
+/// other times; those of [`account::settle`].
+pub(crate) async fn sign_in(
+    context: &Context<'_>,
+    chain: &str,
+    message: &str,
+    signature: &str,
+) -> Result<Session, Error> {
+    let auth = context.auth;
+    let (chain, settings) = choose(context, chain)?;
+    let signed = Signed::parse(chain, message, signature).map_err(Error::validation)?;
+    if !signed.verify() {
+        return Err(invalid_grant("Signature does not match address in message"));
+    }
+    let message = &signed.message;
+    check_place(context, chain, message)?;
+    check_time(chain, message, settings, OffsetDateTime::now_utc())?;
+    let profile = profile(chain, message);
+    let vouching = Vouching {
+        context,
+        provider: PROVIDER,
+        profile: &profile,
+        email_optional: true,
+        traits: json!({
+            "chain": chain.name(),
+            "network": message.network,
+            "address": message.address,
+            "domain": message.domain,
+            "uri": message.uri_text,
+        }),
+    };
+    account::announce(&vouching).await?;
+    let mut client = auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let Settled { account, created, .. } = account::settle(&work, &vouching).await?;
+    let sign_in = SignIn { method: "web3", ..SignIn::default() };
+    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    work.commit().await?;
+    if created {
+        auth.hooks.after_user_created(&account.user, &context.client).await?;
+    }
+    Ok(session)
+}
+
+fn invalid_grant(description: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::oauth("invalid_grant", description)
+}
+
+fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Settings), Error> {
+    let providers = &context.auth.settings.providers;
+    if !providers.ethereum.enabled && !providers.solana.enabled {
+        return Err(Code::Web3ProviderDisabled.because("Web3 provider is disabled"));
+    }
+    let chain = Chain::parse(chain).ok_or_else(|| Code::Web3UnsupportedChain.because("Unsupported chain"))?;
+    let settings = match chain {
+        Chain::Ethereum => &providers.ethereum,
+        Chain::Solana => &providers.solana,
+    };
+    if settings.enabled {
+        return Ok((chain, settings));
+    }
+    Err(Code::Web3ProviderDisabled.because(format!("{} Web3 provider is disabled", chain.title())))
+}
+
+/// A message for another site must not open this one (ERC-4361, "phishing attacks").
+fn check_place(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
+    let redirects = &context.auth.redirects;
+    let using = format!("Signed {} message is using", chain.title());
+    let is_local = message.uri.host_str() == Some("localhost");
+    if message.uri.scheme() != "https" && !is_local {
+        return Err(invalid_grant(format!("{using} URI which does not use HTTPS")));
+    }
+    if !redirects.allows(message.uri_text) {
+        return Err(invalid_grant(format!(
+            "{using} URI which is not allowed on this server, message was signed for another app"
+        )));
+    }
+    let is_same =
+        || message.authority() == message.domain && redirects.allows(&format!("https://{}/", message.domain));
+    if !is_local && !is_same() {
+        return Err(invalid_grant(format!(
+            "{using} a Domain that does not match the one in URI which is not allowed on this server"
+        )));
+    }
+    Ok(())
+}
+
+fn check_time(
+    chain: Chain,
+    message: &Message<'_>,
+    settings: &Web3Settings,
+    now: OffsetDateTime,
+) -> Result<(), Error> {
+    let title = chain.title();
+    if message.not_before.is_some_and(|start| now < start) {
+        return Err(invalid_grant(format!("Signed {title} message becomes valid in the future")));
+    }
+    if message.expires_at.is_some_and(|end| now > end) {
+        return Err(invalid_grant(format!("Signed {title} message is expired")));
+    }
+    let age = (now - message.issued_at).as_seconds_f64();
+    let longest = settings.maximum_validity.as_secs_f64();
+    if age > longest {
+        return Err(invalid_grant(format!("{title} message was issued too long ago")));
+    }
+    if age < -longest {
+        return Err(invalid_grant(format!("{title} message was issued too far in the future")));
+    }
+    Ok(())
+}
+
+fn profile(chain: Chain, message: &Message<'_>) -> Profile {
+    let statement = match (message.statement, chain) {
+        (Some(statement), _) => Value::from(statement),
+        (None, Chain::Ethereum) => Value::Null,
+        (None, Chain::Solana) => Value::from(""),
+    };
+    let claims = Claims::default()
+        .with("sub", &format!("{PROVIDER}:{}:{}", chain.name(), message.address))
+        .custom("address", message.address)
+        .custom("chain", chain.name())
+        .custom("network", message.network)
+        .custom("domain", message.domain)
+        .custom("statement", statement);
+    Profile { claims, emails: Vec::new() }
+}

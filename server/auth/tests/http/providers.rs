@@ -1,0 +1,177 @@
+//! Every provider of the table: where users are sent, what is asked for, and how its profile becomes an identity.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::harness::Server;
+use crate::provider::Provider;
+use crate::samples::samples;
+use crate::sign_in_at::{depart, fragment, location, query, settings};
+
+#[tokio::test]
+async fn every_provider_becomes_an_identity() {
+    let provider = Provider::start().await;
+    let samples = samples(&provider);
+    let names: Vec<_> = samples.iter().map(|sample| sample.name).collect();
+    assert_eq!(names.len(), 24, "all but twitter, which is of another kind");
+    let mut settings = settings(&provider, &names);
+    // Spotify vouches for no address.
+    settings.mail.allow_unverified_sign_ins = true;
+    let server = Server::with(settings).await;
+    for sample in samples {
+        server.sql("delete from auth.users").await;
+        let name = sample.name;
+        let at_provider = depart(&server, &format!("provider={name}&redirect_to=")).await;
+        assert_eq!(at_provider.path(), sample.authorize, "{name}");
+        let asked = query(&at_provider);
+        assert_eq!(asked.get("scope").map_or("", String::as_str), sample.scope, "{name}");
+        assert_eq!(asked["client_id"], "client", "{name}");
+        assert_eq!(asked["response_type"], "code", "{name}");
+        assert_eq!(asked["redirect_uri"], "https://project.example/auth/v1/callback", "{name}");
+        assert_eq!(asked.contains_key("code_challenge"), name == "x", "{name}");
+        let mut tokens =
+            json!({ "access_token": "provider-access", "token_type": "bearer", "refresh_token": "pr" });
+        tokens.as_object_mut().unwrap().extend(sample.beside.as_object().unwrap().clone());
+        provider.answer(sample.token, &tokens);
+        for (path, document) in &sample.documents {
+            provider.answer(path, document);
+        }
+        let landed = come_back(&server, name, &asked["state"]).await;
+        let members = fragment(&landed);
+        assert_eq!(
+            members.get("provider_token").map(String::as_str),
+            Some("provider-access"),
+            "{name}: {landed}"
+        );
+        assert_eq!(members["provider_refresh_token"], "pr", "{name}");
+        let identity = identity(&server, &members["access_token"]).await;
+        let mut expected = sample.data;
+        let issuer = sample.issuer;
+        let is_whole = issuer.starts_with("https");
+        expected["iss"] = if is_whole { issuer.into() } else { format!("{}{issuer}", provider.url).into() };
+        expected["provider_id"] = expected["sub"].clone();
+        expected["phone_verified"] = false.into();
+        assert_eq!(identity["identity_data"], expected, "{name}");
+        assert_eq!(identity["provider"], name);
+        check_requests(&provider, name, sample.token, &sample.documents);
+    }
+}
+
+async fn come_back(server: &Server, name: &str, state: &str) -> Url {
+    let answer = if name == "apple" {
+        let form = format!("code=abcdefgh&state={state}");
+        let content_type = [("content-type", "application/x-www-form-urlencoded")];
+        server.send(Method::POST, "/callback", &content_type, form).await
+    } else {
+        crate::sign_in_at::arrive(server, state).await
+    };
+    assert_eq!(answer.status, 302, "{name}");
+    location(&answer)
+}
+
+async fn identity(server: &Server, access_token: &str) -> Value {
+    let user = server.get_as("/user", access_token).await;
+    let identities = user.body["identities"].as_array().unwrap();
+    assert_eq!(identities.len(), 1);
+    identities[0].clone()
+}
+
+/// Codes are exchanged with the client's secret, and documents asked for with the access token.
+fn check_requests(provider: &Provider, name: &str, token: &str, documents: &[(&str, Value)]) {
+    let exchange = provider.asked(token).pop().unwrap();
+    assert_eq!((exchange.method.as_str(), exchange.form["code"].as_str()), ("POST", "abcdefgh"), "{name}");
+    assert_eq!(exchange.form["grant_type"], "authorization_code");
+    let in_header =
+        exchange.headers.get("authorization").is_some_and(|value| value == "Basic Y2xpZW50OnNlK2NyZXQ=");
+    let in_body = exchange.form.get("client_secret").is_some_and(|secret| secret == "se cret");
+    assert!(in_header != in_body, "{name}");
+    assert_eq!(exchange.form.contains_key("code_verifier"), name == "x", "{name}");
+    for (path, _) in documents {
+        let asked = provider.asked(path).pop().unwrap();
+        assert_eq!(asked.headers["authorization"], "Bearer provider-access", "{name}");
+        let proof = "appsecret_proof";
+        assert_eq!(asked.query.contains_key(proof), name == "facebook", "{name}");
+        assert_eq!(asked.headers.contains_key("notion-version"), name == "notion", "{name}");
+        assert_eq!(asked.headers.contains_key("client-id"), name == "twitch", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn apple_tells_the_name_once_and_posts_it() {
+    let provider = Provider::start().await;
+    let server = Server::with(settings(&provider, &["apple"])).await;
+    let id_token = provider.id_token(&json!({ "sub": "001", "email": "ada@example.com" }));
+    provider.answer("/auth/token", &json!({ "access_token": "a", "id_token": id_token }));
+    let at_provider = query(&depart(&server, "provider=apple&scopes=more&prompt=login").await);
+    assert_eq!(at_provider["response_mode"], "form_post");
+    assert_eq!((at_provider["scope"].as_str(), at_provider.get("prompt")), ("email name", None));
+    let user = "%7B%22name%22%3A%7B%22firstName%22%3A%22Ada%22%2C%22lastName%22%3A%22Lovelace%22%7D%7D";
+    let form = format!("code=abc&state={}&user={user}", at_provider["state"]);
+    let answer = server.send(Method::POST, "/callback", &[], form).await;
+    let members = fragment(&location(&answer));
+    let identity = identity(&server, &members["access_token"]).await;
+    assert_eq!(identity["identity_data"]["full_name"], "Ada Lovelace");
+    assert_eq!(provider.asked("/auth/token")[0].form["client_id"], "client");
+}
+
+#[tokio::test]
+async fn google_without_an_id_token_is_asked_for_its_userinfo() {
+    let provider = Provider::start().await;
+    let server = Server::with(settings(&provider, &["google"])).await;
+    provider.answer("/token", &json!({ "access_token": "a" }));
+    let userinfo = json!({ "id": "g", "email": "ada@example.com", "verified_email": true, "name": "Ada" });
+    provider.answer("/userinfo/v2/me", &userinfo);
+    let landed = crate::sign_in_at::sign_in(&server, "provider=google").await;
+    let identity = identity(&server, &fragment(&landed)["access_token"]).await;
+    assert_eq!(identity["identity_data"]["email_verified"], true);
+    assert_eq!(identity["id"], "g");
+}
+
+#[tokio::test]
+async fn twitter_speaks_oauth_1() {
+    let provider = Provider::start().await;
+    let server = Server::with(settings(&provider, &["twitter"])).await;
+    provider.answer_with(
+        "/oauth/request_token",
+        200,
+        "oauth_token=req&oauth_token_secret=rs&oauth_callback_confirmed=true",
+    );
+    provider.answer_with("/oauth/access_token", 200, "oauth_token=acc&oauth_token_secret=as&user_id=1");
+    provider.answer(
+        "/1.1/account/verify_credentials.json",
+        &json!({
+            "id_str": "6253282", "screen_name": "ada", "name": "Ada", "email": "ada@example.com",
+            "profile_image_url_https": "https://t.example/p",
+        }),
+    );
+    let at_provider = depart(&server, "provider=twitter").await;
+    assert_eq!((at_provider.path(), at_provider.query()), ("/oauth/authenticate", Some("oauth_token=req")));
+    let asked = provider.asked("/oauth/request_token").pop().unwrap();
+    let header = asked.headers["authorization"].to_str().unwrap().to_owned();
+    let state = header.split("state%3D").nth(1).unwrap()[..36].to_owned();
+    let path = format!("/callback?state={state}&oauth_token=req&oauth_verifier=v");
+    let landed = location(&server.send(Method::GET, &path, &[], ()).await);
+    let members = fragment(&landed);
+    assert_eq!(members["provider_token"], "acc");
+    assert!(!members.contains_key("provider_refresh_token"));
+    let identity = identity(&server, &members["access_token"]).await;
+    assert_eq!((identity["id"].as_str(), identity["provider"].as_str()), (Some("6253282"), Some("twitter")));
+    let profile = provider.asked("/1.1/account/verify_credentials.json").pop().unwrap();
+    assert_eq!(profile.query["include_email"], "true");
+    let header = profile.headers["authorization"].to_str().unwrap();
+    assert!(header.contains("oauth_token=\"acc\"") && header.contains("oauth_signature="), "{header}");
+}
+
+#[tokio::test]
+async fn settings_tell_which_providers_are_on() {
+    let provider = Provider::start().await;
+    let server = Server::with(settings(&provider, &["google", "workos"])).await;
+    let answer = server.send(Method::GET, "/settings", &[], ()).await;
+    let external: BTreeMap<String, bool> = serde_json::from_value(answer.body["external"].clone()).unwrap();
+    assert_eq!(external.len(), 26);
+    let on: Vec<_> = external.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(on, ["email", "google", "workos"]);
+}
