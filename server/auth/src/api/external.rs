@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use super::form::FormFields;
 use super::redirect::Redirect;
-use super::request;
+use super::{answer, request};
 use crate::flows::custom_providers::RESERVED;
 use crate::flows::external::{self, Arrival, Departure};
 use crate::flows::pkce::Challenge;
@@ -92,6 +92,9 @@ impl ExternalApi {
 impl ExternalApi {
     async fn arrive(&self, request: &Request, arrival: &Arrival) -> Result<Redirect, Error> {
         let landing = external::arrive(&self.auth, request::client(request)?, arrival).await?;
+        if let Some(error) = &landing.error {
+            answer::log(error, request);
+        }
         Ok(if landing.is_lost { Redirect::SeeOther(landing.url) } else { Redirect::Found(landing.url) })
     }
 }

@@ -139,6 +139,8 @@ pub(crate) struct Landing {
     pub(crate) url: String,
     /// Whether it was unknown where the user belongs, so that the site itself is told what went wrong (303, not 302).
     pub(crate) is_lost: bool,
+    /// What went wrong on this side, for the log.
+    pub(crate) error: Option<Error>,
 }
 
 /// Why a user who came back is not signed in.
@@ -198,35 +200,32 @@ pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -
     let flow = match find_flow(auth, &arrival.state).await {
         Ok(flow) => flow,
         Err(error) => {
-            log(&error);
-            return Ok(Landing { url: redirects::extend(site, &error_members(&error), &[])?, is_lost: true });
+            let url = redirects::extend(site, &error_members(&error), &[])?;
+            return Ok(Landing { url, is_lost: true, error: Some(error) });
         }
     };
     let target = flow.referrer.clone().unwrap_or_else(|| site.clone());
     let context =
         Context { auth, client, audience: auth.settings.token.audience.clone(), redirect_to: target.clone() };
-    let url = match receive(&context, &flow, arrival).await {
-        Ok(Outcome::Code(code)) => redirects::extend(&target, &[("code", code)], &[])?,
-        Ok(Outcome::Session(members)) => redirects::extend(&target, &[], &members)?,
-        Err(failure) => {
-            if let Failure::Ours(error) = &failure {
-                log(error);
-            }
-            let members = failure.members();
-            let fragment = [members.as_slice(), &[("sb", String::new())]].concat();
-            redirects::extend(&target, &members, &fragment)?
+    let failure = match receive(&context, &flow, arrival).await {
+        Ok(Outcome::Code(code)) => {
+            let url = redirects::extend(&target, &[("code", code)], &[])?;
+            return Ok(Landing { url, is_lost: false, error: None });
         }
+        Ok(Outcome::Session(members)) => {
+            let url = redirects::extend(&target, &[], &members)?;
+            return Ok(Landing { url, is_lost: false, error: None });
+        }
+        Err(failure) => failure,
     };
-    Ok(Landing { url, is_lost: false })
-}
-
-/// Redirects do not pass by where errors are usually logged.
-fn log(error: &Error) {
-    match error {
-        Error::Database(cause) => tracing::error!(%cause, "a sign-in at a provider failed"),
-        Error::Internal(cause) => tracing::error!(%cause, "a sign-in at a provider failed"),
-        refusal => tracing::debug!(%refusal, "a sign-in at a provider was refused"),
-    }
+    let members = failure.members();
+    let fragment = [members.as_slice(), &[("sb", String::new())]].concat();
+    let url = redirects::extend(&target, &members, &fragment)?;
+    let error = match failure {
+        Failure::Provider { .. } => None,
+        Failure::Ours(error) => Some(error),
+    };
+    Ok(Landing { url, is_lost: false, error })
 }
 
 async fn find_flow(auth: &Auth, state: &str) -> Result<FlowState, Error> {
