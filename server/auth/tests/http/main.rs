@@ -15,7 +15,6 @@ mod provider;
 mod providers;
 mod public;
 mod refresh;
-mod samples;
 mod sign_in;
 mod sign_in_at;
 mod sign_up;

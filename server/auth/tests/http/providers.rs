@@ -3,43 +3,66 @@
 use std::collections::BTreeMap;
 
 use http::Method;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::harness::Server;
 use crate::provider::Provider;
-use crate::samples::samples;
 use crate::sign_in_at::{depart, fragment, location, query, settings};
+
+/// A provider as its own documentation shows its answers, and the identity that must become of it.
+#[derive(Deserialize)]
+struct Sample {
+    name: String,
+    /// The path that users are sent to.
+    authorize: String,
+    scope: String,
+    /// The path where codes are exchanged.
+    token: String,
+    /// Claims of the ID token that comes with the access token, if one does.
+    id_token: Option<Value>,
+    /// What else comes with the access token.
+    #[serde(default)]
+    beside: Map<String, Value>,
+    /// What the provider answers, by path.
+    documents: BTreeMap<String, Value>,
+    /// The identity's issuer, below the provider's address; text that begins with https stands for itself.
+    issuer: String,
+    data: Value,
+}
+
+/// All providers of the table but twitter, which is of another kind.
+fn samples() -> Vec<Sample> {
+    serde_json::from_str(include_str!("samples.json")).unwrap()
+}
 
 #[tokio::test]
 async fn every_provider_becomes_an_identity() {
     let provider = Provider::start().await;
-    let samples = samples(&provider);
-    let names: Vec<_> = samples.iter().map(|sample| sample.name).collect();
-    assert_eq!(names.len(), 24, "all but twitter, which is of another kind");
+    let samples = samples();
+    let names: Vec<_> = samples.iter().map(|sample| sample.name.as_str()).collect();
+    assert_eq!(names.len(), 24);
     let mut settings = settings(&provider, &names);
     // Spotify vouches for no address.
     settings.mail.allow_unverified_sign_ins = true;
     let server = Server::with(settings).await;
     for sample in samples {
         server.sql("delete from auth.users").await;
-        let name = sample.name;
-        let at_provider = depart(&server, &format!("provider={name}&redirect_to=")).await;
-        assert_eq!(at_provider.path(), sample.authorize, "{name}");
-        let asked = query(&at_provider);
-        assert_eq!(asked.get("scope").map_or("", String::as_str), sample.scope, "{name}");
-        assert_eq!(asked["client_id"], "client", "{name}");
-        assert_eq!(asked["response_type"], "code", "{name}");
-        assert_eq!(asked["redirect_uri"], "https://project.example/auth/v1/callback", "{name}");
-        assert_eq!(asked.contains_key("code_challenge"), name == "x", "{name}");
-        let mut tokens =
-            json!({ "access_token": "provider-access", "token_type": "bearer", "refresh_token": "pr" });
-        tokens.as_object_mut().unwrap().extend(sample.beside.as_object().unwrap().clone());
-        provider.answer(sample.token, &tokens);
+        let name = sample.name.as_str();
+        let state = check_departure(&server, &sample).await;
+        let mut tokens = sample.beside.clone();
+        tokens.extend(
+            json!({ "access_token": "provider-access", "refresh_token": "pr" }).as_object().unwrap().clone(),
+        );
+        if let Some(claims) = &sample.id_token {
+            tokens.insert("id_token".to_owned(), provider.id_token(claims).into());
+        }
+        provider.answer(&sample.token, &tokens.into());
         for (path, document) in &sample.documents {
             provider.answer(path, document);
         }
-        let landed = come_back(&server, name, &asked["state"]).await;
+        let landed = come_back(&server, name, &state).await;
         let members = fragment(&landed);
         assert_eq!(
             members.get("provider_token").map(String::as_str),
@@ -48,16 +71,31 @@ async fn every_provider_becomes_an_identity() {
         );
         assert_eq!(members["provider_refresh_token"], "pr", "{name}");
         let identity = identity(&server, &members["access_token"]).await;
-        let mut expected = sample.data;
-        let issuer = sample.issuer;
-        let is_whole = issuer.starts_with("https");
-        expected["iss"] = if is_whole { issuer.into() } else { format!("{}{issuer}", provider.url).into() };
+        let mut expected = sample.data.clone();
+        let is_whole = sample.issuer.starts_with("https");
+        let issuer =
+            if is_whole { sample.issuer.clone() } else { format!("{}{}", provider.url, sample.issuer) };
+        expected["iss"] = issuer.into();
         expected["provider_id"] = expected["sub"].clone();
         expected["phone_verified"] = false.into();
         assert_eq!(identity["identity_data"], expected, "{name}");
         assert_eq!(identity["provider"], name);
-        check_requests(&provider, name, sample.token, &sample.documents);
+        check_requests(&provider, &sample);
     }
+}
+
+/// Users leave for the right place with what the provider wants to know; answers with the state.
+async fn check_departure(server: &Server, sample: &Sample) -> String {
+    let name = &sample.name;
+    let at_provider = depart(server, &format!("provider={name}&redirect_to=")).await;
+    assert_eq!(at_provider.path(), sample.authorize, "{name}");
+    let asked = query(&at_provider);
+    assert_eq!(asked.get("scope").map_or("", String::as_str), sample.scope, "{name}");
+    assert_eq!(asked["client_id"], "client", "{name}");
+    assert_eq!(asked["response_type"], "code", "{name}");
+    assert_eq!(asked["redirect_uri"], "https://project.example/auth/v1/callback", "{name}");
+    assert_eq!(asked.contains_key("code_challenge"), name == "x", "{name}");
+    asked["state"].clone()
 }
 
 async fn come_back(server: &Server, name: &str, state: &str) -> Url {
@@ -80,8 +118,9 @@ async fn identity(server: &Server, access_token: &str) -> Value {
 }
 
 /// Codes are exchanged with the client's secret, and documents asked for with the access token.
-fn check_requests(provider: &Provider, name: &str, token: &str, documents: &[(&str, Value)]) {
-    let exchange = provider.asked(token).pop().unwrap();
+fn check_requests(provider: &Provider, sample: &Sample) {
+    let name = sample.name.as_str();
+    let exchange = provider.asked(&sample.token).pop().unwrap();
     assert_eq!((exchange.method.as_str(), exchange.form["code"].as_str()), ("POST", "abcdefgh"), "{name}");
     assert_eq!(exchange.form["grant_type"], "authorization_code");
     let in_header =
@@ -89,7 +128,7 @@ fn check_requests(provider: &Provider, name: &str, token: &str, documents: &[(&s
     let in_body = exchange.form.get("client_secret").is_some_and(|secret| secret == "se cret");
     assert!(in_header != in_body, "{name}");
     assert_eq!(exchange.form.contains_key("code_verifier"), name == "x", "{name}");
-    for (path, _) in documents {
+    for path in sample.documents.keys() {
         let asked = provider.asked(path).pop().unwrap();
         assert_eq!(asked.headers["authorization"], "Bearer provider-access", "{name}");
         let proof = "appsecret_proof";
