@@ -92,7 +92,7 @@ pub(crate) fn entry(
             'action', '{action}',
             'log_type', '{kind}',
             'traits', {traits}
-          )), now(), {address}
+          )), clock_timestamp(), {address}
           from {actors} as actor where not {disabled}
         )"
     )

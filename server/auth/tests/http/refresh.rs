@@ -274,3 +274,15 @@ async fn sessions_move_to_counted_tokens_without_a_break() {
     server.sql(AGE).await;
     assert_eq!(upgrading.refresh(&first).await.refusal(), (400, "refresh_token_already_used"));
 }
+
+#[tokio::test]
+async fn sessions_of_another_kind_do_not_end_each_other() {
+    let tags = vec!["web".to_owned(), "app".to_owned()];
+    let sessions = SessionSettings { single_per_user: true, tags, ..Default::default() };
+    let (server, older) = signed_in(with_sessions(sessions)).await;
+    server.sql("update auth.sessions set tag = 'app', created_at = created_at - interval '1 min'").await;
+    server.sql("update auth.refresh_tokens set updated_at = updated_at - interval '1 min'").await;
+    let newer = server.sign_in("ada@example.com").await;
+    assert_eq!(server.refresh(&older).await.status, StatusCode::OK);
+    assert_eq!(server.refresh(newer.text("refresh_token")).await.status, StatusCode::OK);
+}

@@ -227,3 +227,24 @@ async fn a_number_is_confirmed_by_its_code() {
     let sign_in = json!({ "phone": phone, "password": PASSWORD });
     assert_eq!(server.post("/token?grant_type=password", sign_in).await.status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn the_audit_log_follows_an_account_from_its_first_day() {
+    let server = signed_up(Settings::default()).await;
+    let hash = server.hash("confirmation_token").await;
+    let session = server.verify(json!({ "type": "signup", "token_hash": hash })).await;
+    server.put_as("/user", session.text("access_token"), json!({ "password": "a better secret" })).await;
+    server.post("/recover", json!({ "email": EMAIL })).await;
+    server.let_time_pass().await;
+    server.post("/signup", json!({ "email": EMAIL, "password": PASSWORD })).await;
+    let actions = server
+        .text("select string_agg(payload ->> 'action', ' ' order by created_at) from auth.audit_log_entries")
+        .await;
+    assert_eq!(
+        actions,
+        "user_confirmation_requested user_signedup user_updated_password user_modified user_recovery_requested \
+         user_repeated_signup"
+    );
+    let known = "select count(*) from auth.audit_log_entries where payload ->> 'actor_username' = 'ada@example.com' and ip_address <> ''";
+    assert_eq!(server.value(known).await, 6);
+}
