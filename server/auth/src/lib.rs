@@ -15,6 +15,7 @@ mod hooks;
 mod http_client;
 mod limits;
 mod messages;
+mod nullable;
 mod passwords;
 mod providers;
 mod settings;

@@ -7,6 +7,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+use crate::nullable::Nullable;
+
 /// A user account.
 #[derive(Debug, Clone, Default, Deserialize, Object)]
 #[oai(skip_serializing_if_is_none)]
@@ -71,7 +73,7 @@ pub(crate) struct User {
 impl User {
     /// Whether the user has a second factor that works.
     pub(crate) fn has_verified_factor(&self) -> bool {
-        self.factors.iter().any(|factor| factor.status == "verified")
+        self.factors.iter().any(Factor::is_verified)
     }
 }
 
@@ -100,25 +102,44 @@ pub(crate) struct Identity {
 
 /// A second factor.
 #[derive(Debug, Clone, Deserialize, Object)]
-#[oai(skip_serializing_if_is_none)]
 pub(crate) struct Factor {
     pub(crate) id: Uuid,
-    #[serde(default, deserialize_with = "timestamp")]
+    #[serde(deserialize_with = "timestamp")]
     pub(crate) created_at: Option<String>,
-    #[serde(default, deserialize_with = "timestamp")]
+    #[serde(deserialize_with = "timestamp")]
     pub(crate) updated_at: Option<String>,
     /// `unverified` or `verified`.
     pub(crate) status: String,
     #[serde(default, deserialize_with = "unless_empty")]
+    #[oai(skip_serializing_if_is_none)]
     pub(crate) friendly_name: Option<String>,
     /// `totp`, `phone` or `webauthn`.
     pub(crate) factor_type: String,
+    /// Empty unless the type is `phone`.
     #[serde(default, deserialize_with = "or_empty")]
     pub(crate) phone: String,
-    #[serde(default, deserialize_with = "timestamp")]
-    pub(crate) last_challenged_at: Option<String>,
+    /// Null if it was never challenged.
+    #[serde(default, deserialize_with = "nullable_timestamp")]
+    pub(crate) last_challenged_at: Nullable<String>,
+    /// The make of a security key.
     #[serde(default)]
+    #[oai(skip_serializing_if_is_none)]
     pub(crate) web_authn_aaguid: Option<Uuid>,
+    /// What a security key has signed last.
+    #[serde(default)]
+    #[oai(skip_serializing_if_is_none)]
+    pub(crate) last_webauthn_challenge_data: Option<Value>,
+}
+
+impl Factor {
+    pub(crate) fn is_verified(&self) -> bool {
+        self.status == "verified"
+    }
+
+    /// The name that its owner gave it; empty for none.
+    pub(crate) fn name(&self) -> &str {
+        self.friendly_name.as_deref().unwrap_or_default()
+    }
 }
 
 fn or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -132,6 +153,10 @@ fn unless_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
 fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(if value.is_null() { Value::Object(serde_json::Map::new()) } else { value })
+}
+
+fn nullable_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nullable<String>, D::Error> {
+    timestamp(deserializer).map(Nullable)
 }
 
 /// The first and the last moment that RFC 3339 can tell.

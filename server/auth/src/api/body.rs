@@ -1,3 +1,5 @@
+use std::marker::PhantomData;
+
 use bytes::Bytes;
 use poem::{Request, RequestBody};
 use poem_openapi::payload::{Json, Payload};
@@ -7,6 +9,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::Error;
 use crate::error::refusals;
 
 /// Largest body in bytes.
@@ -28,9 +31,7 @@ impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
     }
 
     fn request_meta() -> Option<MetaRequest> {
-        let content_type = <Json<T> as Payload>::CONTENT_TYPE;
-        let content = vec![MetaMediaType { content_type, schema: T::schema_ref() }];
-        Some(MetaRequest { description: None, content, required: true })
+        request_meta::<T>()
     }
 
     async fn from_request(
@@ -38,11 +39,55 @@ impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Body<T>> {
-        let bytes = read(body).await?;
-        let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&bytes);
-        let parsed = fields.and_then(|fields| T::deserialize(Value::Object(fields)));
-        Ok(Body(parsed.map_err(refusals::bad_json)?))
+        Ok(Body(parse(&read(body).await?)?))
     }
+}
+
+/// A JSON body that is read when the endpoint gets to it: after it has found who asks and for what, or never.
+pub(super) struct Unread<T> {
+    bytes: Bytes,
+    shape: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Unread<T> {
+    /// Errors: `bad_json` as for [`Body`].
+    pub(super) fn read(self) -> Result<T, Error> {
+        parse(&self.bytes)
+    }
+}
+
+impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Unread<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        request_meta::<T>()
+    }
+
+    async fn from_request(
+        _request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Unread<T>> {
+        Ok(Unread { bytes: read(body).await?, shape: PhantomData })
+    }
+}
+
+fn request_meta<T: Type>() -> Option<MetaRequest> {
+    let content_type = <Json<T> as Payload>::CONTENT_TYPE;
+    let content = vec![MetaMediaType { content_type, schema: T::schema_ref() }];
+    Some(MetaRequest { description: None, content, required: true })
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    let fields: Result<Map<String, Value>, _> = serde_json::from_slice(bytes);
+    fields.and_then(|fields| T::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
 }
 
 /// The whole body.

@@ -1,13 +1,16 @@
 //! The endpoints, one file per family. Their descriptions are the service's OpenAPI document.
 
+mod admin_factors;
 mod answer;
 mod body;
 mod custom_providers;
 mod described;
 mod external;
+mod factors;
 mod fields;
 mod form;
 mod identities;
+mod passkeys;
 mod public;
 mod redirect;
 mod request;
@@ -37,6 +40,11 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         external::ExternalApi { auth: Arc::clone(&auth) },
         identities::IdentitiesApi { auth: Arc::clone(&auth) },
         custom_providers::CustomProvidersApi { auth: Arc::clone(&auth) },
+        (
+            factors::FactorsApi { auth: Arc::clone(&auth) },
+            passkeys::PasskeysApi { auth: Arc::clone(&auth) },
+            admin_factors::AdminFactorsApi { auth: Arc::clone(&auth) },
+        ),
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 use uuid::Uuid;
 use webauthn_rs_core::WebauthnCore;
@@ -29,11 +29,11 @@ pub(crate) struct RelyingParty {
 }
 
 /// Whose credential is created.
-pub(crate) struct Owner<'a> {
+pub(crate) struct Owner {
     pub(crate) id: Uuid,
     /// What tells accounts of one person apart; not empty.
-    pub(crate) name: &'a str,
-    pub(crate) display_name: &'a str,
+    pub(crate) name: String,
+    pub(crate) display_name: String,
 }
 
 /// A ceremony that has begun.
@@ -53,6 +53,9 @@ pub(crate) enum Failure {
     /// It is not what was asked for, or not signed by the right key.
     #[error("{0}")]
     Refused(WebauthnError),
+    /// The credential was made for somebody else.
+    #[error("the authenticator tells of another user")]
+    OtherUser,
     /// This service is at fault.
     #[error("{0}")]
     Internal(Error),
@@ -74,24 +77,29 @@ impl RelyingParty {
         self.core.as_ref().map_err(|cause| Error::Internal(format!("WebAuthn is not set up: {cause}")))
     }
 
-    /// Begins the creation of a credential. `is_discoverable` if it must do without being told who its owner is.
+    /// Begins the creation of a credential by an authenticator that has none of `known`. `is_discoverable` if it must
+    /// do without being told who its owner is.
     pub(crate) fn start_registration(
         &self,
-        owner: &Owner<'_>,
+        owner: &Owner,
         is_discoverable: bool,
+        known: &[Credential],
     ) -> Result<Started, Error> {
         // The handle is the text of the id, as upstream has it, so that its passkeys find their owners here.
         let handle = owner.id.to_string();
+        let known = known.iter().map(|credential| credential.id.clone()).collect();
         let core = self.core()?;
-        let builder = core.new_challenge_register_builder(handle.as_bytes(), owner.name, owner.display_name);
-        let builder = builder.map_err(internal)?.require_resident_key(is_discoverable);
+        let builder =
+            core.new_challenge_register_builder(handle.as_bytes(), &owner.name, &owner.display_name);
+        let builder = builder.map_err(internal)?;
+        let builder = builder.require_resident_key(is_discoverable).exclude_credentials(Some(known));
         let (options, state) = core.generate_challenge_register(builder).map_err(internal)?;
         Ok(Started { options: to_json(&options.public_key)?, state: to_json(&state)? })
     }
 
     /// Ends the creation of a credential.
     pub(crate) fn finish_registration(&self, state: Value, response: &Value) -> Result<Credential, Failure> {
-        let state: RegistrationState = serde_json::from_value(state).map_err(Failure::Malformed)?;
+        let state: RegistrationState = stored(state)?;
         let response: RegisterPublicKeyCredential = from_browser(response)?;
         let core = self.core().map_err(Failure::Internal)?;
         let credential = core.register_credential(&response, &state, None).map_err(Failure::Refused)?;
@@ -140,7 +148,7 @@ impl RelyingParty {
         assertion: &Assertion,
         credential: &Credential,
     ) -> Result<Signed, Failure> {
-        let state: AuthenticationState = serde_json::from_value(state).map_err(Failure::Malformed)?;
+        let state: AuthenticationState = stored(state)?;
         let credential = core_credential(credential).map_err(Failure::Refused)?;
         let core = self.core().map_err(Failure::Internal)?;
         let result = core.authenticate_single_credential(&assertion.0, &state, &credential);
@@ -199,6 +207,25 @@ fn internal(error: WebauthnError) -> Error {
 
 fn to_json(value: &impl serde::Serialize) -> Result<Value, Error> {
     serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Reads what this service has stored at the beginning of a ceremony.
+fn stored<T: DeserializeOwned>(state: Value) -> Result<T, Failure> {
+    let state = serde_json::from_value(state);
+    state.map_err(|error| {
+        Failure::Internal(Error::Internal(format!("a stored ceremony is unreadable: {error}")))
+    })
+}
+
+/// What is worth keeping of a browser's answer that was verified: the members that were, which are base64url.
+pub(crate) fn verified_members(response: &Value) -> Value {
+    let members = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+    let kept = members.into_iter().filter_map(|name| {
+        let value = response["response"].get(name).filter(|value| value.is_string())?;
+        Some((name.to_owned(), value.clone()))
+    });
+    let kept: serde_json::Map<_, _> = kept.collect();
+    json!({ "id": response["rawId"], "rawId": response["rawId"], "type": "public-key", "response": kept })
 }
 
 /// Reads what a browser has answered. Some libraries pad base64url, which the standard does not.

@@ -32,6 +32,11 @@ impl Bearer {
         self.session.as_ref().is_some_and(|session| session.aal.as_deref() == Some("aal2"))
     }
 
+    /// Whether the token says that its user has no address.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.claims.claims.get("is_anonymous").and_then(serde_json::Value::as_bool).unwrap_or_default()
+    }
+
     /// The first audience in the token.
     pub(crate) fn audience(&self) -> Option<&str> {
         let audience = self.claims.claims.get("aud")?;

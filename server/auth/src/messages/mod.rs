@@ -31,6 +31,7 @@ pub(crate) struct Mail<'a> {
 }
 
 /// A text message that is to be sent.
+#[derive(Clone, Copy)]
 pub(crate) struct TextMessage<'a> {
     /// Digits only.
     pub(crate) phone: &'a str,

@@ -4,10 +4,12 @@
 pub(crate) mod accounts;
 pub(crate) mod audit;
 pub(crate) mod custom_providers;
+pub(crate) mod factors;
 pub(crate) mod flow_states;
 pub(crate) mod identities;
 pub(crate) mod oauth_client_states;
 pub(crate) mod one_time_tokens;
+pub(crate) mod passkeys;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
 pub(crate) mod users;

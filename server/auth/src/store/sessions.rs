@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::users::document;
-use super::{Executor, NO_INSTANCE, Parameter, interval, owned, text};
+use super::{Executor, NO_INSTANCE, Parameter, Work, interval, owned, text};
 use crate::flows::Scope;
 use crate::user::User;
 use crate::{Error, Settings};
@@ -276,6 +276,21 @@ static END: LazyLock<String> = LazyLock::new(|| {
         logout = audit::entry("logout", Action::Logout, "account", "$4::boolean", "host($5::inet)", "null"),
     )
 });
+
+/// Makes everybody else who wants to refresh, raise or end session `id` wait until the transaction ends. False if it
+/// has ended. It is a statement of its own because the next one must see what the request that held the lock has
+/// written.
+pub(crate) async fn lock(work: &Work<'_>, id: Uuid) -> Result<bool, Error> {
+    let sql = "select from auth.sessions where id = $1::uuid for no key update";
+    Ok(Executor::from(work).execute(sql, vec![owned(id)]).await? == 1)
+}
+
+/// Ends the sessions of user `id` below aal2, but for `kept`.
+pub(crate) async fn end_below_aal2(work: &Work<'_>, id: Uuid, kept: Uuid) -> Result<(), Error> {
+    let sql = "delete from auth.sessions
+       where user_id = $1::uuid and id <> $2::uuid and coalesce(aal, 'aal1') < 'aal2'";
+    Executor::from(work).execute(sql, vec![owned(id), owned(kept)]).await.map(drop)
+}
 
 /// Ends the sessions of user `id`, all or all but `kept`, without a word in the audit log.
 pub(crate) async fn end_others(

@@ -52,6 +52,9 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str) -> Result
         let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
         return check(document, target.ok_or(format!("an open reference {reference}"))?, value, place);
     }
+    if value.is_null() && schema["nullable"] == true {
+        return Ok(());
+    }
     for keyword in ["anyOf", "oneOf"] {
         if let Some(choices) = schema.get(keyword).and_then(Value::as_array) {
             let results: Vec<_> =

@@ -68,6 +68,11 @@ impl Server {
         Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
+    /// Another node on the same database, set up differently.
+    pub(crate) async fn beside(&self, settings: Settings) -> Server {
+        Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
+    }
+
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri)).await.unwrap();

@@ -2,14 +2,20 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod admin_factors;
+mod authenticator;
 mod codes;
 mod concurrency;
 mod conformity;
 mod custom_providers;
 mod external;
+mod factor_rules;
 mod harness;
 mod id_token;
 mod identities;
+mod passkey_management;
+mod passkeys;
+mod phone_factors;
 mod pkce;
 mod provider;
 mod providers;
@@ -18,7 +24,10 @@ mod refresh;
 mod sign_in;
 mod sign_in_at;
 mod sign_up;
+mod totp;
+mod totp_factors;
 mod update;
 mod user;
 mod verify;
 mod web3;
+mod webauthn_factors;

@@ -14,12 +14,13 @@ pub(crate) use changes::{Changes, derive_providers};
 pub(crate) use new::NewUser;
 
 use super::one_time_tokens::{Kind, Pending};
-use super::{Executor, Parameter, fetch, owned, text, transaction};
+use super::{Executor, Parameter, factors, fetch, owned, text, transaction};
+use crate::encryption::Opened;
 use crate::error::refusals;
 use crate::flows::Address;
 use crate::store::sessions::{Session, session_document};
 use crate::user::User;
-use crate::{Error, Settings};
+use crate::{EncryptionSettings, Error, Settings};
 
 /// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
 pub(super) fn document(alias: &str) -> String {
@@ -32,10 +33,11 @@ pub(super) fn document(alias: &str) -> String {
             select jsonb_agg(to_jsonb(i) order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
           ), '[]'),
           'factors', coalesce((
-            select jsonb_agg(to_jsonb(f) - array['secret', 'web_authn_credential'] order by f.created_at, f.id)
+            select jsonb_agg({factor} order by f.created_at, f.id)
             from auth.mfa_factors f where f.user_id = {alias}.id
           ), '[]')
-        ))"
+        ))",
+        factor = factors::document("f"),
     )
 }
 
@@ -60,6 +62,14 @@ impl Account {
 
     pub(crate) fn has_password(&self) -> bool {
         self.encrypted_password.as_ref().is_some_and(|hash| !hash.is_empty())
+    }
+
+    /// The hash of the password, decrypted. None for a user without one.
+    ///
+    /// Errors: as [`EncryptionSettings::open`].
+    pub(crate) fn password_hash(&self, encryption: &EncryptionSettings) -> Result<Option<Opened<'_>>, Error> {
+        let stored = self.encrypted_password.as_deref().filter(|hash| !hash.is_empty());
+        stored.map(|stored| encryption.open(self.id(), stored)).transpose()
     }
 
     /// The code of `kind`; one with an empty hash if there is none.
@@ -176,6 +186,18 @@ pub(crate) fn name_taken(error: Error) -> Error {
         return refusals::email_exists();
     }
     if error.violates("users_phone_key") { refusals::phone_exists() } else { error }
+}
+
+/// Stores the same hash of a password encrypted with another key, unless the password was changed meanwhile.
+pub(crate) async fn reseal_password(
+    executor: impl Into<Executor<'_>>,
+    id: Uuid,
+    stored: &str,
+    sealed: &str,
+) -> Result<(), Error> {
+    let sql = "update auth.users set encrypted_password = $3, updated_at = now()
+       where id = $1::uuid and encrypted_password = $2";
+    executor.into().execute(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
 }
 
 /// Who an access token speaks for.

@@ -1,0 +1,114 @@
+//! Other people's second factors and passkeys, for administrators.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use serde::Deserialize;
+
+use super::body::Unread;
+use super::passkeys::{PasskeyItem, Removed};
+use super::request;
+use crate::error::refusals;
+use crate::flows::factors::admin::{self, FactorChange};
+use crate::flows::passkeys;
+use crate::store;
+use crate::user::{Factor, User};
+use crate::{Auth, Code, Error};
+
+pub(super) struct AdminFactorsApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// What is to change of a factor; what is missing or empty stays.
+#[derive(Object, Deserialize)]
+struct FactorFields {
+    friendly_name: Option<String>,
+    /// Of phone factors, with its country code.
+    phone: Option<String>,
+}
+
+#[OpenApi]
+impl AdminFactorsApi {
+    /// The second factors of a user, oldest first.
+    #[oai(path = "/admin/users/:user_id/factors", method = "get")]
+    async fn factors(&self, request: &Request, user_id: Path<String>) -> Result<Json<Vec<Factor>>, Error> {
+        request::admin(&self.auth, request).await?;
+        Ok(Json(self.user(&user_id.0).await?.factors))
+    }
+
+    /// Changes a second factor of a user.
+    #[oai(path = "/admin/users/:user_id/factors/:factor_id", method = "put")]
+    async fn update_factor(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+        factor_id: Path<String>,
+        body: Unread<FactorFields>,
+    ) -> Result<Json<Factor>, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let user = self.user(&user_id.0).await?;
+        let factor = admin::find(&user, &factor_id.0)?;
+        let fields = body.read()?;
+        let change = FactorChange {
+            friendly_name: fields.friendly_name.unwrap_or_default(),
+            phone: fields.phone.unwrap_or_default(),
+        };
+        let context = request::context(&self.auth, request, None)?;
+        admin::update(&context, &admin, &user, factor, &change).await.map(Json)
+    }
+
+    /// Removes a second factor of a user.
+    #[oai(path = "/admin/users/:user_id/factors/:factor_id", method = "delete")]
+    async fn delete_factor(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+        factor_id: Path<String>,
+    ) -> Result<Json<Factor>, Error> {
+        request::admin(&self.auth, request).await?;
+        let user = self.user(&user_id.0).await?;
+        let factor = admin::find(&user, &factor_id.0)?;
+        let context = request::context(&self.auth, request, None)?;
+        admin::delete(&context, &user, factor).await.map(Json)
+    }
+
+    /// The passkeys of a user, oldest first.
+    #[oai(path = "/admin/users/:user_id/passkeys", method = "get")]
+    async fn passkeys(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+    ) -> Result<Json<Vec<PasskeyItem>>, Error> {
+        request::admin(&self.auth, request).await?;
+        let user = self.user(&user_id.0).await?;
+        let list = store::passkeys::list(&self.auth.database, user.id).await?;
+        Ok(Json(list.into_iter().map(PasskeyItem::from).collect()))
+    }
+
+    /// Removes a passkey of a user.
+    #[oai(path = "/admin/users/:user_id/passkeys/:passkey_id", method = "delete")]
+    async fn delete_passkey(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+        passkey_id: Path<String>,
+    ) -> Result<Removed, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let user = self.user(&user_id.0).await?;
+        let context = request::context(&self.auth, request, None)?;
+        passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
+        Ok(Removed::NoContent)
+    }
+}
+
+impl AdminFactorsApi {
+    /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
+    async fn user(&self, id: &str) -> Result<User, Error> {
+        let id = id.parse().map_err(|_| refusals::id_not_uuid("user_id must be an UUID"))?;
+        let account = store::users::find(&self.auth.database, id).await?;
+        Ok(account.ok_or_else(|| Code::UserNotFound.because("User not found"))?.user)
+    }
+}

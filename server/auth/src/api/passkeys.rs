@@ -1,0 +1,193 @@
+//! Passkeys: how users sign in with them and manage their own.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Path;
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::body::Unread;
+use super::fields::Security;
+use super::{request, session_answer};
+use crate::flows::access_token::Session;
+use crate::flows::bearer::Bearer;
+use crate::flows::passkeys::{self, Answer, Started};
+use crate::limits::Bucket;
+use crate::store;
+use crate::{Auth, Error};
+
+pub(super) struct PasskeysApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A ceremony that has begun.
+#[derive(Object)]
+struct Ceremony {
+    challenge_id: Uuid,
+    /// The `publicKey` of `navigator.credentials.create` or `.get`.
+    options: Value,
+    /// Until when it may be ended, in Unix seconds.
+    expires_at: i64,
+}
+
+impl From<Started> for Ceremony {
+    fn from(started: Started) -> Ceremony {
+        Ceremony { challenge_id: started.challenge, options: started.options, expires_at: started.expires_at }
+    }
+}
+
+/// What ends a ceremony.
+#[derive(Object, Deserialize)]
+struct CeremonyFields {
+    challenge_id: Option<String>,
+    /// The credential as its `toJSON` writes it.
+    credential: Option<Value>,
+}
+
+impl CeremonyFields {
+    fn answer(self) -> Result<Answer, Error> {
+        Answer::parse(&self.challenge_id.unwrap_or_default(), self.credential)
+    }
+}
+
+/// A sign-in that is to begin.
+#[derive(Object, Deserialize, Default)]
+struct AuthenticationFields {
+    gotrue_meta_security: Option<Security>,
+}
+
+/// A passkey.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(super) struct PasskeyItem {
+    id: Uuid,
+    /// What its owner or its maker calls it.
+    friendly_name: Option<String>,
+    created_at: String,
+    /// Absent if it was never used.
+    last_used_at: Option<String>,
+}
+
+impl From<store::passkeys::Passkey> for PasskeyItem {
+    fn from(passkey: store::passkeys::Passkey) -> PasskeyItem {
+        PasskeyItem {
+            id: passkey.id,
+            friendly_name: Some(passkey.friendly_name).filter(|name| !name.is_empty()),
+            created_at: passkey.created_at,
+            last_used_at: passkey.last_used_at,
+        }
+    }
+}
+
+/// What is to change of a passkey.
+#[derive(Object, Deserialize)]
+struct PasskeyFields {
+    /// 1 to 120 characters.
+    friendly_name: Option<String>,
+}
+
+/// Done, and there is nothing to tell.
+#[derive(ApiResponse)]
+pub(super) enum Removed {
+    /// It is gone.
+    #[oai(status = 204)]
+    NoContent,
+}
+
+#[OpenApi]
+impl PasskeysApi {
+    /// Begins the registration of a passkey.
+    #[oai(path = "/passkeys/registration/options", method = "post")]
+    async fn registration_options(&self, request: &Request) -> Result<Json<Ceremony>, Error> {
+        let bearer = self.bearer(request).await?;
+        let context = request::context(&self.auth, request, None)?;
+        Ok(Json(passkeys::start_registration(&context, &bearer).await?.into()))
+    }
+
+    /// Ends the registration of a passkey.
+    #[oai(path = "/passkeys/registration/verify", method = "post")]
+    async fn registration_verify(
+        &self,
+        request: &Request,
+        body: Unread<CeremonyFields>,
+    ) -> Result<Json<PasskeyItem>, Error> {
+        let bearer = self.bearer(request).await?;
+        passkeys::may_register(&bearer)?;
+        let answer = body.read()?.answer()?;
+        let context = request::context(&self.auth, request, None)?;
+        Ok(Json(passkeys::finish_registration(&context, &bearer, &answer).await?.into()))
+    }
+
+    /// Begins a sign-in with a passkey.
+    #[oai(path = "/passkeys/authentication/options", method = "post")]
+    async fn authentication_options(
+        &self,
+        request: &Request,
+        body: Unread<AuthenticationFields>,
+    ) -> Result<Json<Ceremony>, Error> {
+        passkeys::must_be_enabled(&self.auth)?;
+        request::limit(&self.auth, request, Bucket::Passkey).await?;
+        // Clients that have no captcha send no body at all.
+        let fields = body.read().unwrap_or_default();
+        let token = Security::token(fields.gotrue_meta_security.as_ref());
+        request::captcha(&self.auth, request, token).await?;
+        let context = request::context(&self.auth, request, None)?;
+        Ok(Json(passkeys::start_authentication(&context).await?.into()))
+    }
+
+    /// Ends a sign-in with a passkey.
+    #[oai(path = "/passkeys/authentication/verify", method = "post")]
+    async fn authentication_verify(
+        &self,
+        request: &Request,
+        body: Unread<CeremonyFields>,
+    ) -> Result<Response<Json<Session>>, Error> {
+        passkeys::must_be_enabled(&self.auth)?;
+        let answer = body.read()?.answer()?;
+        let context = request::context(&self.auth, request, None)?;
+        passkeys::finish_authentication(&context, &answer).await.map(session_answer::plain)
+    }
+
+    /// The caller's passkeys, oldest first.
+    #[oai(path = "/passkeys", method = "get")]
+    async fn list(&self, request: &Request) -> Result<Json<Vec<PasskeyItem>>, Error> {
+        let bearer = self.bearer(request).await?;
+        let list = store::passkeys::list(&self.auth.database, bearer.user.id).await?;
+        Ok(Json(list.into_iter().map(PasskeyItem::from).collect()))
+    }
+
+    /// Gives a passkey of the caller another name.
+    #[oai(path = "/passkeys/:passkey_id", method = "patch")]
+    async fn update(
+        &self,
+        request: &Request,
+        passkey_id: Path<String>,
+        body: Unread<PasskeyFields>,
+    ) -> Result<Json<PasskeyItem>, Error> {
+        let bearer = self.bearer(request).await?;
+        let id = passkeys::id(&passkey_id.0)?;
+        let name = body.read()?.friendly_name.unwrap_or_default();
+        let context = request::context(&self.auth, request, None)?;
+        Ok(Json(passkeys::rename(&context, &bearer, id, &name).await?.into()))
+    }
+
+    /// Removes a passkey of the caller.
+    #[oai(path = "/passkeys/:passkey_id", method = "delete")]
+    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Removed, Error> {
+        let bearer = self.bearer(request).await?;
+        let context = request::context(&self.auth, request, None)?;
+        passkeys::delete(&context, &bearer, &passkey_id.0).await?;
+        Ok(Removed::NoContent)
+    }
+}
+
+impl PasskeysApi {
+    async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {
+        passkeys::must_be_enabled(&self.auth)?;
+        request::bearer(&self.auth, request).await
+    }
+}

@@ -1,0 +1,79 @@
+//! What administrators do with other people's factors.
+
+use serde_json::json;
+
+use super::{LONGEST_NAME, factor_id, factor_not_found};
+use crate::flows::Context;
+use crate::flows::address;
+use crate::flows::bearer::Admin;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::{Work, factors};
+use crate::user::{Factor, User};
+use crate::{Code, Error};
+
+/// What is to change; empty texts leave it as it is.
+pub(crate) struct FactorChange {
+    pub(crate) friendly_name: String,
+    /// Of phone factors alone.
+    pub(crate) phone: String,
+}
+
+/// The factor of `user` with `id` as it stands in a path.
+///
+/// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
+pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
+    let id = factor_id(id)?;
+    user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
+}
+
+/// Changes a factor of `user`.
+///
+/// Errors: `validation_failed` for a bad number, `mfa_factor_name_conflict` for what another factor of the user has.
+pub(crate) async fn update(
+    context: &Context<'_>,
+    admin: &Admin,
+    user: &User,
+    factor: &Factor,
+    change: &FactorChange,
+) -> Result<Factor, Error> {
+    let name = change.friendly_name.as_str();
+    if name.len() > LONGEST_NAME || name.contains('\0') {
+        return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
+    }
+    let phone = match factor.factor_type.as_str() {
+        "phone" if !change.phone.is_empty() => address::phone(&change.phone)?,
+        _ => String::new(),
+    };
+    let mut connection = context.auth.database.client().await?;
+    let work = Work::begin(&mut connection).await?;
+    let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
+    let changed = changed.map_err(taken)?.ok_or_else(factor_not_found)?;
+    let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
+    let (settings, origin) = (&context.auth.settings, context.client.address);
+    audit::write(&work, settings, admin.actor(), Action::FactorUpdated, origin, traits).await?;
+    work.commit().await?;
+    Ok(changed)
+}
+
+/// Removes a factor of `user`; sessions that were raised by it fall back to aal1.
+pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) -> Result<Factor, Error> {
+    let mut connection = context.auth.database.client().await?;
+    let work = Work::begin(&mut connection).await?;
+    factors::lock_owner(&work, user.id).await?;
+    let removed = factors::delete(&work, user.id, factor.id).await?.ok_or_else(factor_not_found)?;
+    let traits = json!({ "user_id": user.id, "factor_id": factor.id });
+    let actor = Actor::User(user.id);
+    audit::write(&work, &context.auth.settings, actor, Action::FactorDeleted, context.client.address, traits)
+        .await?;
+    work.commit().await?;
+    Ok(removed)
+}
+
+/// A name or number that another factor of the user has.
+fn taken(error: Error) -> Error {
+    let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
+    match unique.into_iter().any(|constraint| error.violates(constraint)) {
+        true => Code::MfaFactorNameConflict.because("Another factor of this user has that name or number"),
+        false => error,
+    }
+}

@@ -1,0 +1,240 @@
+//! The answer to a challenge, and what follows from a right one: the session rises to aal2.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::{Holder, factor_not_found, must_be_verifiable, verify_webauthn};
+use crate::factors::FactorType;
+use crate::factors::credential::Credential;
+use crate::factors::totp::Secret;
+use crate::factors::webauthn::Signed;
+use crate::flows::access_token::Session;
+use crate::flows::{Context, deliver, session};
+use crate::hooks::Decision;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::factors::{self, Challenge};
+use crate::store::sessions;
+use crate::store::{Work, users};
+use crate::user::Factor;
+use crate::{Code, Error, HookName, MailKind, SmsProvider};
+
+/// What the holder of a factor answers.
+pub(crate) struct Answer {
+    pub(crate) challenge: Uuid,
+    /// Of TOTP and phone factors.
+    pub(crate) code: String,
+    /// Of security keys.
+    pub(crate) webauthn: Option<WebauthnAnswer>,
+}
+
+/// What a browser has got from a security key.
+pub(crate) struct WebauthnAnswer {
+    /// `create` or `request`.
+    pub(crate) ceremony: String,
+    pub(crate) response: Option<Value>,
+}
+
+/// Why an answer is right, and what is to be kept of it.
+pub(super) enum Proof {
+    /// The code was right.
+    Code {
+        /// The secret of a TOTP factor, if it is to be stored again.
+        stale_secret: Option<String>,
+    },
+    /// A new security key has shown itself.
+    Registered { credential: Credential, response: Value },
+    /// The security key has signed.
+    Signed { signed: Signed, response: Value },
+}
+
+/// Verifies `factor` by the answer to a challenge and raises the holder's session to aal2. The other sessions below
+/// that end, and so do other attempts to enrol a factor of this kind.
+///
+/// Errors: `validation_failed`, `mfa_<kind>_verify_not_enabled`, `mfa_factor_not_found` (422) for an unknown challenge,
+/// `mfa_ip_address_mismatch` for a used one and for one that was made for another address, `mfa_challenge_expired`,
+/// `mfa_verification_failed` for a wrong answer, after which the challenge stays open, and
+/// `mfa_verification_rejected` by the project's hook, after which all sessions end.
+pub(crate) async fn verify(
+    context: &Context<'_>,
+    holder: &Holder,
+    factor: &Factor,
+    answer: &Answer,
+) -> Result<Session, Error> {
+    let factor_type = super::factor_type(&factor.factor_type)?;
+    if answer.code.is_empty() && factor_type != FactorType::Webauthn {
+        return Err(Error::validation("Code needs to be non-empty"));
+    }
+    must_be_verifiable(context.auth, factor_type)?;
+    if factor_type == FactorType::Webauthn {
+        verify_webauthn::check_form(answer)?;
+    }
+    let challenge = open_challenge(context, factor, answer.challenge).await?;
+    let proof = match factor_type {
+        FactorType::Totp => judge_totp(context, factor, &challenge, &answer.code)?,
+        FactorType::Phone => judge_phone(context, factor, answer, &challenge).await?,
+        FactorType::Webauthn => verify_webauthn::judge(context, holder, factor, &challenge, answer)?,
+    };
+    ask_hook(context, holder, factor, proof.is_some()).await?;
+    let proof = proof.ok_or_else(|| wrong(factor_type))?;
+    rise(context, holder, (factor, factor_type), answer.challenge, proof).await
+}
+
+fn wrong(factor_type: FactorType) -> Error {
+    Code::MfaVerificationFailed.because(match factor_type {
+        FactorType::Totp => "Invalid TOTP code entered",
+        FactorType::Phone => "Invalid MFA Phone code entered",
+        FactorType::Webauthn => "The security key's answer does not fit the challenge",
+    })
+}
+
+/// The challenge, if it may be answered.
+async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Result<Challenge, Error> {
+    let expiry = context.auth.settings.mfa.challenge_expiry;
+    let challenge =
+        factors::find_challenge(&context.auth.database, factor.id, id, context.client.address, expiry)
+            .await?;
+    let challenge = challenge.ok_or_else(|| {
+        let message = "MFA factor with the provided challenge ID not found";
+        Code::MfaFactorNotFound.at(StatusCode::UNPROCESSABLE_ENTITY, message)
+    })?;
+    if challenge.is_used || challenge.is_elsewhere {
+        return Err(mismatch());
+    }
+    if challenge.is_expired {
+        factors::delete_challenge(&context.auth.database, id).await?;
+        let message = format!(
+            "MFA challenge {id} has expired, verify against another challenge or create a new challenge."
+        );
+        return Err(Code::MfaChallengeExpired.because(message));
+    }
+    Ok(challenge)
+}
+
+fn mismatch() -> Error {
+    Code::MfaIpAddressMismatch.because("Challenge and verify IP addresses mismatch.")
+}
+
+fn judge_totp(
+    context: &Context<'_>,
+    factor: &Factor,
+    challenge: &Challenge,
+    code: &str,
+) -> Result<Option<Proof>, Error> {
+    let stored = challenge.secret.as_deref().unwrap_or_default();
+    let opened = context.auth.settings.encryption.open(factor.id, stored)?;
+    let secret = Secret::parse(&opened.text)
+        .ok_or_else(|| Error::Internal(format!("the secret of factor {} is not base32", factor.id)))?;
+    let stale_secret = opened.is_stale.then(|| opened.text.into_owned());
+    let is_right = secret.verify(code, OffsetDateTime::now_utc());
+    Ok(is_right.then_some(Proof::Code { stale_secret }))
+}
+
+async fn judge_phone(
+    context: &Context<'_>,
+    factor: &Factor,
+    answer: &Answer,
+    challenge: &Challenge,
+) -> Result<Option<Proof>, Error> {
+    let settings = &context.auth.settings;
+    let by_hook = settings.hooks.get(HookName::SendSms).is_some();
+    let is_right = match settings.sms.provider {
+        // It sends codes of its own making.
+        Some(SmsProvider::TwilioVerify { .. }) if !by_hook => {
+            context.auth.messages.provider_accepts(&factor.phone, &answer.code).await?
+        }
+        _ => {
+            let stored = challenge.code.as_deref().unwrap_or_default();
+            let opened = settings.encryption.open(answer.challenge, stored)?;
+            !stored.is_empty() && bool::from(opened.text.as_bytes().ct_eq(answer.code.as_bytes()))
+        }
+    };
+    Ok(is_right.then_some(Proof::Code { stale_secret: None }))
+}
+
+/// Lets the project's hook refuse the attempt.
+async fn ask_hook(
+    context: &Context<'_>,
+    holder: &Holder,
+    factor: &Factor,
+    is_right: bool,
+) -> Result<(), Error> {
+    let subject = (factor.id, factor.factor_type.as_str());
+    match context.auth.hooks.mfa_verification(holder.user.id, subject, is_right, &context.client).await? {
+        Decision::Continue => Ok(()),
+        Decision::Reject { message, .. } => {
+            sessions::end_others(&context.auth.database, holder.user.id, None).await?;
+            let usual = "Further MFA verification attempts will be rejected.";
+            let message = if message.is_empty() { usual.to_owned() } else { message };
+            Err(Code::MfaVerificationRejected.because(message))
+        }
+    }
+}
+
+/// Uses the challenge up and raises the session.
+async fn rise(
+    context: &Context<'_>,
+    holder: &Holder,
+    (factor, factor_type): (&Factor, FactorType),
+    challenge: Uuid,
+    proof: Proof,
+) -> Result<Session, Error> {
+    let user = holder.user.id;
+    let mut connection = context.auth.database.client().await?;
+    let work = Work::begin(&mut connection).await?;
+    factors::lock_owner(&work, user).await?;
+    // A refresh that is under way ends first, so that its token is among those that are replaced.
+    sessions::lock(&work, holder.session).await?;
+    if !factors::use_challenge(&work, challenge).await? {
+        return Err(mismatch());
+    }
+    keep(context, &work, factor, challenge, proof).await?;
+    let is_new = factors::confirm(&work, factor.id).await?.ok_or_else(factor_not_found)?;
+    factors::delete_unverified(&work, user, factor_type).await?;
+    sessions::end_below_aal2(&work, user, holder.session).await?;
+    let traits = json!({ "factor_id": factor.id, "challenge_id": challenge, "factor_type": factor_type });
+    let (settings, actor) = (&context.auth.settings, Actor::User(user));
+    audit::write(&work, settings, actor, Action::VerificationAttempted, context.client.address, traits)
+        .await?;
+    audit::write(&work, settings, actor, Action::TokenRevoked, context.client.address, Value::Null).await?;
+    let method = factor_type.method();
+    let session =
+        session::step_up(context.auth, &work, holder.session, factor.id, method, &context.client).await?;
+    let account = if is_new { users::find(&work, user).await? } else { None };
+    work.commit().await?;
+    if let Some(account) = account {
+        deliver::notify(context, &account, MailKind::MfaFactorEnrolled, factor_type.name()).await;
+    }
+    Ok(session)
+}
+
+/// Stores what the next verification needs to know of this one.
+async fn keep(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    factor: &Factor,
+    challenge: Uuid,
+    proof: Proof,
+) -> Result<(), Error> {
+    match proof {
+        Proof::Code { stale_secret: None } => Ok(()),
+        Proof::Code { stale_secret: Some(secret) } => {
+            let sealed = context.auth.settings.encryption.seal(factor.id, &secret)?;
+            factors::set_secret(work, factor.id, &sealed).await
+        }
+        Proof::Registered { credential, response } => {
+            if !factors::set_credential(work, factor.id, &credential).await? {
+                return Err(wrong(FactorType::Webauthn));
+            }
+            factors::set_last_ceremony(work, factor.id, challenge, "create", &response).await
+        }
+        Proof::Signed { signed, response } => {
+            if !factors::set_sign_count(work, factor.id, signed.sign_count, signed.backup_state).await? {
+                return Err(wrong(FactorType::Webauthn));
+            }
+            factors::set_last_ceremony(work, factor.id, challenge, "request", &response).await
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a security key answers as second factor.
+
+use super::Holder;
+use super::verify::{Answer, Proof};
+use crate::Error;
+use crate::factors::webauthn::{Assertion, Failure, verified_members};
+use crate::flows::Context;
+use crate::store::factors::Challenge;
+use crate::user::Factor;
+
+/// Errors: `validation_failed` for an answer that lacks something.
+pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
+    let Some(webauthn) = &answer.webauthn else {
+        return Err(Error::validation("WebAuthn config required"));
+    };
+    if !matches!(webauthn.ceremony.as_str(), "create" | "request") {
+        return Err(Error::validation("WebAuthn type must be create or request"));
+    }
+    if webauthn.response.is_none() {
+        return Err(Error::validation("credential_response required"));
+    }
+    Ok(())
+}
+
+/// Whether the answer is right; None if not.
+///
+/// Errors: `validation_failed` for one of another form than browsers give it.
+pub(super) fn judge(
+    context: &Context<'_>,
+    holder: &Holder,
+    factor: &Factor,
+    challenge: &Challenge,
+    answer: &Answer,
+) -> Result<Option<Proof>, Error> {
+    let Some(webauthn) = &answer.webauthn else { return Ok(None) };
+    let (Some(response), Some(state)) = (&webauthn.response, &challenge.ceremony) else { return Ok(None) };
+    // A verified factor shows its key and no other; one that is not verified has none to show.
+    let proof = match (webauthn.ceremony.as_str(), &challenge.credential) {
+        ("create", None) if !factor.is_verified() => {
+            let registered = context.auth.relying_party.finish_registration(state.clone(), response);
+            registered
+                .map(|credential| Proof::Registered { credential, response: verified_members(response) })
+        }
+        ("request", Some(credential)) => Assertion::parse(response).and_then(|assertion| {
+            if assertion.is_of_other_than(holder.user.id) {
+                return Err(Failure::OtherUser);
+            }
+            let signed =
+                context.auth.relying_party.finish_authentication(state.clone(), &assertion, credential)?;
+            Ok(Proof::Signed { signed, response: verified_members(response) })
+        }),
+        _ => return Ok(None),
+    };
+    match proof {
+        Ok(proof) => Ok(Some(proof)),
+        Err(Failure::Malformed(_)) => Err(Error::validation("Invalid credential_response")),
+        Err(Failure::Internal(error)) => Err(error),
+        Err(cause @ (Failure::Refused(_) | Failure::OtherUser)) => {
+            tracing::debug!(%cause, factor = %factor.id, "a security key was refused");
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What holds for factors of all kinds.
+
+use auth::Settings;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+const ADA: &str = "ada@example.com";
+
+async fn signed_in(settings: Settings) -> (Server, String) {
+    let server = Server::with(settings).await;
+    server.user(ADA).await;
+    let (access, _) = server.tokens(ADA).await;
+    (server, access)
+}
+
+#[tokio::test]
+async fn names_are_unique_and_no_name_is_one_too() {
+    let (server, token) = signed_in(Settings::default()).await;
+    for body in [json!({ "factor_type": "totp" }), json!({ "factor_type": "totp", "friendly_name": "app" })] {
+        assert_eq!(server.enroll(&token, body.clone()).await.status, StatusCode::OK);
+        assert_eq!(server.enroll(&token, body).await.refusal(), (422, "mfa_factor_name_conflict"));
+    }
+    let unnamed = &server.factors(&token).await[0];
+    assert!(unnamed.get("friendly_name").is_none(), "{unnamed}");
+}
+
+#[tokio::test]
+async fn kinds_are_known_and_switched_on() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let refusal = async |body: Value| {
+        let answer = server.enroll(&token, body).await;
+        (answer.status.as_u16(), answer.refusal().1.to_owned())
+    };
+    assert_eq!(refusal(json!({})).await, (400, "validation_failed".to_owned()));
+    assert_eq!(refusal(json!({ "factor_type": "smoke" })).await, (400, "validation_failed".to_owned()));
+    assert_eq!(refusal(json!({ "factor_type": 7 })).await, (400, "bad_json".to_owned()));
+    assert_eq!(refusal(json!([])).await, (400, "bad_json".to_owned()));
+    let phone = json!({ "factor_type": "phone", "phone": "+41791234567" });
+    assert_eq!(refusal(phone).await, (422, "mfa_phone_enroll_not_enabled".to_owned()));
+    let webauthn = json!({ "factor_type": "webauthn" });
+    assert_eq!(refusal(webauthn).await, (422, "mfa_webauthn_enroll_not_enabled".to_owned()));
+    let mut settings = Settings::default();
+    (settings.mfa.totp.enroll, settings.mfa.totp.verify) = (false, false);
+    let without = server.beside(settings).await;
+    let totp = json!({ "factor_type": "totp" });
+    assert_eq!(without.enroll(&token, totp.clone()).await.refusal(), (422, "mfa_totp_enroll_not_enabled"));
+    let app = server.enroll_app(&token, "app").await;
+    let challenge = server.challenged(&token, &app.factor).await;
+    let refused = without.challenge(&token, &app.factor, json!({})).await;
+    assert_eq!(refused.refusal(), (422, "mfa_totp_verify_not_enabled"));
+    let refused = without.show_code(&token, &app.factor, &challenge, &app.code()).await;
+    assert_eq!(refused.refusal(), (422, "mfa_totp_verify_not_enabled"));
+}
+
+#[tokio::test]
+async fn hostile_names_and_issuers_are_refused_or_kept_as_they_are() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let enroll = async |field: &str, text: String| {
+        server.enroll(&token, json!({ "factor_type": "totp", field: text })).await
+    };
+    for text in ["a\0b".to_owned(), "x".repeat(1025)] {
+        assert_eq!(enroll("friendly_name", text).await.refusal(), (400, "validation_failed"));
+    }
+    assert_eq!(enroll("issuer", "x".repeat(10_000)).await.refusal(), (400, "validation_failed"));
+    let kept = "'; drop table auth.users; -- <b>ü</b>";
+    let answer = enroll("friendly_name", kept.to_owned()).await;
+    assert_eq!((answer.status, answer.text("friendly_name")), (StatusCode::OK, kept));
+    let answer = enroll("issuer", "A & B/ü".to_owned()).await;
+    assert!(answer.body["totp"]["uri"].as_str().unwrap().contains("issuer=A%20%26%20B%2F%C3%BC&"));
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_factors() {
+    let mut settings = Settings::default();
+    settings.mfa.max_enrolled_factors = 3;
+    let (server, token) = signed_in(settings.clone()).await;
+    let nodes = [server.clone(), server.beside(settings).await];
+    let attempts: Vec<_> = (0..9)
+        .map(|attempt: usize| {
+            let (node, token) = (nodes[attempt % 2].clone(), token.clone());
+            let body = json!({ "factor_type": "totp", "friendly_name": format!("app {attempt}") });
+            tokio::spawn(async move { node.enroll(&token, body).await })
+        })
+        .collect();
+    let mut enrolled = 0;
+    for answer in attempts {
+        let answer = answer.await.unwrap();
+        enrolled += usize::from(answer.status == StatusCode::OK);
+        let refused = answer.refusal() == (422, "too_many_enrolled_mfa_factors");
+        assert!(answer.status == StatusCode::OK || refused, "{}", answer.body);
+    }
+    assert_eq!((enrolled, server.factors(&token).await.len()), (3, 3));
+
+    let mut settings = Settings::default();
+    settings.mfa.max_verified_factors = 1;
+    let strict = server.beside(settings).await;
+    server
+        .sql(
+            "update auth.mfa_factors set status = 'verified' where friendly_name = (
+        select min(friendly_name) from auth.mfa_factors)",
+        )
+        .await;
+    let answer = strict.enroll(&token, json!({ "factor_type": "totp", "friendly_name": "one more" })).await;
+    assert_eq!(answer.refusal(), (422, "too_many_enrolled_mfa_factors"));
+}
+
+#[tokio::test]
+async fn who_has_a_factor_needs_it_for_another() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    let (low, _) = server.tokens(ADA).await;
+    let body = json!({ "factor_type": "totp", "friendly_name": "second" });
+    assert_eq!(server.enroll(&low, body.clone()).await.refusal(), (403, "insufficient_aal"));
+    assert_eq!(server.enroll(&risen, body).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn factors_that_nobody_ever_challenged_are_forgotten() {
+    let mut settings = Settings::default();
+    settings.mfa.max_enrolled_factors = 2;
+    let (server, token) = signed_in(settings).await;
+    server.enroll_app(&token, "forgotten").await;
+    let challenged = server.enroll_app(&token, "challenged").await;
+    server.challenged(&token, &challenged.factor).await;
+    let full = server.enroll(&token, json!({ "factor_type": "totp", "friendly_name": "new" })).await;
+    assert_eq!(full.refusal(), (422, "too_many_enrolled_mfa_factors"));
+    server.sql("update auth.mfa_factors set created_at = now() - interval '301 s'").await;
+    server.enroll_app(&token, "new").await;
+    let names: Vec<_> =
+        server.factors(&token).await.iter().map(|factor| factor["friendly_name"].clone()).collect();
+    assert_eq!(names, [json!("challenged"), json!("new")]);
+}
+
+#[tokio::test]
+async fn other_peoples_factors_do_not_exist() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    server.user("eve@example.com").await;
+    let (eve, _) = server.tokens("eve@example.com").await;
+    let paths = [(Method::POST, "/challenge"), (Method::POST, "/verify"), (Method::DELETE, "")];
+    for (method, action) in paths {
+        let call = async |id: &str| {
+            let answer =
+                server.call(method.clone(), &format!("/factors/{id}{action}"), &eve, json!({})).await;
+            (answer.status.as_u16(), answer.refusal().1.to_owned())
+        };
+        assert_eq!(call(&app.factor).await, (404, "mfa_factor_not_found".to_owned()), "{action}");
+        assert_eq!(call("7").await, (404, "validation_failed".to_owned()), "{action}");
+    }
+    assert_eq!(server.factors(&token).await.len(), 1);
+}
+
+#[tokio::test]
+async fn factors_need_a_user_with_an_address_and_a_session() {
+    let (server, token) = signed_in(Settings::default()).await;
+    let body = json!({ "factor_type": "totp" });
+    let refusal = |answer: Answer| (answer.status.as_u16(), answer.refusal().1.to_owned());
+    let without = server.send(Method::POST, "/factors", &[("authorization", "Bearer ")], "nonsense").await;
+    assert_eq!(refusal(without), (401, "no_authorization".to_owned()), "who asks comes before what is asked");
+    let mut claims = server.claims(&token);
+    claims["is_anonymous"] = json!(true);
+    let anonymous = server.keys.sign(&claims).unwrap();
+    let answer = server.enroll(&anonymous, body.clone()).await;
+    assert_eq!(refusal(answer), (403, "no_authorization".to_owned()));
+    let unbound = server.keys.sign(&json!({ "sub": claims["sub"], "aud": "authenticated" })).unwrap();
+    assert_eq!(refusal(server.enroll(&unbound, body).await), (403, "session_not_found".to_owned()));
+}

@@ -1,0 +1,130 @@
+use auth::{FactorSettings, Settings};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+
+const ADA: &str = "ada@example.com";
+const NUMBER: &str = "+41 79 123 45 67";
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.mfa.phone.enabled = FactorSettings { enroll: true, verify: true };
+    settings
+}
+
+async fn signed_in() -> (Server, String) {
+    let server = Server::with(settings()).await;
+    server.user(ADA).await;
+    let (access, _) = server.tokens(ADA).await;
+    (server, access)
+}
+
+async fn enrolled(server: &Server, token: &str) -> String {
+    let answer = server.enroll(token, json!({ "factor_type": "phone", "phone": NUMBER })).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    answer.text("id").to_owned()
+}
+
+/// The code that was sent for a challenge.
+async fn code(server: &Server, challenge: &str) -> String {
+    server.text(&format!("select otp_code from auth.mfa_challenges where id = '{challenge}'")).await
+}
+
+#[tokio::test]
+async fn a_number_is_enrolled_challenged_and_verified() {
+    let (server, token) = signed_in().await;
+    let enrolled = server.enroll(&token, json!({ "factor_type": "phone", "phone": NUMBER })).await;
+    assert_eq!((enrolled.status, enrolled.text("type")), (StatusCode::OK, "phone"), "{}", enrolled.body);
+    assert_eq!((enrolled.text("phone"), enrolled.body.get("totp")), (NUMBER, None));
+    let factor = enrolled.text("id");
+    assert_eq!(server.factors(&token).await[0]["phone"], json!("41791234567"));
+    let challenge = server.challenge(&token, factor, json!({ "channel": "sms" })).await;
+    assert_eq!((challenge.status, challenge.text("type")), (StatusCode::OK, "phone"), "{}", challenge.body);
+    let code = code(&server, challenge.text("id")).await;
+    assert!(code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()));
+    let wrong = if code == "000000" { "000001" } else { "000000" };
+    for (code, refusal) in [("", (400, "validation_failed")), (wrong, (422, "mfa_verification_failed"))] {
+        assert_eq!(server.show_code(&token, factor, challenge.text("id"), code).await.refusal(), refusal);
+    }
+    let verified = server.show_code(&token, factor, challenge.text("id"), &code).await;
+    assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
+    let claims = server.claims(verified.text("access_token"));
+    assert_eq!((&claims["aal"], &claims["amr"][0]["method"]), (&json!("aal2"), &json!("mfa/phone")));
+    let again = server.show_code(&token, factor, challenge.text("id"), &code).await;
+    assert_eq!(again.refusal(), (422, "mfa_ip_address_mismatch"));
+}
+
+#[tokio::test]
+async fn messages_go_out_only_so_often_however_many_ask() {
+    let (server, token) = signed_in().await;
+    let factor = enrolled(&server, &token).await;
+    let node = server.beside(settings()).await;
+    let attempts: Vec<_> = (0..6)
+        .map(|attempt| {
+            let node = if attempt % 2 == 0 { server.clone() } else { node.clone() };
+            let (token, factor) = (token.clone(), factor.clone());
+            tokio::spawn(async move { node.challenge(&token, &factor, json!({})).await })
+        })
+        .collect();
+    let mut sent = 0;
+    for attempt in attempts {
+        let attempt = attempt.await.unwrap();
+        sent += usize::from(attempt.status == StatusCode::OK);
+        let refused = attempt.refusal() == (429, "over_sms_send_rate_limit");
+        assert!(attempt.status == StatusCode::OK || refused, "{}", attempt.body);
+    }
+    assert_eq!((sent, server.value("select count(*) from auth.mfa_challenges").await), (1, 1));
+    server.sql("update auth.mfa_factors set last_challenged_at = now() - interval '61 s'").await;
+    assert_eq!(server.challenge(&token, &factor, json!({})).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn channels_and_bodies_are_checked() {
+    let (server, token) = signed_in().await;
+    let factor = enrolled(&server, &token).await;
+    for channel in ["pigeon", "whatsapp"] {
+        let refused = server.challenge(&token, &factor, json!({ "channel": channel })).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{channel}");
+    }
+    let path = format!("/factors/{factor}/challenge");
+    assert_eq!(server.post_as(&path, &token).await.refusal(), (400, "bad_json"));
+    let mut off = settings();
+    off.mfa.phone.enabled.verify = false;
+    let off = server.beside(off).await;
+    assert_eq!(
+        off.challenge(&token, &factor, json!({})).await.refusal(),
+        (422, "mfa_phone_verify_not_enabled")
+    );
+}
+
+#[tokio::test]
+async fn numbers_are_numbers_and_there_is_one_factor_of_each() {
+    let (server, token) = signed_in().await;
+    let enroll = async |name: &str, phone: Value| {
+        server.enroll(&token, json!({ "factor_type": "phone", "friendly_name": name, "phone": phone })).await
+    };
+    for phone in [json!(null), json!(""), json!("0791234567"), json!("seven"), json!("+4179123456789012")] {
+        assert_eq!(enroll("a", phone.clone()).await.refusal(), (400, "validation_failed"), "{phone}");
+    }
+    assert_eq!(enroll("a", json!(NUMBER)).await.status, StatusCode::OK);
+    let replaced = enroll("a", json!("41791234567")).await;
+    assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.body);
+    assert_eq!(server.factors(&token).await.len(), 1, "an unverified one is replaced");
+    let challenge = server.challenged(&token, replaced.text("id")).await;
+    let code = code(&server, &challenge).await;
+    let verified = server.show_code(&token, replaced.text("id"), &challenge, &code).await;
+    assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
+    assert_eq!(enroll("b", json!(NUMBER)).await.refusal(), (422, "mfa_verified_factor_exists"));
+}
+
+#[tokio::test]
+async fn verifying_one_kind_leaves_attempts_at_others_alone() {
+    let (server, token) = signed_in().await;
+    let factor = enrolled(&server, &token).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    assert_eq!(server.factors(&risen).await.len(), 2);
+    let gone = server.call(Method::DELETE, &format!("/factors/{factor}"), &risen, json!(null)).await;
+    assert_eq!(gone.status, StatusCode::OK);
+}

@@ -1,0 +1,105 @@
+//! An authenticator app, and what a user does with it.
+
+use data_encoding::BASE32_NOPAD;
+use hmac::{Hmac, KeyInit, Mac};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use sha1::Sha1;
+use time::OffsetDateTime;
+
+use crate::harness::{Answer, Server};
+
+/// An app that was set up.
+pub(crate) struct App {
+    pub(crate) factor: String,
+    secret: Vec<u8>,
+}
+
+impl App {
+    pub(crate) fn new(factor: &str, secret: &str) -> App {
+        App { factor: factor.to_owned(), secret: BASE32_NOPAD.decode(secret.as_bytes()).unwrap() }
+    }
+
+    /// The code that it shows now.
+    pub(crate) fn code(&self) -> String {
+        self.code_in(0)
+    }
+
+    /// A code that it shows in none of the steps around now.
+    pub(crate) fn wrong_code(&self) -> String {
+        let near: Vec<_> = (-3..=3).map(|steps| self.code_in(steps)).collect();
+        (0..).map(|code| format!("{code:06}")).find(|code| !near.contains(code)).unwrap()
+    }
+
+    fn code_in(&self, steps: i64) -> String {
+        let step = OffsetDateTime::now_utc().unix_timestamp() / 30 + steps;
+        let mut mac = Hmac::<Sha1>::new_from_slice(&self.secret).unwrap();
+        mac.update(&step.to_be_bytes());
+        let digest = mac.finalize().into_bytes();
+        let offset = usize::from(digest[19] & 0xf);
+        let chosen: [u8; 4] = digest[offset..offset + 4].try_into().unwrap();
+        format!("{:06}", (u32::from_be_bytes(chosen) & 0x7fff_ffff) % 1_000_000)
+    }
+}
+
+impl Server {
+    /// A request with `body` and the access token `token`.
+    pub(crate) async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
+        let headers = [("authorization", &*format!("Bearer {token}"))];
+        self.send(method, path, &headers, body.to_string()).await
+    }
+
+    /// The claims of an access token.
+    pub(crate) fn claims(&self, token: &str) -> Value {
+        json!(self.keys.verifier().verify(token).unwrap().claims)
+    }
+
+    /// Signs in and returns access and refresh token.
+    pub(crate) async fn tokens(&self, email: &str) -> (String, String) {
+        let answer = self.sign_in(email).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned())
+    }
+
+    pub(crate) async fn enroll(&self, token: &str, body: Value) -> Answer {
+        self.call(Method::POST, "/factors", token, body).await
+    }
+
+    /// Enrols an app.
+    pub(crate) async fn enroll_app(&self, token: &str, name: &str) -> App {
+        let answer = self.enroll(token, json!({ "factor_type": "totp", "friendly_name": name })).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        App::new(answer.text("id"), answer.body["totp"]["secret"].as_str().unwrap())
+    }
+
+    pub(crate) async fn challenge(&self, token: &str, factor: &str, body: Value) -> Answer {
+        self.call(Method::POST, &format!("/factors/{factor}/challenge"), token, body).await
+    }
+
+    /// Challenges `factor`; returns the challenge's id.
+    pub(crate) async fn challenged(&self, token: &str, factor: &str) -> String {
+        let answer = self.challenge(token, factor, json!({})).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        answer.text("id").to_owned()
+    }
+
+    pub(crate) async fn show_code(&self, token: &str, factor: &str, challenge: &str, code: &str) -> Answer {
+        let body = json!({ "challenge_id": challenge, "code": code });
+        self.call(Method::POST, &format!("/factors/{factor}/verify"), token, body).await
+    }
+
+    /// Shows the code of `app`; returns the access token at aal2 and the refresh token.
+    pub(crate) async fn rise(&self, token: &str, app: &App) -> (String, String) {
+        let challenge = self.challenged(token, &app.factor).await;
+        let answer = self.show_code(token, &app.factor, &challenge, &app.code()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned())
+    }
+
+    /// The factors that the user sees.
+    pub(crate) async fn factors(&self, token: &str) -> Vec<Value> {
+        let answer = self.get_as("/user", token).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        answer.body["factors"].as_array().cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,270 @@
+use std::time::Duration;
+
+use auth::Settings;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::harness::Server;
+use crate::totp::App;
+
+const ADA: &str = "ada@example.com";
+
+async fn signed_in(settings: Settings) -> (Server, String, String) {
+    let server = Server::with(settings).await;
+    server.user(ADA).await;
+    let (access, refresh) = server.tokens(ADA).await;
+    (server, access, refresh)
+}
+
+#[tokio::test]
+async fn an_app_is_enrolled_challenged_and_verified() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let enrolled = server.enroll(&token, json!({ "factor_type": "totp", "friendly_name": "my app" })).await;
+    assert_eq!(enrolled.status, StatusCode::OK, "{}", enrolled.body);
+    assert_eq!((enrolled.text("type"), enrolled.text("friendly_name")), ("totp", "my app"));
+    let totp = &enrolled.body["totp"];
+    let secret = totp["secret"].as_str().unwrap();
+    assert_eq!(secret.len(), 32);
+    let uri = format!(
+        "otpauth://totp/127.0.0.1:3000:ada@example.com?algorithm=SHA1&digits=6&issuer=127.0.0.1:3000&period=30&secret={secret}"
+    );
+    assert_eq!(totp["uri"], json!(uri));
+    let qr_code = totp["qr_code"].as_str().unwrap();
+    assert!(qr_code.contains("<svg") && !qr_code.contains('#'), "clients put it into a data URL as it is");
+    assert!(enrolled.body.get("phone").is_none());
+
+    let factor = &server.factors(&token).await[0];
+    assert_eq!((&factor["status"], &factor["phone"]), (&json!("unverified"), &json!("")));
+    assert_eq!((&factor["friendly_name"], &factor["last_challenged_at"]), (&json!("my app"), &json!(null)));
+    assert!(factor.get("secret").is_none() && factor.get("web_authn_aaguid").is_none());
+
+    let app = App::new(enrolled.text("id"), secret);
+    let challenge = server.challenge(&token, &app.factor, json!({})).await;
+    assert_eq!((challenge.status, challenge.text("type")), (StatusCode::OK, "totp"));
+    let left =
+        challenge.body["expires_at"].as_i64().unwrap() - time::OffsetDateTime::now_utc().unix_timestamp();
+    assert!((200..=300).contains(&left), "{left}");
+
+    let verified = server.show_code(&token, &app.factor, challenge.text("id"), &app.code()).await;
+    assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
+    assert_eq!((verified.text("token_type"), verified.text("refresh_token").len()), ("bearer", 12));
+    let factor = &verified.body["user"]["factors"][0];
+    assert_eq!((&factor["status"], factor["last_challenged_at"].is_string()), (&json!("verified"), true));
+    let claims = server.claims(verified.text("access_token"));
+    let methods: Vec<_> = claims["amr"].as_array().unwrap().iter().map(|entry| &entry["method"]).collect();
+    assert_eq!((&claims["aal"], methods), (&json!("aal2"), vec![&json!("totp"), &json!("password")]));
+    assert_eq!(claims["session_id"], server.claims(&token)["session_id"]);
+}
+
+#[tokio::test]
+async fn a_verified_session_stays_so_and_its_earlier_refresh_token_is_replaced() {
+    let (server, token, refresh) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (_, risen) = server.rise(&token, &app).await;
+    assert_ne!(refresh, risen);
+    let live = "select count(*) from auth.refresh_tokens where not revoked";
+    assert_eq!(server.value(live).await, 1);
+    let refreshed = server.refresh(&risen).await;
+    assert_eq!(refreshed.status, StatusCode::OK, "{}", refreshed.body);
+    assert_eq!(server.claims(refreshed.text("access_token"))["aal"], json!("aal2"));
+}
+
+#[tokio::test]
+async fn a_counted_refresh_token_from_before_the_verification_is_worth_nothing() {
+    let mut settings = Settings::default();
+    settings.security.refresh_token_algorithm = 2;
+    let (server, token, refresh) = signed_in(settings).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (_, risen) = server.rise(&token, &app).await;
+    let refreshed = server.refresh(&risen).await;
+    assert_eq!(refreshed.status, StatusCode::OK, "{}", refreshed.body);
+    assert_eq!(server.claims(refreshed.text("access_token"))["aal"], json!("aal2"));
+    assert_eq!(server.refresh(&refresh).await.refusal(), (400, "refresh_token_already_used"));
+}
+
+#[tokio::test]
+async fn verification_ends_what_is_less_sure() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let (_, other) = server.tokens(ADA).await;
+    server.user("eve@example.com").await;
+    let (_, eve) = server.tokens("eve@example.com").await;
+    let app = server.enroll_app(&token, "app").await;
+    server.enroll_app(&token, "never finished").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    assert_eq!(server.refresh(&other).await.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(server.refresh(&eve).await.status, StatusCode::OK);
+    let names: Vec<_> =
+        server.factors(&risen).await.iter().map(|factor| factor["friendly_name"].clone()).collect();
+    assert_eq!(names, [json!("app")]);
+
+    let (second, _) = server.tokens(ADA).await;
+    let (again, _) = server.rise(&second, &app).await;
+    assert_eq!(server.get_as("/user", &risen).await.status, StatusCode::OK, "a session at aal2 stays");
+    assert_eq!(server.claims(&again)["aal"], json!("aal2"));
+}
+
+#[tokio::test]
+async fn a_wrong_code_leaves_the_challenge_open_and_a_right_one_uses_it_up() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let challenge = server.challenged(&token, &app.factor).await;
+    let wrong = server.show_code(&token, &app.factor, &challenge, &app.wrong_code()).await;
+    assert_eq!(
+        (wrong.refusal(), wrong.text("msg")),
+        ((422, "mfa_verification_failed"), "Invalid TOTP code entered")
+    );
+    assert_eq!(server.claims(&token)["aal"], json!("aal1"));
+    let right = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
+    assert_eq!(right.status, StatusCode::OK, "{}", right.body);
+    let again = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
+    assert_eq!(again.refusal(), (422, "mfa_ip_address_mismatch"));
+    let other = server.challenged(&token, &app.factor).await;
+    let same_code = server.show_code(&token, &app.factor, &other, &app.code()).await;
+    assert_eq!(same_code.status, StatusCode::OK, "a code is good for every challenge of its time");
+}
+
+#[tokio::test]
+async fn only_the_right_challenge_from_the_right_place_in_time_counts() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let verify = async |challenge: &str, code: &str| {
+        let answer = server.show_code(&token, &app.factor, challenge, code).await;
+        (answer.status.as_u16(), answer.refusal().1.to_owned())
+    };
+    let unknown = uuid::Uuid::new_v4().to_string();
+    assert_eq!(verify(&unknown, "").await, (400, "validation_failed".to_owned()));
+    assert_eq!(verify(&unknown, &app.code()).await, (422, "mfa_factor_not_found".to_owned()));
+    assert_eq!(verify("no uuid", &app.code()).await, (400, "bad_json".to_owned()));
+    let missing = server
+        .call(Method::POST, &format!("/factors/{}/verify", app.factor), &token, json!({ "code": app.code() }))
+        .await;
+    assert_eq!(missing.refusal(), (422, "mfa_factor_not_found"));
+
+    let challenge = server.challenged(&token, &app.factor).await;
+    server.sql("update auth.mfa_challenges set ip_address = '203.0.113.9'").await;
+    assert_eq!(verify(&challenge, &app.code()).await, (422, "mfa_ip_address_mismatch".to_owned()));
+    let challenge = server.challenged(&token, &app.factor).await;
+    server.sql("update auth.mfa_challenges set created_at = now() - interval '301 s'").await;
+    assert_eq!(verify(&challenge, &app.code()).await, (422, "mfa_challenge_expired".to_owned()));
+    assert_eq!(verify(&challenge, &app.code()).await, (422, "mfa_factor_not_found".to_owned()));
+
+    let other = server.enroll_app(&token, "other").await;
+    let challenge = server.challenged(&token, &other.factor).await;
+    assert_eq!(verify(&challenge, &app.code()).await, (422, "mfa_factor_not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn of_many_answers_to_one_challenge_one_counts_whichever_node_gets_them() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let challenge = server.challenged(&token, &app.factor).await;
+    let nodes = [server.clone(), server.beside(Settings::default()).await];
+    let code = app.code();
+    let answers: Vec<_> = (0..8)
+        .map(|attempt: usize| {
+            let node = nodes[attempt % 2].clone();
+            let (token, factor) = (token.clone(), app.factor.clone());
+            let (challenge, code) = (challenge.clone(), code.clone());
+            tokio::spawn(async move { node.show_code(&token, &factor, &challenge, &code).await })
+        })
+        .collect();
+    let mut granted = 0;
+    for answer in answers {
+        let answer = answer.await.unwrap();
+        granted += usize::from(answer.status == StatusCode::OK);
+        assert!(
+            answer.status == StatusCode::OK || answer.refusal() == (422, "mfa_ip_address_mismatch"),
+            "{}",
+            answer.body
+        );
+    }
+    assert_eq!(granted, 1);
+    let live = "select count(*) from auth.refresh_tokens where not revoked";
+    assert_eq!(server.value(live).await, 1);
+}
+
+#[tokio::test]
+async fn a_refresh_beside_the_verification_leaves_one_live_token() {
+    let (server, token, refresh) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let challenge = server.challenged(&token, &app.factor).await;
+    let code = app.code();
+    let (verified, refreshed) =
+        tokio::join!(server.show_code(&token, &app.factor, &challenge, &code), server.refresh(&refresh));
+    assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
+    assert_eq!(refreshed.status, StatusCode::OK, "{}", refreshed.body);
+    assert_eq!(server.value("select count(*) from auth.refresh_tokens where not revoked").await, 1);
+}
+
+#[tokio::test]
+async fn an_unverified_factor_goes_as_it_came_and_a_verified_one_at_aal2_alone() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let path = format!("/factors/{}", app.factor);
+    let gone = server.call(Method::DELETE, &path, &token, json!(null)).await;
+    assert_eq!((gone.status, gone.text("id")), (StatusCode::OK, app.factor.as_str()));
+    assert!(server.factors(&token).await.is_empty());
+
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    let (low, _) = server.tokens(ADA).await;
+    let path = format!("/factors/{}", app.factor);
+    let refused = server.call(Method::DELETE, &path, &low, json!(null)).await;
+    assert_eq!(refused.refusal(), (422, "insufficient_aal"));
+    assert_eq!(server.factors(&risen).await.len(), 1);
+    assert_eq!(server.call(Method::DELETE, &path, &risen, json!(null)).await.status, StatusCode::OK);
+    assert!(server.factors(&risen).await.is_empty());
+}
+
+#[tokio::test]
+async fn sessions_that_a_factor_raised_fall_with_it() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, refresh) = server.rise(&token, &app).await;
+    let path = format!("/factors/{}", app.factor);
+    server.call(Method::DELETE, &path, &risen, json!(null)).await;
+    let refreshed = server.refresh(&refresh).await;
+    let claims = server.claims(refreshed.text("access_token"));
+    let methods: Vec<_> = claims["amr"].as_array().unwrap().iter().map(|entry| &entry["method"]).collect();
+    assert_eq!((&claims["aal"], methods), (&json!("aal1"), vec![&json!("password")]));
+    assert_eq!(
+        server.value("select count(*) from auth.sessions where aal = 'aal1' and factor_id is null").await,
+        1
+    );
+}
+
+#[tokio::test]
+async fn doing_without_the_factor_may_be_allowed_for_a_while_only() {
+    let mut settings = Settings::default();
+    settings.sessions.allow_low_aal = Some(Duration::from_secs(600));
+    let (server, token, _) = signed_in(settings).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    let life = |token: &str| {
+        let claims = server.claims(token);
+        claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap()
+    };
+    assert_eq!(life(&risen), 3600);
+    let (low, refresh) = server.tokens(ADA).await;
+    assert!((590..=600).contains(&life(&low)), "{}", life(&low));
+    server.sql("update auth.sessions set created_at = now() - interval '601 s' where aal = 'aal1'").await;
+    assert_eq!(server.refresh(&refresh).await.refusal(), (400, "session_expired"));
+}
+
+#[tokio::test]
+async fn the_audit_log_tells_the_life_of_a_factor() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (risen, _) = server.rise(&token, &app).await;
+    server.call(Method::DELETE, &format!("/factors/{}", app.factor), &risen, json!(null)).await;
+    let actions = format!(
+        "select string_agg(payload ->> 'action', ' ' order by created_at) from auth.audit_log_entries
+         where payload ->> 'log_type' = 'factor' and payload ->> 'actor_username' = '{ADA}'
+           and payload #>> '{{traits,factor_id}}' = '{}'",
+        app.factor
+    );
+    assert_eq!(
+        server.text(&actions).await,
+        "factor_in_progress challenge_created verification_attempted factor_unenrolled"
+    );
+}
