@@ -8,8 +8,8 @@ use crate::flows::Address;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
 use crate::hooks::Decision;
-use crate::store::sessions::Client;
-use crate::store::{sessions, users};
+use crate::store::sessions::{self, Client};
+use crate::store::users;
 use crate::{Auth, Code, Error, HookName};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
@@ -39,7 +39,9 @@ pub(crate) async fn with_password(
         _ => {}
     }
     let candidate = users::find_by_address(&auth.database, &address, audience).await?;
-    let hash = candidate.as_ref().and_then(|candidate| candidate.encrypted_password.as_deref());
+    let opened = candidate.as_ref().map(|candidate| candidate.password_hash(&settings.encryption));
+    let opened = opened.transpose()?.flatten();
+    let hash = opened.as_ref().map(|opened| &*opened.text);
     if hash.is_some() && candidate.as_ref().is_some_and(|candidate| candidate.banned) {
         return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
@@ -48,7 +50,9 @@ pub(crate) async fn with_password(
     if let Some(candidate) = candidate.as_ref().filter(|_| hash.is_some()) {
         ask_hook(auth, candidate.id(), matches, client).await?;
     }
-    let user = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?.user;
+    let stale = opened.filter(|opened| opened.is_stale).map(|opened| opened.text.into_owned());
+    let account = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?;
+    let (user, stale) = (account.user, account.encrypted_password.zip(stale));
     match address {
         Address::Email(_) if user.email_confirmed_at.is_none() => {
             return Err(Code::EmailNotConfirmed.because("Email not confirmed"));
@@ -57,6 +61,10 @@ pub(crate) async fn with_password(
             return Err(Code::PhoneNotConfirmed.because("Phone not confirmed"));
         }
         _ => {}
+    }
+    if let Some((stored, hash)) = stale {
+        let sealed = settings.encryption.seal(user.id, &hash)?;
+        users::reseal_password(&auth.database, user.id, &stored, &sealed).await?;
     }
     let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
     let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;

@@ -159,7 +159,7 @@ pub(crate) async fn register(context: &Context<'_>, wish: &SignUp) -> Result<Reg
 async fn attempt(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<Registered, Error> {
     let auth = context.auth;
     let existing = find(context, &wish.address).await?;
-    let new = new_user(context, wish, hash);
+    let new = new_user(context, wish, hash)?;
     if existing.is_none() {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
@@ -204,25 +204,26 @@ fn is_confirmed(account: &Account, address: &Address) -> bool {
     }
 }
 
-fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> NewUser {
+fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<NewUser, Error> {
     let provider = wish.address.provider();
     let (mut email, mut phone) = (String::new(), String::new());
     match &wish.address {
         Address::Email(text) => email.clone_from(text),
         Address::Phone(text) => phone.clone_from(text),
     }
-    NewUser {
-        id: Uuid::new_v4(),
+    let id = Uuid::new_v4();
+    Ok(NewUser {
+        id,
         audience: context.audience.clone(),
         role: context.auth.settings.token.default_role.clone(),
         email,
         phone,
-        encrypted_password: hash.to_owned(),
+        encrypted_password: context.auth.settings.encryption.seal(id, hash)?,
         user_metadata: Value::Object(wish.data.clone()),
         app_metadata: json!({ "provider": provider, "providers": [provider] }),
         is_sso_user: false,
         is_anonymous: false,
-    }
+    })
 }
 
 /// Adds the identity of the address if the account lacks it. Nobody has proved to own the account's other
@@ -331,7 +332,7 @@ fn obfuscated(context: &Context<'_>, wish: &SignUp) -> Result<User, Error> {
     // Postgres, where the real ones come from, counts microseconds.
     let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);
     let now = now.format(&Rfc3339).map_err(|error| Error::Internal(error.to_string()))?;
-    let mut user = new_user(context, wish, "").preview();
+    let mut user = new_user(context, wish, "")?.preview();
     user.role.clear();
     user.confirmation_sent_at = Some(now.clone());
     user.created_at = Some(now.clone());

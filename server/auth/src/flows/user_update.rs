@@ -134,7 +134,8 @@ async fn new_hash(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Resu
         check_nonce(context, &account, &wish.nonce).await?;
     }
     if account.has_password() {
-        let current = account.encrypted_password.as_deref();
+        let current = account.password_hash(&auth.settings.encryption)?;
+        let current = current.as_ref().map(|current| &*current.text);
         if security.password_change_requires_current && !is_recovery(context, bearer).await? {
             let message = "Current password required when setting new password.";
             if wish.current_password.is_empty() {
@@ -149,7 +150,8 @@ async fn new_hash(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Resu
             return Err(Code::SamePassword.because(message));
         }
     }
-    auth.hasher.hash(password.clone()).await.map(Some)
+    let hash = auth.hasher.hash(password.clone()).await?;
+    auth.settings.encryption.seal(bearer.user.id, &hash).map(Some)
 }
 
 /// Whether the session has begun with a code: its user may have forgotten the password.

@@ -8,6 +8,7 @@ mod codes;
 mod concurrency;
 mod conformity;
 mod custom_providers;
+mod encryption;
 mod external;
 mod factor_rules;
 mod harness;

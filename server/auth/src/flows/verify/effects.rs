@@ -55,7 +55,9 @@ async fn log(
 async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> Result<(), Error> {
     let id = account.id();
     if !account.has_password() && account.user.invited_at.is_some() {
-        let hash = context.auth.hasher.hash(send::random_password()).await?;
+        let auth = context.auth;
+        let hash = auth.hasher.hash(send::random_password()).await?;
+        let hash = auth.settings.encryption.seal(id, &hash)?;
         Changes::new().encrypted_password(&hash).apply(work, id).await?;
         sessions::end_others(work, id, None).await?;
     }

@@ -1,0 +1,80 @@
+//! Secrets at rest.
+
+use auth::{EncryptionKey, EncryptionSettings, Settings};
+use serde_json::json;
+
+use crate::harness::{PASSWORD, Server};
+
+const ADA: &str = "ada@example.com";
+
+fn encrypted_with(current: Option<&str>) -> Settings {
+    let key = |text: &str| EncryptionKey::parse(text).unwrap();
+    let keys = [
+        ("first".to_owned(), key("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE")),
+        ("second".to_owned(), key("AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI")),
+    ];
+    let current = keys.iter().find(|(name, _)| Some(name.as_str()) == current).cloned();
+    Settings { encryption: EncryptionSettings { current, keys: keys.into() }, ..Settings::default() }
+}
+
+#[tokio::test]
+async fn secrets_of_factors_are_encrypted_and_follow_the_key() {
+    let server = Server::with(encrypted_with(Some("first"))).await;
+    server.user(ADA).await;
+    let (token, _) = server.tokens(ADA).await;
+    let app = server.enroll_app(&token, "app").await;
+    let key_of = "select secret::json ->> 'key_id' from auth.mfa_factors";
+    assert_eq!(server.text(key_of).await, "first");
+    let (risen, _) = server.rise(&token, &app).await;
+    assert_eq!(server.text(key_of).await, "first");
+
+    let rotated = server.beside(encrypted_with(Some("second"))).await;
+    let (risen, _) = rotated.rise(&risen, &app).await;
+    assert_eq!(rotated.text(key_of).await, "second");
+    let switched_off = server.beside(encrypted_with(None)).await;
+    switched_off.rise(&risen, &app).await;
+
+    let keyless = server.beside(Settings::default()).await;
+    let challenge = keyless.challenged(&risen, &app.factor).await;
+    let lost = keyless.show_code(&risen, &app.factor, &challenge, &app.code()).await;
+    assert_eq!(lost.refusal(), (500, "unexpected_failure"));
+    assert!(!lost.body.to_string().contains("second"), "only the log names the key");
+}
+
+#[tokio::test]
+async fn hashes_of_passwords_are_encrypted_and_follow_the_key() {
+    let server = Server::with(encrypted_with(Some("first"))).await;
+    server.user(ADA).await;
+    let key_of = "select encrypted_password::json ->> 'key_id' from auth.users";
+    let plain = server.text("select encrypted_password from auth.users").await;
+    assert!(plain.starts_with("$2b$"), "imported as it was");
+    let (token, _) = server.tokens(ADA).await;
+    assert_eq!(server.text(key_of).await, "first", "encrypted at the first sign-in");
+    let changed = server.put_as("/user", &token, json!({ "password": "another horse" })).await;
+    assert_eq!(changed.status, http::StatusCode::OK, "{}", changed.body);
+    assert_eq!(server.text(key_of).await, "first");
+    let same = server.put_as("/user", &token, json!({ "password": "another horse" })).await;
+    assert_eq!(same.refusal(), (422, "same_password"));
+
+    let rotated = server.beside(encrypted_with(Some("second"))).await;
+    let sign_in = json!({ "email": ADA, "password": "another horse" });
+    let opened = rotated.post("/token?grant_type=password", sign_in.clone()).await;
+    assert_eq!(opened.status, http::StatusCode::OK, "{}", opened.body);
+    assert_eq!(server.text(key_of).await, "second");
+    assert_eq!(server.sign_in(ADA).await.refusal(), (400, "invalid_credentials"));
+    let keyless = server.beside(Settings::default()).await;
+    let lost = keyless.post("/token?grant_type=password", sign_in).await;
+    assert_eq!(lost.refusal(), (500, "unexpected_failure"));
+}
+
+#[tokio::test]
+async fn new_users_have_their_hashes_encrypted() {
+    let mut settings = encrypted_with(Some("first"));
+    settings.mail.autoconfirm = true;
+    let server = Server::with(settings).await;
+    let body = json!({ "email": ADA, "password": PASSWORD });
+    let created = server.post("/signup", body).await;
+    assert_eq!(created.status, http::StatusCode::OK, "{}", created.body);
+    assert_eq!(server.text("select encrypted_password::json ->> 'key_id' from auth.users").await, "first");
+    assert_eq!(server.sign_in(ADA).await.status, http::StatusCode::OK);
+}
