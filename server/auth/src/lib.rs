@@ -41,6 +41,7 @@ use limits::Limits;
 use messages::Messages;
 use passwords::Hasher;
 use providers::Providers;
+use store::cleanup::Cleanup;
 
 /// What every endpoint works with.
 pub(crate) struct Auth {
@@ -54,6 +55,7 @@ pub(crate) struct Auth {
     limits: Limits,
     captchas: Captchas,
     relying_party: RelyingParty,
+    cleanup: Cleanup,
     redirects: Redirects,
     providers: Providers,
 }
@@ -86,6 +88,7 @@ impl Auth {
             limits: Limits::new(&settings, &database),
             captchas: Captchas::new(&settings),
             relying_party: RelyingParty::new(&settings),
+            cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
             providers: Providers::new(client, &settings.providers),
             verifier: keys.verifier(),

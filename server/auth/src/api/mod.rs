@@ -17,6 +17,7 @@ mod request;
 mod send;
 mod session_answer;
 mod sign_up;
+mod sweep;
 mod token;
 mod user;
 mod verify;
@@ -51,5 +52,6 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         .server(auth.settings.external_url.as_str());
     let specification = service.spec_endpoint();
     let routes = Route::new().at("/openapi.json", poem::get(specification)).nest("/", service);
-    answer::Answers::new(auth.settings.request_timeout, routes.map_to_response())
+    let answers = answer::Answers::new(auth.settings.request_timeout, routes.map_to_response());
+    sweep::Sweep::new(auth, answers)
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod audit;
+pub(crate) mod cleanup;
 pub(crate) mod custom_providers;
 pub(crate) mod factors;
 pub(crate) mod flow_states;

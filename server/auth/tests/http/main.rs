@@ -4,6 +4,7 @@
 
 mod admin_factors;
 mod authenticator;
+mod cleanup;
 mod codes;
 mod concurrency;
 mod conformity;

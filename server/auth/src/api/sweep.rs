@@ -1,0 +1,34 @@
+//! Requests that change something also clean up a little.
+
+use std::sync::Arc;
+
+use http::Method;
+use poem::{Endpoint, Request, Response};
+
+use crate::Auth;
+
+/// Wraps the answers: after one that has changed something, expired rows are deleted if the settings ask for it.
+pub(super) struct Sweep<E> {
+    auth: Arc<Auth>,
+    answers: E,
+}
+
+impl<E> Sweep<E> {
+    pub(super) fn new(auth: Arc<Auth>, answers: E) -> Sweep<E> {
+        Sweep { auth, answers }
+    }
+}
+
+impl<E: Endpoint<Output = Response>> Endpoint for Sweep<E> {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let changes =
+            matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+        let response = self.answers.call(request).await?;
+        if changes && response.status().is_success() {
+            self.auth.cleanup.run(&self.auth.database).await;
+        }
+        Ok(response)
+    }
+}
