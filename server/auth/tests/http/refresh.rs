@@ -250,8 +250,9 @@ async fn the_signature_of_a_counted_token_counts() {
     let (server, first) = signed_in(with_security(counted())).await;
     let (other, _) = signed_in(with_security(counted())).await;
     assert_eq!(other.refresh(&first).await.refusal(), (400, "refresh_token_not_found"));
-    let keys =
-        "update auth.sessions set refresh_token_hmac_key = translate(refresh_token_hmac_key, 'abc', 'bca')";
+    // All letters, so that no key stays as it is because it has none of them.
+    let keys = "update auth.sessions set refresh_token_hmac_key =
+      translate(refresh_token_hmac_key, 'abcdefghijklmnopqrstuvwxyz', 'bcdefghijklmnopqrstuvwxyza')";
     server.sql(keys).await;
     assert_eq!(server.refresh(&first).await.refusal(), (400, "refresh_token_not_found"));
     let (server, first) = signed_in(with_security(counted())).await;
