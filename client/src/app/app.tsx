@@ -7,13 +7,17 @@ import { createQueryClient } from '@/lib/query-client'
 
 import { DocumentHead } from './document-head'
 import { HomePage } from './pages/home'
+import { RequirePassword } from './require-password'
 import { SiteLayout } from './site-layout'
 
+const AuthPage = lazy(() => import('./pages/auth'))
 const AboutPage = lazy(() => import('./pages/about'))
 const ArticlePage = lazy(() => import('./pages/article'))
 const CareersPage = lazy(() => import('./pages/careers'))
 const LegalPage = lazy(() => import('./pages/legal'))
 const NotFoundPage = lazy(() => import('./pages/not-found'))
+
+const PasswordPage = lazy(() => import('./pages/password'))
 
 /** The last parts of the articles' routes. */
 const ARTICLE_SLUGS = [
@@ -33,20 +37,24 @@ export function App() {
       <DocumentHead />
       <Routes>
         <Route element={<SiteLayout />}>
-          <Route index element={<HomePage />} />
-          <Route path="about" element={<AboutPage />} />
-          <Route path="careers" element={<CareersPage />} />
-          <Route path="privacy" element={<LegalPage page="privacy" />} />
-          <Route path="cookies" element={<LegalPage page="cookies" />} />
-          <Route path="imprint" element={<LegalPage page="imprint" />} />
-          {ARTICLE_SLUGS.map((slug) => (
-            <Route
-              key={slug}
-              path={`blog/${slug}`}
-              element={<ArticlePage key={slug} slug={slug} />}
-            />
-          ))}
-          <Route path="*" element={<NotFoundPage />} />
+          <Route element={<RequirePassword />}>
+            <Route index element={<HomePage />} />
+            <Route path="about" element={<AboutPage />} />
+            <Route path="careers" element={<CareersPage />} />
+            <Route path="privacy" element={<LegalPage page="privacy" />} />
+            <Route path="cookies" element={<LegalPage page="cookies" />} />
+            <Route path="imprint" element={<LegalPage page="imprint" />} />
+            {ARTICLE_SLUGS.map((slug) => (
+              <Route
+                key={slug}
+                path={`blog/${slug}`}
+                element={<ArticlePage key={slug} slug={slug} />}
+              />
+            ))}
+            <Route path="auth" element={<AuthPage />} />
+            <Route path="*" element={<NotFoundPage />} />
+          </Route>
+          <Route path="password" element={<PasswordPage />} />
         </Route>
       </Routes>
       <Toaster />

@@ -1,14 +1,24 @@
-import { Suspense } from 'react'
+import { lazy, Suspense } from 'react'
 import { Outlet, useLocation } from 'react-router-dom'
 
 import { Footer } from '@/features/footer/footer'
 import { Header } from '@/features/header/header'
+import { Newsletter } from '@/features/newsletter/newsletter'
+import { useSession } from '@/lib/session'
 
 import { ErrorBoundary } from './error-boundary'
 
-/** Header, page, footer, in the order in which the keyboard meets them. */
+const Widgets = lazy(() => import('./widgets'))
+const SessionWatch = lazy(() => import('@/features/session/session-watch'))
+
+/** Pages on which nothing floats over the form. */
+const BARE_PAGES = ['/auth', '/password']
+
+/** Header, page, footer, in the order in which the keyboard meets them; then what floats over the page. */
 export function SiteLayout() {
   const { pathname } = useLocation()
+  const session = useSession()
+  const isBare = BARE_PAGES.includes(pathname.replace(/\/+$/, ''))
   return (
     <>
       <a
@@ -25,7 +35,11 @@ export function SiteLayout() {
           </Suspense>
         </ErrorBoundary>
       </main>
-      <Footer />
+      <Footer newsletter={<Newsletter />} />
+      <Suspense>
+        {!isBare && <Widgets />}
+        {session && <SessionWatch session={session} />}
+      </Suspense>
     </>
   )
 }

@@ -37,7 +37,7 @@ export const messages = {
     succeeded: {
       title: 'Message received!',
       description:
-        'Our team will contact you shortly to discuss how Terrace can benefit your brand.',
+        'Our team will contact you shortly to discuss how the product can benefit your brand.',
     },
   },
   application: {

@@ -65,8 +65,7 @@ export function localLimiter(key: string, limit: Limit) {
       return stored === null ? kept : parseAttempts(stored)
     },
     write: (attempts) => {
-      kept = attempts
-      writeLocal(key, JSON.stringify(attempts))
+      kept = writeLocal(key, JSON.stringify(attempts)) ? [] : attempts
     },
   })
 }

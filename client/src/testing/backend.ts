@@ -30,18 +30,32 @@ function answerRead(rows: readonly object[], request: Request) {
     : json({ code: 'PGRST116', message: 'not one row', details: null, hint: null }, 406)
 }
 
+/** What something else than a table answers: called with the request's body. */
+type Handler = (body: unknown) => Response | Promise<Response>
+
+/** By the last part of the path: a function's name, an RPC's, `token` or `logout` of auth. */
+type Others = Record<string, Handler>
+
+export { json as jsonAnswer }
+
 /**
  * Stands in for the backend behind `fetch`, so that the real client runs. Tables that are not named are
  * empty. Returns what was asked.
  */
-export function stubBackend(tables: Partial<Record<keyof Tables, Answer>> = {}) {
+export function stubBackend(
+  tables: Partial<Record<keyof Tables, Answer>> = {},
+  others: Others = {},
+) {
   const requests: RecordedRequest[] = []
   vi.stubGlobal('fetch', async (input: RequestInfo | URL, init?: RequestInit) => {
     const request = new Request(input, init)
     const url = new URL(request.url)
     const table = url.pathname.split('/').at(-1) ?? ''
-    const body: unknown = request.method === 'GET' ? null : await request.json()
+    const text = request.method === 'GET' ? '' : await request.text()
+    const body: unknown = text === '' ? null : JSON.parse(text)
     requests.push({ method: request.method, table, query: url.searchParams, body })
+    const other = others[table]
+    if (other) return other(body)
     if (request.method !== 'GET') return new Response(null, { status: 201 })
     const answer = tables[table as keyof Tables] ?? []
     return answer === 'failure'

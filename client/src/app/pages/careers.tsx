@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react'
 
+import { Application } from '@/features/application/application'
 import { Careers } from '@/features/careers/careers'
 import { useJobOpenings } from '@/lib/job-openings'
 import { useSiteSettings } from '@/lib/use-site-settings'
@@ -9,7 +10,7 @@ import { PageHead } from '../page-head'
 import { jobPosting } from '../structured-data'
 
 export default function CareersPage() {
-  const [, setRoleId] = useState<string>()
+  const [roleId, setRoleId] = useState<string>()
   const settings = useSiteSettings()
   const { data: openings } = useJobOpenings()
   const jsonLd = useMemo(
@@ -19,7 +20,9 @@ export default function CareersPage() {
   return (
     <>
       <PageHead jsonLd={jsonLd} />
-      <Careers onChooseRole={setRoleId} />
+      <Careers onChooseRole={setRoleId}>
+        <Application roleId={roleId} />
+      </Careers>
       <HashScroll />
     </>
   )

@@ -1,15 +1,24 @@
 import 'sonner/dist/styles.css'
+import './sonner.css'
 
 import { useEffect } from 'react'
 import { toast, Toaster } from 'sonner'
 
 import { connectToaster } from '@/lib/notify'
 
+/** Below the header; the chat and the cookie banner are at the other end. */
+const OFFSET = { top: 92, right: 16, left: 16 }
+
 /** The list of toasts, announced to screen readers as it grows. */
 export default function ToastList() {
   useEffect(
-    () => connectToaster(({ kind, title, description }) => toast[kind](title, { description })),
+    () =>
+      connectToaster(({ kind, title, description }) =>
+        toast[kind](title, { description, id: `${kind} ${title}` }),
+      ),
     [],
   )
-  return <Toaster position="bottom-right" richColors closeButton />
+  return (
+    <Toaster position="top-right" offset={OFFSET} mobileOffset={OFFSET} richColors closeButton />
+  )
 }

@@ -1,7 +1,14 @@
+import { cn } from '@/lib/cn'
+
+interface SpinnerProps {
+  label: string
+  className?: string
+}
+
 /** Says `label` to screen readers and turns until what is loading has come. */
-export function Spinner({ label }: { label: string }) {
+export function Spinner({ label, className = 'min-h-80' }: SpinnerProps) {
   return (
-    <div role="status" className="grid min-h-80 place-items-center">
+    <div role="status" className={cn('grid place-items-center', className)}>
       <span
         aria-hidden
         className="size-10 animate-spin rounded-full border-4 border-ink/15 border-t-pitch"

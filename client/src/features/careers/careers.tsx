@@ -16,7 +16,7 @@ import { OpenRoles } from './open-roles'
 
 interface CareersProps {
   onChooseRole: (roleId: string) => void
-  /** The application form, below the roles. */
+  /** The application form, at the end. */
   children?: ReactNode
 }
 
@@ -50,8 +50,8 @@ export function Careers({ onChooseRole, children }: CareersProps) {
       </PageHero>
       <Who />
       <OpenRoles onChoose={onChooseRole} />
-      {children}
       <How />
+      {children}
     </>
   )
 }

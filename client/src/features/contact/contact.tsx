@@ -1,22 +1,20 @@
 import { ArrowUpRight } from 'lucide-react'
+import { lazy, Suspense } from 'react'
 
-import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
+import { WhenNear } from '@/components/layout/when-near'
 import { SECTION } from '@/lib/sections'
 import { useSiteSettings } from '@/lib/use-site-settings'
 
 import { copy } from './copy'
 
+/** The libraries of forms are as heavy as the page's own code; they come when the form is near. */
+const ContactForm = lazy(() => import('./contact-form'))
+
 /** How to reach the people behind Terrace. */
 export function Contact() {
-  const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
-  const ways = [
-    { label: copy.email, text: contactEmail, href: `mailto:${contactEmail}` },
-    { label: copy.phone, text: contactPhone, href: `tel:${contactPhone.replace(/[^+\d]/g, '')}` },
-    { label: copy.network, text: copy.networkName, href: linkedinUrl },
-  ]
   return (
     <Section
       id={SECTION.contact}
@@ -24,36 +22,51 @@ export function Contact() {
       className="isolate overflow-hidden pb-[clamp(8rem,6rem+10vw,16rem)]"
     >
       <CornerFlag />
-      <div className="container-page">
-        <SectionHeading section={SECTION.contact} title={copy.title} lead={copy.lead} />
-        <Reveal className="mt-14">
-          <dl className="flex flex-col">
-            {ways.map(({ label, text, href }) => (
-              <div
-                key={label}
-                className="grid gap-x-10 border-t border-chalk/40 py-6 last:border-b md:grid-cols-[12rem_1fr] md:items-baseline"
-              >
-                <dt className="text-small font-semibold text-chalk/90">{label}</dt>
-                <dd>
-                  <a
-                    href={href}
-                    {...(href.startsWith('http') && {
-                      target: '_blank',
-                      rel: 'noopener noreferrer',
-                    })}
-                    className="inline-flex items-center gap-3 font-display text-heading font-semibold wrap-anywhere hover:text-floodlight"
-                  >
-                    {text}
-                    <ArrowUpRight aria-hidden className="size-6 shrink-0" />
-                  </a>
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </Reveal>
+      <div className="container-page grid gap-x-16 gap-y-14 lg:grid-cols-2">
+        <div className="flex flex-col justify-between gap-14">
+          <SectionHeading section={SECTION.contact} title={copy.title} lead={copy.lead} />
+          <Ways />
+        </div>
+        <WhenNear className="min-h-[46rem] sm:min-h-[40rem]">
+          <Suspense>
+            <ContactForm />
+          </Suspense>
+        </WhenNear>
       </div>
       <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
     </Section>
+  )
+}
+
+/** The ways that need no form. */
+function Ways() {
+  const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
+  const ways = [
+    { label: copy.email, text: contactEmail, href: `mailto:${contactEmail}` },
+    { label: copy.phone, text: contactPhone, href: `tel:${contactPhone.replace(/[^+\d]/g, '')}` },
+    { label: copy.network, text: copy.networkName, href: linkedinUrl },
+  ]
+  return (
+    <dl className="flex flex-col">
+      {ways.map(({ label, text, href }) => (
+        <div
+          key={label}
+          className="grid gap-x-8 border-t border-chalk/40 py-4 last:border-b sm:grid-cols-[7rem_1fr] sm:items-baseline"
+        >
+          <dt className="text-small font-semibold text-chalk/90">{label}</dt>
+          <dd>
+            <a
+              href={href}
+              {...(href.startsWith('http') && { target: '_blank', rel: 'noopener noreferrer' })}
+              className="inline-flex min-h-8 items-center gap-2.5 font-display text-subheading font-semibold wrap-anywhere hover:text-floodlight"
+            >
+              {text}
+              <ArrowUpRight aria-hidden className="size-5 shrink-0" />
+            </a>
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

@@ -5,4 +5,14 @@ export const copy = {
   phone: 'Call us',
   network: 'Follow us',
   networkName: 'Terrace on LinkedIn',
+  formLabel: 'Contact form',
+  submit: 'Book a demo',
+  submitting: 'Submitting...',
+  privacy: 'We use what you send to answer you, and for nothing else.',
+  missingTitle: 'Missing required fields',
+  missing: 'Please fill in all required fields',
+  tooLong: (field: string, max: number) =>
+    `Input too long: ${field} must be under ${max} characters`,
+  tooMany: (minutes: number) =>
+    `Too many attempts. Please wait ${minutes} minutes before trying again.`,
 } as const

@@ -21,6 +21,7 @@ export const copy = {
   contact: 'Get in Touch',
   network: 'LinkedIn',
   copyright: (year: number) => `© ${year} Terrace. All rights reserved.`,
+  cookieSettings: 'Cookie Settings',
   legalLinks: [
     { to: '/privacy', label: 'Privacy Policy' },
     { to: '/cookies', label: 'Cookie Policy' },

@@ -3,6 +3,7 @@ import { Link } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
 import { SectionLink } from '@/components/layout/section-link'
+import { reopenConsent } from '@/lib/consent'
 import { useSiteSettings } from '@/lib/use-site-settings'
 
 import { copy } from './copy'
@@ -11,13 +12,19 @@ import { RecentPosts } from './recent-posts'
 const LINK =
   'inline-block py-1.5 underline-offset-4 hover:text-floodlight hover:underline wrap-anywhere'
 
+interface FooterProps {
+  /** The sign-up for the newsletter, above the links. */
+  newsletter?: ReactNode
+}
+
 /** The foot of every page: all the ways on. */
-export function Footer() {
+export function Footer({ newsletter }: FooterProps) {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   return (
     <footer className="overflow-hidden bg-ink text-small text-chalk">
       <div className="container-page pt-16 lg:pt-20">
-        <div className="grid grid-cols-2 gap-x-8 gap-y-12 md:grid-cols-3 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
+        {newsletter}
+        <div className="grid grid-cols-2 gap-x-8 gap-y-12 pt-14 md:grid-cols-3 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
           <div className="col-span-full lg:col-span-1">
             <Brand />
             <p className="mt-4 max-w-[24ch] text-lead text-haze">{copy.pitch}</p>
@@ -69,6 +76,11 @@ export function Footer() {
                 </Link>
               </li>
             ))}
+            <li>
+              <button type="button" onClick={reopenConsent} className={LINK}>
+                {copy.cookieSettings}
+              </button>
+            </li>
           </ul>
         </div>
       </div>

@@ -1,0 +1,21 @@
+import { useNavigate, useSearchParams } from 'react-router-dom'
+
+import { Account } from '@/features/account/account'
+
+import { HashScroll } from '../hash-scroll'
+import { PageHead } from '../page-head'
+
+export default function AuthPage() {
+  const navigate = useNavigate()
+  const [query] = useSearchParams()
+  return (
+    <>
+      <PageHead />
+      <Account
+        isVerified={query.get('verified') === 'true'}
+        onSignedIn={() => void navigate('/', { replace: true })}
+      />
+      <HashScroll />
+    </>
+  )
+}

@@ -1,0 +1,29 @@
+import { useEffect } from 'react'
+
+import { Spinner } from '@/components/ui/spinner'
+import { startAuth, useSession } from '@/lib/session'
+
+import { copy } from './copy'
+import { LoginForm } from './login-form'
+import { ProfileCard } from './profile-card'
+
+interface AccountProps {
+  /** Whether the visitor comes from the link in a confirmation mail. */
+  isVerified: boolean
+  /** Called once somebody has signed in with the form. */
+  onSignedIn: () => void
+}
+
+/** The login, or the profile of whoever is signed in. */
+export function Account({ isVerified, onSignedIn }: AccountProps) {
+  const session = useSession()
+  useEffect(() => void startAuth(), [])
+
+  return (
+    <div className="grid min-h-dvh place-items-center bg-mist px-5 pt-28 pb-20">
+      {session === undefined && <Spinner label={copy.loading} />}
+      {session === null && <LoginForm isVerified={isVerified} onSignedIn={onSignedIn} />}
+      {session && <ProfileCard user={session.user} />}
+    </div>
+  )
+}

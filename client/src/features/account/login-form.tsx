@@ -1,0 +1,116 @@
+import { zodResolver } from '@hookform/resolvers/zod'
+import { ArrowLeft } from 'lucide-react'
+import { useState } from 'react'
+import { useForm } from 'react-hook-form'
+import { Link } from 'react-router-dom'
+import * as z from 'zod/mini'
+
+import { Button } from '@/components/ui/button'
+import { TextField } from '@/components/ui/field'
+import { PasswordField } from '@/components/ui/password-field'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+import { getSupabase } from '@/lib/supabase'
+
+import { copy } from './copy'
+
+const required = z.string().check(z.trim(), z.minLength(1, copy.required))
+const loginSchema = z.object({
+  email: required,
+  password: z.string().check(z.minLength(1, copy.required)),
+})
+
+type LoginValues = z.infer<typeof loginSchema>
+
+/** What a refused sign-in is told the visitor as. */
+export function loginError(message: string) {
+  if (message.includes('Invalid login credentials')) return messages.login.invalidCredentials
+  if (message.includes('Email not confirmed')) return messages.login.unconfirmed
+  return message || messages.login.failed
+}
+
+async function signIn({ email, password }: LoginValues) {
+  try {
+    const { auth } = await getSupabase()
+    const { error } = await auth.signInWithPassword({ email, password })
+    return error ? loginError(error.message) : null
+  } catch (error) {
+    console.error('Signing in failed:', error)
+    return messages.login.failed
+  }
+}
+
+interface LoginFormProps {
+  /** Whether the visitor comes from the link in a confirmation mail. */
+  isVerified: boolean
+  onSignedIn: () => void
+}
+
+/** E-mail address and password. */
+export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
+  const [failure, setFailure] = useState<string>()
+  const form = useForm({
+    resolver: zodResolver(loginSchema),
+    defaultValues: { email: '', password: '' },
+  })
+  const { errors, isSubmitting } = form.formState
+
+  const submit = form.handleSubmit(async (values) => {
+    setFailure(undefined)
+    const problem = await signIn(values)
+    if (problem) {
+      setFailure(problem)
+      notify.error(problem)
+      return
+    }
+    notify.success(messages.login.succeeded)
+    onSignedIn()
+  })
+
+  return (
+    <form
+      noValidate
+      aria-labelledby="login-heading"
+      onSubmit={(event) => void submit(event)}
+      className="w-full max-w-md rounded-lg bg-chalk p-7 shadow-float sm:p-10"
+    >
+      <h1 id="login-heading" className="text-title">
+        {copy.title}
+      </h1>
+      <p className="mt-2 text-stone">{copy.lead}</p>
+      {isVerified && (
+        <p role="status" className="mt-5 rounded-md bg-mist px-4 py-3 text-small font-semibold">
+          {copy.verified}
+        </p>
+      )}
+      <fieldset disabled={isSubmitting} className="mt-7 flex flex-col gap-5">
+        <TextField
+          {...form.register('email')}
+          label={copy.email}
+          type="email"
+          autoComplete="username"
+          error={errors.email?.message}
+        />
+        <PasswordField
+          {...form.register('password')}
+          label={copy.password}
+          showLabel={copy.show}
+          hideLabel={copy.hide}
+          autoComplete="current-password"
+          error={errors.password?.message}
+        />
+        {failure && <p className="text-small font-medium text-(--field-error)">{failure}</p>}
+        <Button type="submit" size="large">
+          {isSubmitting ? copy.submitting : copy.submit}
+        </Button>
+      </fieldset>
+      <Link
+        to="/"
+        className="mt-6 inline-flex min-h-11 items-center gap-2 text-small font-semibold text-pitch underline-offset-4 hover:underline"
+      >
+        <ArrowLeft aria-hidden className="size-4" />
+        {copy.backHome}
+      </Link>
+    </form>
+  )
+}

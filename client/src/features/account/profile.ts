@@ -1,0 +1,83 @@
+import type { User } from '@supabase/supabase-js'
+
+import { PASSWORD_MAX_AGE_MS, PROFILE_TIMEOUT_MS } from '@/lib/constants'
+import { messages } from '@/lib/messages'
+import { getSupabase } from '@/lib/supabase'
+
+/** What the card shows of a user. */
+export interface Profile {
+  email: string | null
+  fullName: string | null
+  avatarUrl: string | null
+}
+
+/** A user's profile and roles, with what went wrong on the way. */
+export interface LoadedProfile {
+  profile: Profile | null
+  roles: readonly string[]
+  problems: readonly string[]
+}
+
+/** PostgREST's code for a read of one row that found none. */
+const NOT_FOUND = 'PGRST116'
+
+async function readProfile(userId: string) {
+  const supabase = await getSupabase()
+  const [profile, roles] = await Promise.all([
+    supabase.from('profiles').select('email, full_name, avatar_url').eq('id', userId).single(),
+    supabase.from('user_roles').select('role').eq('user_id', userId),
+  ])
+  const problems: string[] = []
+  if (profile.error) {
+    const isMissing = profile.error.code === NOT_FOUND
+    problems.push(isMissing ? messages.profile.notFound : messages.profile.failed)
+  }
+  if (roles.error) problems.push(messages.profile.rolesFailed)
+  return {
+    profile: profile.data && {
+      email: profile.data.email,
+      fullName: profile.data.full_name,
+      avatarUrl: profile.data.avatar_url,
+    },
+    roles: roles.data?.map(({ role }) => role) ?? [],
+    problems,
+  }
+}
+
+/** Reads the user's profile and roles. Never fails and takes eight seconds at most: `problems` say what is missing. */
+export async function loadProfile(userId: string): Promise<LoadedProfile> {
+  const nothing = (problem: string) => ({ profile: null, roles: [], problems: [problem] })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<LoadedProfile>((resolve) => {
+    timer = setTimeout(() => resolve(nothing(messages.profile.timedOut)), PROFILE_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([readProfile(userId), timeout])
+  } catch (error) {
+    console.error('The profile could not be read:', error)
+    return nothing(messages.profile.broken)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** How safe the session is, as the card's banner tells. */
+export interface SecurityLevel {
+  level: 'good' | 'warning' | 'error'
+  text: string | null
+}
+
+/** Whether the password was last changed more than ninety days ago. */
+export function isPasswordOld({ user_metadata }: User, now = Date.now()) {
+  const changed: unknown = user_metadata.password_updated_at
+  if (typeof changed !== 'string') return false
+  const time = Date.parse(changed)
+  return !Number.isNaN(time) && now - time > PASSWORD_MAX_AGE_MS
+}
+
+/** The level of a session whose integrity was checked. */
+export function securityLevel(user: User, isIntact: boolean): SecurityLevel {
+  if (!isIntact) return { level: 'error', text: messages.profile.insecure }
+  if (isPasswordOld(user)) return { level: 'warning', text: messages.profile.oldPassword }
+  return { level: 'good', text: null }
+}

@@ -1,0 +1,144 @@
+import { zodResolver } from '@hookform/resolvers/zod'
+import { useEffect } from 'react'
+import { useForm, type FieldErrors } from 'react-hook-form'
+import { Link } from 'react-router-dom'
+
+import { Button } from '@/components/ui/button'
+import { SelectField, TextareaField, TextField } from '@/components/ui/field'
+import { APPLICATION } from '@/lib/constants'
+import { regenerateCsrfToken } from '@/lib/csrf-token'
+import { useJobRoles } from '@/lib/job-openings'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+import { localLimiter, minutesLeft } from '@/lib/rate-limit'
+import { currentUserId, useSession } from '@/lib/session'
+import { recordId, submitRecord } from '@/lib/submit'
+import { useErrorToast } from '@/lib/use-error-toast'
+
+import { copy } from './copy'
+import { applicationSchema, EMPTY, isName, type ApplicationValues } from './schema'
+
+const limiter = localLimiter(APPLICATION.rateLimit.key, APPLICATION.rateLimit)
+
+function complain(errors: FieldErrors<ApplicationValues>) {
+  const first = Object.values(errors)[0]?.message
+  if (first) notify.error(first)
+}
+
+interface ApplicationFormProps {
+  /** The role that was chosen above the form. */
+  roleId: string | undefined
+}
+
+/** The form with which people apply. Keeps what was typed unless it was received. */
+export default function ApplicationForm({ roleId }: ApplicationFormProps) {
+  const { data: roles, error: rolesError } = useJobRoles()
+  useErrorToast(roles ? null : rolesError, messages.jobs.rolesFailed)
+  const form = useForm({ resolver: zodResolver(applicationSchema), defaultValues: EMPTY })
+  const { register, setValue } = form
+  const { errors, isSubmitting } = form.formState
+
+  useEffect(() => {
+    // The list's entries have to be there before one of them can be chosen.
+    if (roleId && roles?.some(({ id }) => id === roleId)) setValue('jobRoleId', roleId)
+  }, [roleId, roles, setValue])
+
+  const submit = async ({ name, email, message, jobRoleId }: ApplicationValues) => {
+    if (!isName(name.trim())) {
+      notify.error(copy.refusedCharacters)
+      return
+    }
+    const wait = limiter.attempt()
+    if (wait > 0) {
+      notify.error(copy.tooMany(minutesLeft(wait)))
+      return
+    }
+    try {
+      await submitRecord('job_application', {
+        id: recordId(),
+        name: name.trim(),
+        email: email.trim().toLowerCase(),
+        message: message.trim() || null,
+        job_role_id: jobRoleId || null,
+        job_role_title: roles?.find(({ id }) => id === jobRoleId)?.title ?? null,
+        user_id: currentUserId(),
+      })
+      regenerateCsrfToken()
+      form.reset()
+      notify.success(messages.application.succeeded)
+    } catch (error) {
+      console.error('The application was not accepted:', error)
+      notify.error(messages.application.failed)
+    }
+  }
+
+  return (
+    <form
+      noValidate
+      aria-label={copy.title}
+      onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
+      className="rounded-lg bg-chalk p-6 sm:p-9"
+    >
+      <fieldset disabled={isSubmitting} className="flex flex-col gap-5">
+        <div className="grid gap-5 sm:grid-cols-2">
+          <TextField
+            {...register('name')}
+            label={copy.name}
+            error={errors.name?.message}
+            autoComplete="name"
+            required
+          />
+          <TextField
+            {...register('email')}
+            label={copy.email}
+            error={errors.email?.message}
+            type="email"
+            autoComplete="email"
+            required
+          />
+        </div>
+        <SelectField {...register('jobRoleId')} label={copy.role} isOptional>
+          <option value="">{copy.rolePlaceholder}</option>
+          {roles?.map(({ id, title }) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </SelectField>
+        <TextareaField
+          {...register('message')}
+          label={copy.message}
+          error={errors.message?.message}
+          rows={APPLICATION.message.rows}
+          isOptional
+        />
+        <p className="text-label text-stone">
+          {copy.note}{' '}
+          <Link to="/privacy" className="font-semibold underline underline-offset-4">
+            {copy.policy}
+          </Link>
+          .
+        </p>
+        <div className="flex flex-wrap items-center gap-x-8 gap-y-4">
+          <Button type="submit" size="large">
+            {isSubmitting ? copy.submitting : copy.submit}
+          </Button>
+          <LoginHint />
+        </div>
+      </fieldset>
+    </form>
+  )
+}
+
+/** What signing in is good for here, for those who have not. */
+function LoginHint() {
+  if (useSession()) return null
+  return (
+    <p className="text-small">
+      {copy.visitor}{' '}
+      <Link to="/auth" className="font-semibold text-pitch underline underline-offset-4">
+        {copy.login}
+      </Link>
+    </p>
+  )
+}

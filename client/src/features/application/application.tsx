@@ -1,0 +1,31 @@
+import { lazy, Suspense } from 'react'
+
+import { Section } from '@/components/layout/section'
+import { SectionHeading } from '@/components/layout/section-heading'
+import { WhenNear } from '@/components/layout/when-near'
+import { SECTION } from '@/lib/sections'
+
+import { copy } from './copy'
+
+const ApplicationForm = lazy(() => import('./application-form'))
+
+/** Where people apply; `roleId` is the position that they chose from the list. */
+export function Application({ roleId }: { roleId: string | undefined }) {
+  return (
+    <Section id={SECTION.application} tone="paper">
+      <div className="container-page grid gap-x-16 gap-y-10 lg:grid-cols-[minmax(0,4fr)_minmax(0,6fr)]">
+        <SectionHeading
+          section={SECTION.application}
+          title={copy.title}
+          lead={copy.lead}
+          className="self-start"
+        />
+        <WhenNear className="min-h-[50rem] sm:min-h-[42rem]">
+          <Suspense>
+            <ApplicationForm roleId={roleId} />
+          </Suspense>
+        </WhenNear>
+      </div>
+    </Section>
+  )
+}

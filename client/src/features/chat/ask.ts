@@ -1,0 +1,48 @@
+import { CHAT } from '@/lib/constants'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+import { getSupabase } from '@/lib/supabase'
+
+/** The assistant's function. */
+const FUNCTION_NAME = 'chat-ai'
+
+/** What came back: the words to show, and the kind of failure if there was one. */
+export interface Reply {
+  text: string
+  failure: string | null
+}
+
+interface Answer {
+  response?: string | null
+  error?: string | null
+}
+
+async function fetchReply(message: string): Promise<Reply> {
+  try {
+    const supabase = await getSupabase()
+    const answer = await supabase.functions.invoke<Answer>(FUNCTION_NAME, { body: { message } })
+    if (answer.error) throw answer.error as Error
+    const { response, error } = answer.data ?? {}
+    if (error) return { text: response ?? messages.chat.failed, failure: error }
+    return { text: response ?? messages.chat.failed, failure: null }
+  } catch (error) {
+    console.error('The assistant did not answer:', error)
+    notify.error(messages.chat.unreachableToast)
+    return { text: messages.chat.unreachable, failure: 'unreachable' }
+  }
+}
+
+/** Asks the assistant. The reply never comes at once, which would look as if nobody had read the question. */
+export async function ask(message: string): Promise<Reply> {
+  const pause = new Promise((resolve) => setTimeout(resolve, CHAT.replyDelayMs))
+  const [reply] = await Promise.all([fetchReply(message), pause])
+  return reply
+}
+
+/** What the button for another try says. */
+export function retryLabel(failure: string) {
+  const { retry } = messages.chat
+  return failure === 'openai_quota_exceeded' || failure === 'configuration_error'
+    ? retry[failure]
+    : retry.other
+}

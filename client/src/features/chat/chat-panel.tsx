@@ -1,0 +1,194 @@
+import { RotateCcw, SendHorizontal, X } from 'lucide-react'
+import { useEffect, useRef, useState, type SubmitEvent } from 'react'
+
+import { cn } from '@/lib/cn'
+import { CHAT, MOBILE_BREAKPOINT } from '@/lib/constants'
+
+import { retryLabel } from './ask'
+import { copy, greeting } from './copy'
+import { Markdown } from './markdown'
+import { useSuggestions, useWelcome } from './queries'
+import { useConversation, type ChatMessage } from './use-conversation'
+
+interface ChatPanelProps {
+  isOpen: boolean
+  onClose: () => void
+}
+
+/** The conversation. Stays mounted while closed, so that it is still there when it is opened again. */
+export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
+  const conversation = useConversation(useWelcome())
+  const { messages, isPending, failure, clearFailure } = conversation
+  const inputRef = useRef<HTMLInputElement>(null)
+
+  useEffect(() => {
+    if (!isOpen) clearFailure()
+    else if (window.innerWidth >= MOBILE_BREAKPOINT) inputRef.current?.focus()
+  }, [isOpen, clearFailure])
+
+  useEffect(() => {
+    if (!isOpen) return
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [isOpen, onClose])
+
+  return (
+    <section
+      role="dialog"
+      aria-label={copy.title}
+      hidden={!isOpen}
+      className="fixed inset-x-3 bottom-3 z-50 flex h-[30rem] max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96 [&[hidden]]:hidden"
+    >
+      <header className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
+        <h2 className="text-subheading">{greeting(new Date().getHours())}</h2>
+        <button
+          type="button"
+          aria-label={copy.close}
+          onClick={onClose}
+          className="grid size-11 place-items-center rounded-md hover:bg-ink-raised"
+        >
+          <X aria-hidden className="size-5" />
+        </button>
+      </header>
+      <MessageList messages={messages} isPending={isPending}>
+        {messages.length === 1 && !isPending && (
+          <Suggestions onChoose={(question) => conversation.send(question)} />
+        )}
+        {failure && !isPending && (
+          <button
+            type="button"
+            onClick={conversation.retry}
+            className="inline-flex min-h-10 items-center gap-2 self-start rounded-md bg-mist px-3 text-left text-small font-semibold hover:bg-line"
+          >
+            <RotateCcw aria-hidden className="size-4 shrink-0" />
+            {retryLabel(failure)}
+          </button>
+        )}
+      </MessageList>
+      <MessageForm inputRef={inputRef} isPending={isPending} onSend={conversation.send} />
+    </section>
+  )
+}
+
+interface MessageListProps {
+  messages: readonly ChatMessage[]
+  isPending: boolean
+  children: React.ReactNode
+}
+
+function MessageList({ messages, isPending, children }: MessageListProps) {
+  const endRef = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const list = endRef.current?.parentElement
+    if (list) list.scrollTop = list.scrollHeight
+  }, [messages, isPending])
+
+  return (
+    <div
+      role="log"
+      aria-live="polite"
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="flex flex-1 flex-col gap-3 overflow-y-auto p-4 -outline-offset-4"
+    >
+      {messages.map((message) => (
+        <Bubble key={message.id} {...message} />
+      ))}
+      {isPending && <TypingIndicator />}
+      {children}
+      <div ref={endRef} />
+    </div>
+  )
+}
+
+function Bubble({ text, sender, timestamp }: ChatMessage) {
+  const isUser = sender === 'user'
+  return (
+    <div className={cn('flex max-w-[85%] flex-col', isUser ? 'items-end self-end' : 'self-start')}>
+      <span className="sr-only">{isUser ? copy.you : copy.assistant}: </span>
+      <div
+        className={cn(
+          'rounded-lg px-4 py-2.5 text-small',
+          isUser ? 'bg-pitch wrap-anywhere whitespace-pre-line text-chalk' : 'bg-chalk',
+        )}
+      >
+        {isUser ? text : <Markdown text={text} />}
+      </div>
+      <time dateTime={timestamp.toISOString()} className="mt-1 px-1 text-label text-stone">
+        {timestamp.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}
+      </time>
+    </div>
+  )
+}
+
+function TypingIndicator() {
+  return (
+    <div className="flex gap-1.5 self-start rounded-lg bg-chalk px-4 py-4">
+      <span className="sr-only">{copy.typing}</span>
+      {['', '[animation-delay:200ms]', '[animation-delay:400ms]'].map((delay) => (
+        <span
+          key={delay}
+          aria-hidden
+          className={cn('size-2 animate-breathe rounded-full bg-stone', delay)}
+        />
+      ))}
+    </div>
+  )
+}
+
+function Suggestions({ onChoose }: { onChoose: (question: string) => void }) {
+  const suggestions = useSuggestions()
+  return (
+    <ul aria-label={copy.suggestions} className="flex flex-col items-end gap-2">
+      {suggestions.map(({ id, question }) => (
+        <li key={id}>
+          <button
+            type="button"
+            onClick={() => onChoose(question)}
+            className="min-h-10 rounded-lg px-4 py-2 text-right text-small font-medium text-pitch ring-1 ring-pitch ring-inset hover:bg-pitch hover:text-chalk"
+          >
+            {question}
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface MessageFormProps {
+  inputRef: React.RefObject<HTMLInputElement | null>
+  isPending: boolean
+  /** False if the message was not sent. */
+  onSend: (text: string) => boolean
+}
+
+function MessageForm({ inputRef, isPending, onSend }: MessageFormProps) {
+  const [text, setText] = useState('')
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    if (onSend(text)) setText('')
+  }
+  return (
+    <form onSubmit={submit} className="flex items-center gap-2 border-t border-line bg-chalk p-3">
+      <input
+        ref={inputRef}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        maxLength={CHAT.inputMax}
+        placeholder={copy.placeholder}
+        aria-label={copy.placeholder}
+        autoComplete="off"
+        className="h-11 min-w-0 flex-1 rounded-md px-3 text-body ring-1 ring-stone ring-inset placeholder:text-stone focus-visible:outline-3 focus-visible:outline-offset-1 focus-visible:outline-pitch"
+      />
+      <button
+        type="submit"
+        aria-label={copy.send}
+        disabled={isPending || text.trim() === ''}
+        className="grid size-11 shrink-0 place-items-center rounded-md bg-pitch text-chalk hover:bg-pitch-deep disabled:opacity-50"
+      >
+        <SendHorizontal aria-hidden className="size-5" />
+      </button>
+    </form>
+  )
+}

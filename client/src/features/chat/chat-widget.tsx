@@ -1,0 +1,62 @@
+import { MessageCircle } from 'lucide-react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+
+import { CHAT } from '@/lib/constants'
+import { useAfter } from '@/lib/use-after'
+
+import { copy } from './copy'
+
+/** The panel brings a Markdown parser and a sanitiser along, so it comes when it is first opened. */
+const ChatPanel = lazy(() => import('./chat-panel'))
+
+interface ChatWidgetProps {
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+}
+
+/** The assistant's button, and the conversation behind it. */
+export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
+  const isTime = useAfter(CHAT.appearMs)
+  const [wasOpened, setWasOpened] = useState(false)
+  const buttonRef = useRef<HTMLButtonElement>(null)
+
+  useEffect(() => {
+    // Whoever closes the panel is back where it was opened from.
+    if (wasOpened && !isOpen) buttonRef.current?.focus()
+  }, [wasOpened, isOpen])
+
+  if (!isTime) return null
+
+  const open = () => {
+    setWasOpened(true)
+    onOpenChange(true)
+  }
+  return (
+    <>
+      {!isOpen && (
+        <button
+          ref={buttonRef}
+          type="button"
+          aria-label={wasOpened ? copy.open : `${copy.open}, ${copy.unread}`}
+          onClick={open}
+          className="fixed right-4 bottom-4 z-40 grid size-14 animate-rise-in place-items-center rounded-full bg-pitch text-chalk shadow-float ring-2 ring-chalk hover:bg-pitch-deep sm:right-6 sm:bottom-6"
+        >
+          <MessageCircle aria-hidden className="size-7" />
+          {!wasOpened && (
+            <span
+              aria-hidden
+              className="absolute -top-1 -right-1 grid size-6 place-items-center rounded-full bg-floodlight text-label font-bold text-ink"
+            >
+              1
+            </span>
+          )}
+        </button>
+      )}
+      {wasOpened && (
+        <Suspense>
+          <ChatPanel isOpen={isOpen} onClose={() => onOpenChange(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

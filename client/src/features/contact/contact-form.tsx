@@ -1,0 +1,121 @@
+import { zodResolver } from '@hookform/resolvers/zod'
+import { useForm, type FieldErrors } from 'react-hook-form'
+
+import { Button } from '@/components/ui/button'
+import { TextareaField, TextField } from '@/components/ui/field'
+import { CONTACT } from '@/lib/constants'
+import { regenerateCsrfToken } from '@/lib/csrf-token'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+import { localLimiter, minutesLeft } from '@/lib/rate-limit'
+import { recordId, submitRecord } from '@/lib/submit'
+import { useLimitedInput } from '@/lib/use-limited-input'
+
+import { copy } from './copy'
+import {
+  contactSchema,
+  EMPTY,
+  LABELS,
+  REQUIRED,
+  type ContactField,
+  type ContactValues,
+} from './schema'
+
+const limiter = localLimiter('contact_submissions', CONTACT.rateLimit)
+
+function complain(errors: FieldErrors<ContactValues>) {
+  const texts = Object.values(errors).flatMap(({ message }) => message ?? [])
+  if (texts.includes(REQUIRED)) notify.error(copy.missingTitle, copy.missing)
+  else if (texts[0]) notify.error(texts[0])
+}
+
+async function send({ name, company, email, message }: ContactValues) {
+  await submitRecord('contact_submission', {
+    id: recordId(),
+    name: name.trim(),
+    company: company.trim(),
+    email: email.trim().toLowerCase(),
+    message: message.trim() || null,
+  })
+}
+
+/** The form with which a club asks for a demo. Keeps what was typed unless it was received. */
+export default function ContactForm() {
+  const form = useForm({ resolver: zodResolver(contactSchema), defaultValues: EMPTY })
+  const { errors, isSubmitting } = form.formState
+
+  const submit = async (values: ContactValues) => {
+    const wait = limiter.attempt()
+    if (wait > 0) {
+      notify.error(copy.tooMany(minutesLeft(wait)))
+      return
+    }
+    try {
+      await send(values)
+      regenerateCsrfToken()
+      form.reset()
+      notify.success(messages.contact.succeeded.title, messages.contact.succeeded.description)
+    } catch (error) {
+      console.error('The contact request was not accepted:', error)
+      notify.error(messages.contact.failed.title, messages.contact.failed.description)
+    }
+  }
+
+  const field = (name: ContactField) => ({
+    ...form.register(name),
+    label: LABELS[name],
+    error: errors[name]?.message,
+  })
+
+  return (
+    <form
+      noValidate
+      aria-label={copy.formLabel}
+      onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
+      className="rounded-lg bg-paper p-6 text-ink sm:p-9"
+    >
+      <fieldset disabled={isSubmitting} className="flex flex-col gap-5">
+        <div className="grid gap-5 sm:grid-cols-2">
+          <LimitedField {...field('name')} autoComplete="name" required />
+          <LimitedField {...field('company')} autoComplete="organization" required />
+        </div>
+        <LimitedField {...field('email')} type="email" autoComplete="email" required />
+        <LimitedField {...field('message')} isOptional />
+        <p className="text-label text-stone">{copy.privacy}</p>
+        <Button type="submit" size="large" className="self-start">
+          {isSubmitting ? copy.submitting : copy.submit}
+        </Button>
+      </fieldset>
+    </form>
+  )
+}
+
+type LimitedFieldProps = Omit<ReturnType<ReturnType<typeof useForm>['register']>, 'name'> & {
+  name: ContactField
+  label: string
+  error: string | undefined
+  type?: string
+  autoComplete?: string
+  required?: boolean
+  isOptional?: boolean
+}
+
+/** A field that takes no more than its limit, and says so when more is typed. */
+function LimitedField({ onChange, ...props }: LimitedFieldProps) {
+  const { max } = CONTACT[props.name]
+  const limited = useLimitedInput((value) => {
+    if (value.length <= max) return false
+    notify.error(copy.tooLong(props.label, max))
+    return true
+  })
+  const handlers = {
+    onFocus: limited.onFocus,
+    onChange: (event: Parameters<typeof limited.accept>[0]) =>
+      void (limited.accept(event) && onChange(event)),
+  }
+  return props.name === 'message' ? (
+    <TextareaField rows={5} {...props} {...handlers} />
+  ) : (
+    <TextField {...props} {...handlers} />
+  )
+}

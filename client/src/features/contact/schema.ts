@@ -1,0 +1,35 @@
+import * as z from 'zod/mini'
+
+import { CONTACT } from '@/lib/constants'
+import { checked } from '@/lib/validation/checked'
+import { checkBusinessEmail } from '@/lib/validation/email'
+import { checkText } from '@/lib/validation/text'
+
+/** The fields' names in messages. */
+export const LABELS = {
+  name: 'Name',
+  company: 'Company',
+  email: 'Email',
+  message: 'Message',
+} as const
+
+/** Said below a required field that is empty. */
+export const REQUIRED = 'Please fill in this field.'
+
+function required(rule: (value: string) => string | undefined) {
+  return checked((value) => (value.trim() === '' ? REQUIRED : rule(value)))
+}
+
+export const contactSchema = z.object({
+  name: required((value) => checkText(value, { label: LABELS.name, ...CONTACT.name })),
+  company: required((value) => checkText(value, { label: LABELS.company, ...CONTACT.company })),
+  email: required(checkBusinessEmail),
+  message: checked((value) =>
+    checkText(value, { label: LABELS.message, ...CONTACT.message, allowsSpecialCharacters: true }),
+  ),
+})
+
+export type ContactValues = z.infer<typeof contactSchema>
+export type ContactField = keyof ContactValues
+
+export const EMPTY: ContactValues = { name: '', company: '', email: '', message: '' }

@@ -1,0 +1,67 @@
+import { X } from 'lucide-react'
+import { useEffect } from 'react'
+import { Link } from 'react-router-dom'
+
+import { Button } from '@/components/ui/button'
+import { chooseConsent, resumeConsent, useConsentWanted } from '@/lib/consent'
+import { COOKIE_BANNER_DELAY_MS } from '@/lib/constants'
+import { useAfter } from '@/lib/use-after'
+
+const copy = {
+  title: 'Cookie Policy',
+  text: 'We use cookies to enhance your browsing experience and analyze site traffic.',
+  privacy: 'Privacy Policy',
+  cookies: 'Cookie Policy',
+  decline: 'Decline',
+  accept: 'Accept',
+  close: 'Close and decline',
+} as const
+
+const LINK = 'py-1 font-semibold text-pitch underline underline-offset-4 hover:text-ink'
+
+/** Asks for consent until there is an answer, and again on request. */
+export function CookieBanner() {
+  const isWanted = useConsentWanted()
+  const isTime = useAfter(COOKIE_BANNER_DELAY_MS)
+  useEffect(resumeConsent, [])
+  if (!isWanted || !isTime) return null
+
+  const decline = () => chooseConsent('declined')
+  return (
+    <section
+      aria-labelledby="cookie-banner-heading"
+      className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk p-5 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6"
+    >
+      <div className="flex items-start justify-between gap-4">
+        <h2 id="cookie-banner-heading" className="text-subheading">
+          {copy.title}
+        </h2>
+        <button
+          type="button"
+          aria-label={copy.close}
+          onClick={decline}
+          className="-mt-2 -mr-2 grid size-10 shrink-0 place-items-center rounded-md hover:bg-mist"
+        >
+          <X aria-hidden className="size-5" />
+        </button>
+      </div>
+      <p className="mt-1 text-small">{copy.text}</p>
+      <p className="mt-2 flex flex-wrap gap-x-5 text-small">
+        <Link to="/privacy" className={LINK}>
+          {copy.privacy}
+        </Link>
+        <Link to="/cookies" className={LINK}>
+          {copy.cookies}
+        </Link>
+      </p>
+      <div className="mt-4 grid grid-cols-2 gap-3">
+        <Button variant="outline" size="small" onClick={decline}>
+          {copy.decline}
+        </Button>
+        <Button size="small" onClick={() => chooseConsent('accepted')}>
+          {copy.accept}
+        </Button>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,16 @@
+import { Link } from 'react-router-dom'
+
+import { copy } from './copy'
+
+/** What a subscriber agrees to. */
+export function ConsentText() {
+  return (
+    <>
+      {copy.consent}{' '}
+      <Link to="/privacy" className="font-semibold underline underline-offset-4">
+        {copy.consentPolicy}
+      </Link>
+      . {copy.consentEnd}
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import { useEffect, useState } from 'react'
+
+import { Button } from '@/components/ui/button'
+import { CheckboxField, TextField } from '@/components/ui/field'
+import { NEWSLETTER } from '@/lib/constants'
+import { messages } from '@/lib/messages'
+import { notify } from '@/lib/notify'
+
+import { ConsentText } from './consent-text'
+import { copy, inputErrors } from './copy'
+import type { Outcome } from './subscribe'
+import { useNewsletterForm } from './use-newsletter-form'
+
+const { newsletter } = messages
+
+function announce(outcome: Outcome) {
+  if (outcome === 'subscribed') notify.success(newsletter.succeeded)
+  else notify.error(newsletter[outcome])
+}
+
+/** The footer's sign-up for the newsletter. */
+export default function FooterForm() {
+  const [isSubscribed, setIsSubscribed] = useState(false)
+  const form = useNewsletterForm({
+    texts: inputErrors.footer,
+    hasToken: true,
+    onOutcome: (outcome) => {
+      announce(outcome)
+      if (outcome !== 'subscribed') return
+      setIsSubscribed(true)
+      form.reset()
+    },
+  })
+
+  useEffect(() => {
+    if (!isSubscribed) return
+    const timer = setTimeout(() => setIsSubscribed(false), NEWSLETTER.subscribedMs)
+    return () => clearTimeout(timer)
+  }, [isSubscribed])
+
+  const [email, consent] = form.watch(['email', 'consent'])
+  const isIncomplete = !consent || email.trim() === ''
+  const label = isSubscribed ? copy.subscribed : copy.subscribe
+
+  return (
+    <form noValidate aria-label={copy.title} onSubmit={(event) => void form.submit(event)}>
+      <fieldset
+        disabled={form.isSubmitting}
+        className="grid gap-x-4 gap-y-4 on-dark sm:grid-cols-[minmax(0,1fr)_auto] sm:items-start"
+      >
+        <TextField {...form.fields.email} />
+        <Button
+          type="submit"
+          variant="floodlight"
+          disabled={form.isSubmitting || isSubscribed || isIncomplete}
+          className="sm:mt-7.5 sm:min-w-40"
+        >
+          {form.isSubmitting ? copy.subscribing : label}
+        </Button>
+        <CheckboxField
+          {...form.fields.consent}
+          label={<ConsentText />}
+          className="sm:col-span-full"
+        />
+      </fieldset>
+    </form>
+  )
+}

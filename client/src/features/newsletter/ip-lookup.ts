@@ -1,0 +1,26 @@
+import { IP_LOOKUP } from '@/lib/constants'
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
+const IPV6 = /^(?=.*:.*:)[0-9a-f:]{2,39}(?:%[0-9a-z]+)?$/i
+
+/** Whether the text has the shape of an internet address of version 4 or 6. */
+export function isIpAddress(text: unknown): text is string {
+  return typeof text === 'string' && (IPV4.test(text) || IPV6.test(text))
+}
+
+/** The address under which the internet sees this browser, as a proof of consent; null if that is not to be had. */
+export async function lookUpIp(): Promise<string | null> {
+  try {
+    const answer = await fetch(IP_LOOKUP.url, {
+      // Has the browser ask with "Cache-Control: no-cache", without the preflight that a header of ours would need.
+      cache: 'no-store',
+      credentials: 'omit',
+      signal: AbortSignal.timeout(IP_LOOKUP.timeoutMs),
+    })
+    const body: unknown = await answer.json()
+    const ip = typeof body === 'object' && body !== null && 'ip' in body ? body.ip : null
+    return isIpAddress(ip) ? ip : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,24 @@
+import { lazy, Suspense } from 'react'
+
+import { WhenNear } from '@/components/layout/when-near'
+
+import { copy } from './copy'
+
+const FooterForm = lazy(() => import('./footer-form'))
+
+/** The band above the footer's links: why to subscribe, and the form, which comes when it is near. */
+export function Newsletter() {
+  return (
+    <div className="grid gap-x-16 gap-y-6 border-b border-line-dark pb-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+      <div>
+        <h2 className="font-display text-heading font-bold">{copy.title}</h2>
+        <p className="mt-3 max-w-[40ch] text-body text-haze">{copy.lead}</p>
+      </div>
+      <WhenNear className="min-h-44 sm:min-h-32">
+        <Suspense>
+          <FooterForm />
+        </Suspense>
+      </WhenNear>
+    </div>
+  )
+}

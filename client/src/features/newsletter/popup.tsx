@@ -1,0 +1,19 @@
+import { lazy, Suspense } from 'react'
+
+import { usePopup } from './use-popup'
+
+const PopupDialog = lazy(() => import('./popup-dialog'))
+
+interface NewsletterPopupProps {
+  isChatOpen: boolean
+}
+
+/** Offers the newsletter once, at the first sign that a visitor stays or leaves. */
+export function NewsletterPopup({ isChatOpen }: NewsletterPopupProps) {
+  const { isOpen, close } = usePopup(isChatOpen)
+  return isOpen ? (
+    <Suspense>
+      <PopupDialog onClose={close} />
+    </Suspense>
+  ) : null
+}

@@ -1,0 +1,50 @@
+import { csrfToken } from '@/lib/csrf-token'
+import { NEWSLETTER } from '@/lib/constants'
+import { memoryLimiter } from '@/lib/rate-limit'
+import { currentUserId } from '@/lib/session'
+import { getSupabase } from '@/lib/supabase'
+
+import { lookUpIp } from './ip-lookup'
+
+export type Outcome = 'subscribed' | 'duplicate' | 'unavailable' | 'failed' | 'offline'
+
+/** Postgres' code for a value that is there already. */
+const UNIQUE_VIOLATION = '23505'
+/** PostgREST's code for a token that it cannot verify. */
+const BAD_TOKEN = 'PGRST301'
+
+/** Footer and popup share one limit: they are two doors to the same list. */
+const limiter = memoryLimiter(NEWSLETTER.rateLimit)
+
+/** Whether another attempt may be made now; counts it if so. */
+export function mayAttempt() {
+  return limiter.attempt() === 0
+}
+
+interface Subscription {
+  email: string
+  /** Whether to send the anti-forgery token along; the footer does. */
+  hasToken: boolean
+}
+
+/** Puts the address on the list, in the name of whoever is signed in. */
+export async function subscribe({ email, hasToken }: Subscription): Promise<Outcome> {
+  try {
+    const [supabase, ip] = await Promise.all([getSupabase(), lookUpIp()])
+    const { error, status } = await supabase.from('newsletter_subscriptions').insert({
+      email: email.trim().toLowerCase(),
+      consent_given: true,
+      ip_address: ip,
+      user_id: currentUserId(),
+      ...(hasToken && { csrf_token: csrfToken() }),
+    })
+    if (!error) return 'subscribed'
+    if (error.code === UNIQUE_VIOLATION) return 'duplicate'
+    if (error.code === BAD_TOKEN) return 'unavailable'
+    // The client tells an answer that never came as one of status 0.
+    return status === 0 ? 'offline' : 'failed'
+  } catch (error) {
+    console.error('The newsletter could not be subscribed:', error)
+    return 'offline'
+  }
+}

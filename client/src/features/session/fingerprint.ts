@@ -1,0 +1,52 @@
+import { readLocal, removeLocal, writeLocal } from '@/lib/browser-storage'
+
+const STORAGE_KEY = 'session_fingerprint'
+
+/** A drawing whose pixels depend on the machine's fonts and graphics. */
+function canvasMark() {
+  const canvas = document.createElement('canvas')
+  canvas.width = 160
+  canvas.height = 32
+  const context = canvas.getContext('2d')
+  if (!context) return 'no-canvas'
+  context.font = '16px sans-serif'
+  context.fillStyle = '#0b6b4b'
+  context.fillRect(4, 4, 60, 18)
+  context.fillStyle = '#f2542d'
+  context.fillText('Terrace ⚽ 0123', 8, 20)
+  return canvas.toDataURL()
+}
+
+/** What tells this browser from others: screen, time zone, language, platform, drawing. A hash, in hexadecimal. */
+export async function fingerprint() {
+  const parts = [
+    `${screen.width}x${screen.height}x${screen.colorDepth}`,
+    Intl.DateTimeFormat().resolvedOptions().timeZone,
+    navigator.language,
+    // Deprecated, and the only one of its kind that all browsers have.
+
+    navigator.platform,
+    canvasMark(),
+  ]
+  const bytes = new TextEncoder().encode(parts.join('\n'))
+  if (!('subtle' in crypto)) return Array.from(bytes, (byte) => byte.toString(16)).join('')
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/**
+ * Whether the session is used in the browser that it was begun in. The first browser that asks for a session
+ * is remembered as that one, and takes the place of the one before.
+ */
+export async function isSameBrowser(sessionId: string) {
+  const [keptSession, keptPrint] = (readLocal(STORAGE_KEY) ?? '').split(' ')
+  const current = await fingerprint()
+  if (keptSession === sessionId) return keptPrint === current
+  writeLocal(STORAGE_KEY, `${sessionId} ${current}`)
+  return true
+}
+
+/** Forgets the browser once the session is over. */
+export function forgetFingerprint() {
+  removeLocal(STORAGE_KEY)
+}

@@ -1,0 +1,53 @@
+import { useSyncExternalStore } from 'react'
+
+import { analytics } from './analytics'
+import { readLocal, readSession, writeLocal, writeSession } from './browser-storage'
+
+export type Consent = 'accepted' | 'declined'
+
+const STORAGE_KEY = 'cookieConsent'
+
+const listeners = new Set<() => void>()
+/** Whether the visitor has asked for the choice again. */
+let isReopened = false
+
+function announce() {
+  for (const listener of listeners) listener()
+}
+
+/** What the visitor has chosen; null before they have. */
+export function storedConsent(): Consent | null {
+  const stored = readLocal(STORAGE_KEY) ?? readSession(STORAGE_KEY)
+  return stored === 'accepted' || stored === 'declined' ? stored : null
+}
+
+/** Keeps the choice: in local storage, else for as long as the tab is open. */
+export function chooseConsent(consent: Consent) {
+  if (!writeLocal(STORAGE_KEY, consent)) writeSession(STORAGE_KEY, consent)
+  isReopened = false
+  if (consent === 'accepted') analytics.start()
+  else analytics.stop()
+  announce()
+}
+
+/** Starts what an earlier visit has agreed to. */
+export function resumeConsent() {
+  if (storedConsent() === 'accepted') analytics.start()
+}
+
+/** Shows the choice again, for the link in the footer. */
+export function reopenConsent() {
+  isReopened = true
+  announce()
+}
+
+/** Whether the visitor has to be asked, or wants to be. */
+export function useConsentWanted() {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    () => isReopened || storedConsent() === null,
+  )
+}

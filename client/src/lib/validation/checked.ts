@@ -1,0 +1,9 @@
+import * as z from 'zod/mini'
+
+/** A text field whose rule says why a value is refused, or undefined. */
+export function checked(rule: (value: string) => string | undefined) {
+  return z.string().check((context) => {
+    const message = rule(context.value)
+    if (message) context.issues.push({ code: 'custom', message, input: context.value })
+  })
+}
