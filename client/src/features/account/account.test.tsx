@@ -45,7 +45,7 @@ describe('the login', () => {
     visit('/auth')
     await logIn()
     expect(await screen.findByText('Successfully logged in!')).toBeInTheDocument()
-    expect(await screen.findByRole('link', { name: 'Discover' })).toBeInTheDocument()
+    expect(await screen.findByText('Discover')).toBeInTheDocument()
     expect(screen.getByRole('link', { name: 'Profile' })).toHaveAttribute('href', '/auth')
     const asked = requests.find(({ table }) => table === 'token')
     expect(asked?.body).toMatchObject({ email: 'ada@club.example', password: 'kick-off' })

@@ -40,7 +40,7 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
       hidden={!isOpen}
       className="fixed inset-x-3 bottom-3 z-50 flex h-[30rem] max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96 [&[hidden]]:hidden"
     >
-      <header className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
+      <div className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
         <h2 className="text-subheading">{greeting(new Date().getHours())}</h2>
         <button
           type="button"
@@ -50,7 +50,7 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
         >
           <X aria-hidden className="size-5" />
         </button>
-      </header>
+      </div>
       <MessageList messages={messages} isPending={isPending}>
         {messages.length === 1 && !isPending && (
           <Suggestions onChoose={(question) => conversation.send(question)} />

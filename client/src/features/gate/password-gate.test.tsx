@@ -17,7 +17,7 @@ const SESSION = {
   user: { id: 'u', email: 'site-access@terrace.example' },
 }
 
-const home = () => screen.findByRole('link', { name: 'Discover' })
+const home = () => screen.findByText('Discover')
 const form = () => screen.findByRole('heading', { name: 'Password Protected' })
 
 async function enter(password: string) {

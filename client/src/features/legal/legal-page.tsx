@@ -10,7 +10,7 @@ interface LegalPageProps {
 export function LegalPage({ title, note, children }: LegalPageProps) {
   return (
     <article className="bg-paper pt-36 pb-28 lg:pt-44 lg:pb-40">
-      <div className="container-page grid gap-x-16 gap-y-10 lg:grid-cols-[minmax(0,4fr)_minmax(0,7fr)]">
+      <div className="container-page grid grid-cols-[minmax(0,1fr)] gap-x-16 gap-y-10 lg:grid-cols-[minmax(0,4fr)_minmax(0,7fr)]">
         <header className="lg:sticky lg:top-28 lg:self-start">
           <h1 className="text-title">{title}</h1>
           {note && <p className="mt-5 text-stone">{note}</p>}
