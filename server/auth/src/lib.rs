@@ -11,18 +11,27 @@ mod encryption;
 mod error;
 mod factors;
 mod flows;
+mod hashes;
 mod hooks;
 mod http_client;
+mod inbox;
+mod leaks;
 mod limits;
+mod mail;
 mod messages;
 mod nullable;
 mod passwords;
 mod providers;
 mod settings;
+mod sms;
 mod store;
+mod template;
+#[cfg(test)]
+mod testing;
 mod user;
 mod web3;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use database::Database;
@@ -37,10 +46,13 @@ use factors::webauthn::RelyingParty;
 use flows::redirects::Redirects;
 use hooks::Hooks;
 use http_client::HttpClient;
+use leaks::Leaks;
 use limits::Limits;
+use mail::Mailer;
 use messages::Messages;
 use passwords::Hasher;
 use providers::Providers;
+use sms::Texter;
 use store::cleanup::Cleanup;
 
 /// What every endpoint works with.
@@ -50,9 +62,10 @@ pub(crate) struct Auth {
     keys: Keys,
     verifier: Verifier,
     hasher: Hasher,
+    leaks: Leaks,
     messages: Messages,
-    hooks: Hooks,
-    limits: Limits,
+    hooks: Arc<Hooks>,
+    limits: Arc<Limits>,
     captchas: Captchas,
     relying_party: RelyingParty,
     cleanup: Cleanup,
@@ -68,7 +81,7 @@ pub struct InvalidSettings(String);
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
 ///
-/// Errors: [`InvalidSettings`] when there can be no TLS.
+/// Errors: [`InvalidSettings`] for a hook, a sender or a template that cannot be used.
 pub fn service(
     settings: Settings,
     database: Database,
@@ -81,12 +94,23 @@ pub fn service(
 impl Auth {
     fn new(settings: Settings, database: Database, keys: Keys) -> Result<Auth, String> {
         let client = HttpClient::new()?;
+        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone()));
+        let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
+        let mailer = Mailer::new(&settings, client.clone())?;
+        let texter = Texter::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         Ok(Auth {
             hasher: Hasher::new(&settings.passwords),
-            messages: Messages::new(&settings),
-            hooks: Hooks::new(&settings),
-            limits: Limits::new(&settings, &database),
-            captchas: Captchas::new(&settings),
+            leaks: Leaks::new(&settings.passwords, client.clone()),
+            messages: Messages::new(
+                settings.clone(),
+                mailer,
+                texter,
+                Arc::clone(&hooks),
+                Arc::clone(&limits),
+            ),
+            hooks,
+            limits,
+            captchas: Captchas::new(settings.security.captcha.clone(), client.clone()),
             relying_party: RelyingParty::new(&settings),
             cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
@@ -97,6 +121,12 @@ impl Auth {
             keys,
         })
     }
+}
+
+/// A page and an API that show the mails in `folder`, where they are kept without a mail server
+/// ([`MailSettings::folder`]). They hold everybody's sign-in links: for the loopback interface alone.
+pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
+    inbox::Inbox::new(folder)
 }
 
 /// Whether `path` (relative to the mount point) is opened by links, redirects or other servers, which cannot send

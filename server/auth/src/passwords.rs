@@ -7,7 +7,7 @@ use poem_openapi::Object;
 use tokio::sync::Semaphore;
 
 use crate::error::refusals;
-use crate::{Auth, Error, PasswordSettings};
+use crate::{Auth, Error, PasswordSettings, hashes};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
 /// they take as long as known ones.
@@ -40,13 +40,14 @@ impl Hasher {
         hash.map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// Whether `password` has the bcrypt hash `hash`. Takes the same time without a hash, and is then false.
+    /// Whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a hash it
+    /// takes as long as with bcrypt, and is then false.
     ///
     /// Errors: `over_request_rate_limit` when the queue is full.
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
-        let known = hash.is_some_and(|hash| hash.starts_with("$2"));
-        let hash = hash.filter(|_| known).unwrap_or(NOBODY).to_owned();
-        match self.run(move || bcrypt::verify(password, &hash)).await? {
+        let hash = hash.filter(|hash| hash.starts_with('$'));
+        let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
+        match self.run(move || hashes::verify(&hash, password.as_bytes())).await? {
             Ok(matches) => Ok(matches && known),
             Err(error) => {
                 tracing::warn!(%error, "a stored password hash cannot be read");
@@ -99,22 +100,43 @@ pub(crate) async fn check_new(auth: &Auth, password: &str) -> Result<(), Error> 
     if password.len() > LONGEST {
         return Err(Error::validation(format!("Password cannot be longer than {LONGEST} characters")));
     }
-    match auth.settings.passwords.weakness(password) {
+    match weakness(auth, password).await? {
         Some(weakness) => Err(Error::WeakPassword(weakness)),
         None => Ok(()),
     }
 }
 
+/// What `password` lacks, if anything; settings may ask others whether it has leaked.
+///
+/// Errors: 500 if nobody can tell and settings want such passwords refused.
+pub(crate) async fn weakness(auth: &Auth, password: &str) -> Result<Option<WeakPassword>, Error> {
+    let weakness = auth.settings.passwords.weakness(password);
+    if !auth.leaks.know(password).await? {
+        return Ok(weakness);
+    }
+    let mut weakness = weakness.unwrap_or_default();
+    weakness.add("pwned", "Password is known to be weak and easy to guess, please choose a different one.");
+    Ok(Some(weakness))
+}
+
 /// Why a password should be changed.
-#[derive(Debug, Clone, PartialEq, Eq, Object)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
 pub struct WeakPassword {
     /// For people.
     message: String,
-    /// `length`, `characters`.
+    /// `length`, `characters`, `pwned`.
     reasons: Vec<String>,
 }
 
 impl WeakPassword {
+    fn add(&mut self, reason: &str, message: &str) {
+        if !self.message.is_empty() {
+            self.message.push(' ');
+        }
+        self.message.push_str(message);
+        self.reasons.push(reason.to_owned());
+    }
+
     /// What the password lacks, for people.
     pub(crate) fn message(&self) -> &str {
         &self.message

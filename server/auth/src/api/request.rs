@@ -8,7 +8,7 @@ use url::form_urlencoded;
 
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
-use crate::limits::Bucket;
+use crate::limits::{self, Bucket};
 use crate::store::sessions::Client;
 use crate::{Auth, Error};
 
@@ -75,11 +75,9 @@ fn redirect_to(auth: &Auth, request: &Request) -> String {
 
 /// Takes one of what the client may do of `bucket`; errors as [`Limits::take`](crate::limits::Limits::take).
 pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Result<(), Error> {
-    let name = auth.settings.limits.header.as_deref().and_then(|name| name.parse().ok());
-    let value = name.and_then(|name: HeaderName| header(request.headers(), &name));
-    // Proxies append to such headers; the first item is the client.
-    let client = value.and_then(|value| value.split(',').next()).map(str::trim);
-    auth.limits.take(bucket, client.filter(|client| !client.is_empty())).await
+    let address = caller(request)?.address;
+    let client = limits::client(auth.limits.header(), request.headers(), address);
+    auth.limits.take(bucket, client.as_deref()).await
 }
 
 /// Demands the proof of being human that settings may ask of everybody but administrators; errors as

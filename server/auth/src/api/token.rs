@@ -98,7 +98,7 @@ impl TokenApi {
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::limit(&self.auth, request, Bucket::Token).await?;
+        request::limit(&self.auth, request, Bucket::Refresh).await?;
         let token = grant.refresh_token.unwrap_or_default();
         let refreshed = refresh::refresh(&self.auth, &token, None, &request::client(request)?).await?;
         let answer = session_answer::plain(refreshed.session);

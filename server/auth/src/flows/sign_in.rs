@@ -10,7 +10,7 @@ use crate::flows::session::{self, SignIn};
 use crate::hooks::Decision;
 use crate::store::sessions::{self, Client};
 use crate::store::users;
-use crate::{Auth, Code, Error, HookName};
+use crate::{Auth, Code, Error, HookName, passwords};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///
@@ -45,8 +45,7 @@ pub(crate) async fn with_password(
     if hash.is_some() && candidate.as_ref().is_some_and(|candidate| candidate.banned) {
         return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
-    let weakness = settings.passwords.weakness(&password);
-    let matches = auth.hasher.verify(password, hash).await?;
+    let matches = auth.hasher.verify(password.clone(), hash).await?;
     if let Some(candidate) = candidate.as_ref().filter(|_| hash.is_some()) {
         ask_hook(auth, candidate.id(), matches, client).await?;
     }
@@ -66,6 +65,11 @@ pub(crate) async fn with_password(
         let sealed = settings.encryption.seal(user.id, &hash)?;
         users::reseal_password(&auth.database, user.id, &stored, &sealed).await?;
     }
+    let weakness = passwords::weakness(auth, &password).await.unwrap_or_else(|error| {
+        // Somebody who knows the password gets in, even while nobody can say how good it is.
+        tracing::warn!(%error, "a password's strength could not be checked at sign-in");
+        None
+    });
     let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
     let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;
     Ok(session.with_weak_password(weakness))

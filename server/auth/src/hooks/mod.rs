@@ -1,11 +1,27 @@
-//! Code of the project that takes part in decisions.
+//! Code of the project that takes part in decisions: functions of its database, or servers that are called over HTTP.
+//!
+//! Every payload tells in `metadata` of the call, every answer may be `{"error": {"http_code", "message"}}`.
 
-use serde_json::Value;
+mod claims;
+mod function;
+mod http;
+mod signature;
+
+use ::http::StatusCode;
+use bytes::Bytes;
+use database::Database;
+use poem_openapi::types::ToJSON as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+use self::http::Patience;
+use crate::http_client::HttpClient;
 use crate::store::sessions::Client;
 use crate::user::User;
-use crate::{Error, Settings};
+use crate::{Code, Error, Hook, HookName, HookSettings};
 
 /// What a hook has said of an attempt to show a password or a second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,24 +37,89 @@ pub(crate) enum Decision {
     },
 }
 
+/// The answer of a hook that judges attempts.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Verdict {
+    decision: String,
+    message: String,
+    should_logout_user: bool,
+}
+
+impl Verdict {
+    fn decision(self, default_message: &str) -> Decision {
+        if self.decision != "reject" {
+            return Decision::Continue;
+        }
+        let message = if self.message.is_empty() { default_message.to_owned() } else { self.message };
+        Decision::Reject { message, logout: self.should_logout_user }
+    }
+}
+
+/// A refusal in the answer of any hook.
+#[derive(Deserialize)]
+struct Refusal {
+    error: Option<RefusalDetail>,
+}
+
+#[derive(Deserialize)]
+struct RefusalDetail {
+    #[serde(default)]
+    http_code: Option<u16>,
+    #[serde(default)]
+    message: String,
+}
+
+/// What a send-email hook is told besides the user.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub(crate) struct EmailData {
+    pub(crate) token: String,
+    pub(crate) token_hash: String,
+    pub(crate) redirect_to: String,
+    pub(crate) email_action_type: &'static str,
+    pub(crate) site_url: String,
+    pub(crate) token_new: String,
+    pub(crate) token_hash_new: String,
+    pub(crate) old_email: String,
+    pub(crate) old_phone: String,
+    pub(crate) provider: String,
+    pub(crate) factor_type: String,
+}
+
 /// The hooks of the project.
-pub(crate) struct Hooks {}
+pub(crate) struct Hooks {
+    hooks: HookSettings,
+    client: HttpClient,
+    database: Database,
+    patience: Patience,
+}
 
 impl Hooks {
-    pub(crate) fn new(_settings: &Settings) -> Hooks {
-        Hooks {}
+    /// Functions are called as the login role of `database`.
+    ///
+    /// Errors: a sentence for a URI or a secret that cannot be used.
+    pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Hooks, String> {
+        for (name, hook) in &hooks.0 {
+            check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
+        }
+        Ok(Hooks { hooks, client, database, patience: Patience::default() })
+    }
+
+    /// Whether the hook `name` is switched on.
+    pub(crate) fn is_on(&self, name: HookName) -> bool {
+        self.hooks.get(name).is_some()
     }
 
     /// Asks whether `user` may be created. Errors: the refusal.
     pub(crate) async fn before_user_created(&self, user: &User, client: &Client<'_>) -> Result<(), Error> {
-        let _ = (user, client);
-        Ok(())
+        let payload = json!({ "user": user.to_json() });
+        self.call(HookName::BeforeUserCreated, payload, client).await.map(drop)
     }
 
     /// Tells that `user` was created. Errors: what the hook answered; the user stays.
     pub(crate) async fn after_user_created(&self, user: &User, client: &Client<'_>) -> Result<(), Error> {
-        let _ = (user, client);
-        Ok(())
+        let payload = json!({ "user": user.to_json() });
+        self.call(HookName::AfterUserCreated, payload, client).await.map(drop)
     }
 
     /// Lets the hook rewrite `claims` of an access token for `user`, who has come by `method`.
@@ -51,7 +132,15 @@ impl Hooks {
         method: &str,
         client: &Client<'_>,
     ) -> Result<Value, Error> {
-        let _ = (user, method, client);
+        if !self.is_on(HookName::CustomAccessToken) {
+            return Ok(claims);
+        }
+        let payload = json!({ "user_id": user, "claims": claims, "authentication_method": method });
+        let answer = self.call(HookName::CustomAccessToken, payload, client).await?;
+        let mut answer: Value = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
+        let missing = || Code::UnexpectedFailure.because("output claims field is missing");
+        let claims = answer.get_mut("claims").map(Value::take).ok_or_else(missing)?;
+        claims::check(&claims)?;
         Ok(claims)
     }
 
@@ -62,8 +151,10 @@ impl Hooks {
         valid: bool,
         client: &Client<'_>,
     ) -> Result<Decision, Error> {
-        let _ = (user, valid, client);
-        Ok(Decision::Continue)
+        const REJECTED: &str = "Further password verification attempts will be rejected.";
+        let payload = json!({ "user_id": user, "valid": valid });
+        let verdict = self.judge(HookName::PasswordVerificationAttempt, payload, client).await?;
+        Ok(verdict.decision(REJECTED))
     }
 
     /// Asks about an attempt to verify a factor of kind `kind` that was right or not.
@@ -74,7 +165,117 @@ impl Hooks {
         valid: bool,
         client: &Client<'_>,
     ) -> Result<Decision, Error> {
-        let _ = (user, factor, kind, valid, client);
-        Ok(Decision::Continue)
+        const REJECTED: &str = "Further MFA verification attempts will be rejected.";
+        let payload = json!({ "user_id": user, "factor_id": factor, "factor_type": kind, "valid": valid });
+        Ok(self.judge(HookName::MfaVerificationAttempt, payload, client).await?.decision(REJECTED))
+    }
+
+    /// Lets the hook send a mail to `user`. Errors: what it answered.
+    pub(crate) async fn send_email(
+        &self,
+        user: &User,
+        data: &EmailData,
+        client: &Client<'_>,
+    ) -> Result<(), Error> {
+        let payload = json!({ "user": user.to_json(), "email_data": data });
+        self.call(HookName::SendEmail, payload, client).await.map(drop)
+    }
+
+    /// Lets the hook send `code` to `phone`. Errors: what it answered.
+    pub(crate) async fn send_sms(
+        &self,
+        user: &User,
+        (phone, code): (&str, &str),
+        is_factor: bool,
+        client: &Client<'_>,
+    ) -> Result<(), Error> {
+        let mut sms = json!({ "otp": code, "phone": phone });
+        if is_factor {
+            sms["sms_type"] = "mfa".into();
+        }
+        let payload = json!({ "user": user.to_json(), "sms": sms });
+        self.call(HookName::SendSms, payload, client).await.map(drop)
+    }
+
+    async fn judge(&self, name: HookName, payload: Value, client: &Client<'_>) -> Result<Verdict, Error> {
+        let answer = self.call(name, payload, client).await?;
+        answer.as_deref().map(parse).transpose().map(Option::unwrap_or_default)
+    }
+
+    /// Calls the hook `name`, if it is switched on, and returns what it answers, if anything.
+    async fn call(
+        &self,
+        name: HookName,
+        mut payload: Value,
+        client: &Client<'_>,
+    ) -> Result<Option<Bytes>, Error> {
+        let Some(hook) = self.hooks.get(name) else { return Ok(None) };
+        let now = OffsetDateTime::now_utc().format(&Rfc3339);
+        payload["metadata"] = json!({
+            "uuid": Uuid::new_v4(),
+            "time": now.map_err(|error| Error::Internal(error.to_string()))?,
+            "name": event(name),
+            "ip_address": client.address,
+        });
+        let payload = payload.to_string().into_bytes();
+        let answer = if hook.uri.starts_with(function::SCHEME) {
+            function::call(&self.database, &hook.uri, &payload).await?
+        } else {
+            http::call(&self.client, hook, &payload, self.patience).await?
+        };
+        if let Some(answer) = &answer {
+            refused(answer)?;
+        }
+        Ok(answer)
     }
 }
+
+/// The name of the hook in payloads.
+const fn event(name: HookName) -> &'static str {
+    match name {
+        HookName::CustomAccessToken => "customize-access-token",
+        HookName::SendEmail => "send-email",
+        HookName::SendSms => "send-sms",
+        HookName::MfaVerificationAttempt => "mfa-verification",
+        HookName::PasswordVerificationAttempt => "password-verification",
+        HookName::BeforeUserCreated => "before-user-created",
+        HookName::AfterUserCreated => "after-user-created",
+    }
+}
+
+/// Checks what is known before the first call. Only servers on this machine may be called without TLS.
+fn check(hook: &Hook) -> Result<(), String> {
+    const EXPECTED: &str =
+        "expected pg-functions://<any>/<schema>/<function>, https://… or http:// on this machine";
+    if hook.uri.starts_with(function::SCHEME) {
+        return function::name(&hook.uri).map(drop).ok_or_else(|| EXPECTED.to_owned());
+    }
+    let url = url::Url::parse(&hook.uri).map_err(|error| format!("{EXPECTED}: {error}"))?;
+    let is_local =
+        matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]" | "host.docker.internal"));
+    if url.scheme() != "https" && !(url.scheme() == "http" && is_local) {
+        return Err(EXPECTED.to_owned());
+    }
+    hook.secrets.iter().try_for_each(|secret| signature::key(secret).map(drop))
+}
+
+fn parse<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(answer).map_err(|error| {
+        tracing::warn!(%error, "a hook's answer cannot be understood");
+        Code::UnexpectedFailure.because("Error unmarshaling JSON output.")
+    })
+}
+
+/// The refusal in `answer`, if it is one. One without a message is none, as upstream has it.
+fn refused(answer: &[u8]) -> Result<(), Error> {
+    let refusal = serde_json::from_slice::<Refusal>(answer).ok().and_then(|answer| answer.error);
+    let Some(detail) = refusal.filter(|detail| !detail.message.is_empty()) else { return Ok(()) };
+    let status = detail.http_code.and_then(|code| StatusCode::from_u16(code).ok());
+    let status = status.filter(|status| status.is_client_error() || status.is_server_error());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let code = if status.is_server_error() { Code::UnexpectedFailure } else { Code::Unknown };
+    Err(code.at(status, detail.message))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,24 @@
 //! Mails and text messages.
 
+mod link;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use rand::RngExt as _;
+
+use crate::hooks::{EmailData, Hooks};
+use crate::limits::Limits;
+use crate::mail::{MailError, Mailer};
+use crate::sms::{Channel, Sms, SmsError, Texter};
 use crate::store::sessions::Client;
 use crate::store::users::Account;
-use crate::{Error, MailKind, Settings};
+use crate::template::Value;
+use crate::{Code, Error, HookName, MailKind, Settings};
+
+pub(crate) use link::action_link;
 
 /// A code that was made for somebody, and what is kept of it.
 #[derive(Clone, Default)]
@@ -46,37 +62,284 @@ pub(crate) struct TextMessage<'a> {
 }
 
 /// Sends them, by the project's hooks where it has some.
-pub(crate) struct Messages {}
+pub(crate) struct Messages {
+    settings: Settings,
+    mailer: Mailer,
+    texter: Texter,
+    hooks: Arc<Hooks>,
+    limits: Arc<Limits>,
+    pace: Pace,
+}
 
 impl Messages {
-    pub(crate) fn new(_settings: &Settings) -> Messages {
-        Messages {}
+    pub(crate) fn new(
+        settings: Settings,
+        mailer: Mailer,
+        texter: Texter,
+        hooks: Arc<Hooks>,
+        limits: Arc<Limits>,
+    ) -> Messages {
+        Messages { settings, mailer, texter, hooks, limits, pace: Pace::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
     ///
-    /// Errors: `email_address_not_authorized`, `over_email_send_rate_limit`; those of the hook.
+    /// Errors: `email_address_not_authorized`, `over_email_send_rate_limit`; those of the hook; 500 with upstream's
+    /// words when the mail server does not take it.
     pub(crate) async fn send_mail(&self, mail: Mail<'_>) -> Result<(), Error> {
-        tracing::debug!(kind = mail.kind.name(), "a mail is due");
+        let letters = self.letters(&mail);
+        let is_off = mail.kind.is_notification() && !self.settings.mail.notifications.contains(&mail.kind);
+        if is_off || letters.is_empty() {
+            return Ok(());
+        }
+        for letter in &letters {
+            self.check_authorized(&letter.to)?;
+        }
+        if !self.limits.allows_mail() {
+            return Err(Code::OverEmailSendRateLimit.because("email rate limit exceeded"));
+        }
+        // Upstream does not count mails where addresses need no confirmation.
+        if !self.settings.mail.autoconfirm {
+            self.limits.take_mail().await?;
+        }
+        let begun = Instant::now();
+        if self.hooks.is_on(HookName::SendEmail) {
+            let data = self.email_data(&mail);
+            self.hooks.send_email(&mail.account.user, &data, mail.client).await?;
+        } else {
+            for letter in &letters {
+                let sent = self.mailer.send(mail.kind, &letter.to, &letter.variables).await;
+                sent.map_err(|error| refusal(mail.kind, &letter.to, error))?;
+            }
+        }
+        self.pace.note(begun.elapsed());
         Ok(())
     }
 
-    /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.
-    pub(crate) async fn pretend(&self) {}
+    /// Who gets which mail: nobody without an address, two with a change that both addresses confirm.
+    fn letters(&self, mail: &Mail<'_>) -> Vec<Letter> {
+        let user = &mail.account.user;
+        let letter = |to: &str, code: Option<&OneTimeCode>| {
+            (!to.is_empty()).then(|| Letter { to: to.to_owned(), variables: self.variables(mail, to, code) })
+        };
+        let letters = match (mail.kind, mail.new_address) {
+            (MailKind::EmailChange, Some((code, address))) => {
+                [letter(address, Some(code)), mail.code.and_then(|code| letter(&user.email, Some(code)))]
+            }
+            (MailKind::EmailChanged, _) => [letter(mail.subject, None), None],
+            _ => [letter(&user.email, mail.code), None],
+        };
+        letters.into_iter().flatten().collect()
+    }
 
-    /// Whether a provider that makes codes itself says that `code` is the one that `phone` got; false with others.
-    ///
-    /// Errors: the provider cannot be asked.
-    pub(crate) async fn provider_accepts(&self, phone: &str, code: &str) -> Result<bool, Error> {
-        let _ = (phone, code);
-        Ok(false)
+    fn variables(&self, mail: &Mail<'_>, to: &str, code: Option<&OneTimeCode>) -> Value {
+        let user = &mail.account.user;
+        let mut fields = vec![
+            ("SiteURL", self.settings.site_url.as_str().into()),
+            ("Email", user.email.as_str().into()),
+            ("Data", Value::from(&user.user_metadata)),
+        ];
+        if let Some(code) = code {
+            fields.push(("Token", code.code.as_str().into()));
+            if mail.kind != MailKind::Reauthentication {
+                let link = action_link(&self.settings, mail.kind, &code.hash, mail.redirect_to);
+                fields.push(("ConfirmationURL", link.as_str().into()));
+                fields.push(("TokenHash", code.hash.as_str().into()));
+                fields.push(("RedirectTo", mail.redirect_to.into()));
+            }
+        }
+        match mail.kind {
+            MailKind::EmailChange => {
+                let address = mail.new_address.map_or("", |(_, address)| address);
+                fields.extend([("NewEmail", address.into()), ("SendingTo", to.into())]);
+            }
+            MailKind::EmailChanged => fields.push(("OldEmail", mail.subject.into())),
+            MailKind::PhoneChanged => {
+                fields.extend([("Phone", user.phone.as_str().into()), ("OldPhone", mail.subject.into())]);
+            }
+            MailKind::IdentityLinked | MailKind::IdentityUnlinked => {
+                fields.push(("Provider", mail.subject.into()));
+            }
+            MailKind::MfaFactorEnrolled | MailKind::MfaFactorUnenrolled => {
+                fields.push(("FactorType", mail.subject.into()));
+            }
+            _ => {}
+        }
+        Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// What the hook needs to write the mails itself. With two addresses, token and hash of each are crossed, as
+    /// hooks written for upstream expect: `token` and `token_hash_new` are the current address's.
+    fn email_data(&self, mail: &Mail<'_>) -> EmailData {
+        let mut data = EmailData {
+            email_action_type: action_type(mail.kind),
+            redirect_to: mail.redirect_to.to_owned(),
+            site_url: self.settings.external_url.clone(),
+            ..EmailData::default()
+        };
+        match (mail.new_address, mail.code) {
+            (Some((new, _)), Some(current)) => {
+                data.token.clone_from(&current.code);
+                data.token_hash_new.clone_from(&current.hash);
+                data.token_new.clone_from(&new.code);
+                data.token_hash.clone_from(&new.hash);
+            }
+            (Some((code, _)), None) | (None, Some(code)) => {
+                data.token.clone_from(&code.code);
+                data.token_hash.clone_from(&code.hash);
+            }
+            (None, None) => {}
+        }
+        let subject = mail.subject.to_owned();
+        match mail.kind {
+            MailKind::EmailChanged => data.old_email = subject,
+            MailKind::PhoneChanged => data.old_phone = subject,
+            MailKind::IdentityLinked | MailKind::IdentityUnlinked => data.provider = subject,
+            MailKind::MfaFactorEnrolled | MailKind::MfaFactorUnenrolled => data.factor_type = subject,
+            _ => {}
+        }
+        data
+    }
+
+    /// Labels (`ann+news@…`) do not count.
+    fn check_authorized(&self, address: &str) -> Result<(), Error> {
+        let authorized = &self.settings.mail.authorized_addresses;
+        let plain = match (address.split_once('+'), address.rsplit_once('@')) {
+            (Some((name, label)), Some((_, domain))) if label.contains('@') => format!("{name}@{domain}"),
+            _ => address.to_owned(),
+        };
+        if authorized.is_empty() || authorized.iter().any(|known| known.eq_ignore_ascii_case(&plain)) {
+            return Ok(());
+        }
+        let message = format!("Email address {address:?} cannot be used as it is not authorized");
+        Err(Code::EmailAddressNotAuthorized.because(message))
     }
 
     /// Sends `message`; answers with its id at the provider, empty if there is none.
     ///
-    /// Errors: `over_sms_send_rate_limit`, `sms_send_failed`; those of the hook.
+    /// Errors: `over_sms_send_rate_limit`, `sms_send_failed`; those of the hook; 500 without a provider.
     pub(crate) async fn send_sms(&self, message: TextMessage<'_>) -> Result<String, Error> {
-        tracing::debug!(channel = message.channel, "a text message is due");
-        Ok(String::new())
+        let counted = !message.is_factor && !self.settings.sms.autoconfirm;
+        if counted {
+            self.limits.take_sms().await?;
+        }
+        if self.hooks.is_on(HookName::SendSms) {
+            let user = &message.account.user;
+            let code = (message.phone, message.code);
+            self.hooks.send_sms(user, code, message.is_factor, message.client).await?;
+            return Ok(String::new());
+        }
+        let text = self.texter.text(message.code, message.is_factor).map_err(|error| {
+            tracing::error!(error, "the template of text messages cannot be filled in");
+            Code::UnexpectedFailure.because("error generating sms template")
+        })?;
+        let channel = Channel::parse(message.channel)
+            .ok_or_else(|| Error::validation("Invalid channel, supported values are 'sms' or 'whatsapp'"))?;
+        let sms = Sms { phone: message.phone, text: &text, code: message.code, channel };
+        match self.texter.send(sms).await {
+            Ok(id) => Ok(id),
+            Err(SmsError::NoProvider) => Err(Code::UnexpectedFailure.because("Unable to get SMS provider")),
+            Err(error) => {
+                tracing::error!(%error, "a text message was not sent");
+                Err(Code::SmsSendFailed.because(format!("Error sending OTP to provider: {error}")))
+            }
+        }
     }
+
+    /// Whether a provider that makes codes itself says that `code` is the one that `phone` got; false with others.
+    ///
+    /// Errors: 500 if the provider cannot be asked.
+    pub(crate) async fn provider_accepts(&self, phone: &str, code: &str) -> Result<bool, Error> {
+        if self.hooks.is_on(HookName::SendSms) || !self.texter.makes_codes() {
+            return Ok(false);
+        }
+        match self.texter.check(phone, code).await {
+            // Unknown and used codes are among what Twilio refuses.
+            Err(SmsError::Refused(_)) => Ok(false),
+            answer => {
+                answer.map_err(|error| Error::Internal(format!("a code could not be checked: {error}")))
+            }
+        }
+    }
+
+    /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.
+    pub(crate) async fn pretend(&self) {
+        tokio::time::sleep(self.pace.usual()).await;
+    }
+}
+
+/// How long sending a mail takes here.
+#[derive(Default)]
+struct Pace {
+    /// Mean of the last few, in microseconds; 0 as long as none was sent.
+    mean: AtomicU64,
+}
+
+impl Pace {
+    /// Remembers that a mail took `time`.
+    fn note(&self, time: Duration) {
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(10_000_000);
+        let mean = self.mean.load(Ordering::Relaxed);
+        // Two mails at once may forget one of them, which a mean bears.
+        self.mean.store(if mean == 0 { time } else { (mean * 7 + time) / 8 }, Ordering::Relaxed);
+    }
+
+    /// The mean, somewhat more or less, as with real mails.
+    fn usual(&self) -> Duration {
+        let mean = self.mean.load(Ordering::Relaxed) as f64;
+        Duration::from_micros((mean * rand::rng().random_range(0.8..1.2)) as u64)
+    }
+}
+
+/// A mail to one address.
+struct Letter {
+    to: String,
+    variables: Value,
+}
+
+/// What hooks and links call the kind.
+const fn action_type(kind: MailKind) -> &'static str {
+    match kind {
+        MailKind::Confirmation => "signup",
+        MailKind::Invite => "invite",
+        MailKind::Recovery => "recovery",
+        MailKind::MagicLink => "magiclink",
+        MailKind::EmailChange => "email_change",
+        MailKind::Reauthentication => "reauthentication",
+        MailKind::PasswordChanged => "password_changed_notification",
+        MailKind::EmailChanged => "email_changed_notification",
+        MailKind::PhoneChanged => "phone_changed_notification",
+        MailKind::IdentityLinked => "identity_linked_notification",
+        MailKind::IdentityUnlinked => "identity_unlinked_notification",
+        MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
+        MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
+    }
+}
+
+/// What the client is told of a mail that did not go out; the log is told why.
+fn refusal(kind: MailKind, to: &str, error: MailError) -> Error {
+    tracing::error!(kind = kind.name(), %error, "a mail was not sent");
+    match error {
+        MailError::Address(_) => {
+            return Code::EmailAddressInvalid.because(format!("Email address {to:?} is invalid"));
+        }
+        MailError::Busy(_) => return Code::OverEmailSendRateLimit.because("email rate limit exceeded"),
+        MailError::Message(_) | MailError::Server(..) | MailError::Folder(..) => {}
+    }
+    let what = match kind {
+        MailKind::Confirmation => "confirmation",
+        MailKind::Invite => "invite",
+        MailKind::Recovery => "recovery",
+        MailKind::MagicLink => "magic link",
+        MailKind::EmailChange => "email change",
+        MailKind::Reauthentication => "reauthentication",
+        MailKind::PasswordChanged => "password changed notification",
+        MailKind::EmailChanged => "email changed notification",
+        MailKind::PhoneChanged => "phone changed notification",
+        MailKind::IdentityLinked => "identity linked notification",
+        MailKind::IdentityUnlinked => "identity unlinked notification",
+        MailKind::MfaFactorEnrolled => "MFA factor enrolled notification",
+        MailKind::MfaFactorUnenrolled => "MFA factor unenrolled notification",
+    };
+    Code::UnexpectedFailure.at(StatusCode::INTERNAL_SERVER_ERROR, format!("Error sending {what} email"))
 }

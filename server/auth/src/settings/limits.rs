@@ -12,7 +12,8 @@ pub struct Rate {
 /// How often things may be done. All but the first and the mails count per value of a header.
 #[derive(Debug, Clone)]
 pub struct LimitSettings {
-    /// The header whose first item tells clients apart (`RATE_LIMIT_HEADER`). Default none: nobody is limited.
+    /// The header whose first item tells clients apart (`RATE_LIMIT_HEADER`); requests without it are not limited.
+    /// Default none: clients are told apart by their address, and those on this machine are not limited.
     pub header: Option<String>,
     /// Requests for codes and sign-ups in five minutes, per endpoint (`RATE_LIMIT_OTP`). Default 30.
     pub otp: f64,

@@ -111,7 +111,8 @@ pub struct MailSettings {
     pub authorized_addresses: Vec<String>,
     /// Subjects that replace the built-in ones (`MAILER_SUBJECTS_<KIND>`).
     pub subjects: BTreeMap<MailKind, String>,
-    /// Files or URLs of templates that replace the built-in ones (`MAILER_TEMPLATES_<KIND>`).
+    /// Templates that replace the built-in ones (`MAILER_TEMPLATES_<KIND>`): URLs, paths below the site's URL, or
+    /// files after `file:`.
     pub templates: BTreeMap<MailKind, String>,
     /// Paths that links open, by kind (`MAILER_URLPATHS_<KIND>`). Default `/verify` below the external URL.
     pub url_paths: BTreeMap<MailKind, String>,
@@ -166,4 +167,7 @@ pub struct SmtpSettings {
     pub sender_name: String,
     /// Further headers of mails, several values each (`SMTP_HEADERS`, a JSON object of arrays).
     pub headers: BTreeMap<String, Vec<String>>,
+    /// PEM file of a certificate authority that the server's certificate may come from, besides the system's
+    /// (`BASALT_SMTP_ROOT_CERTIFICATE`). Default none.
+    pub root_certificate: Option<PathBuf>,
 }

@@ -58,6 +58,11 @@ pub struct Captcha {
     pub provider: CaptchaProvider,
     /// This site's secret there (`SECURITY_CAPTCHA_SECRET`).
     pub secret: Secret,
+    /// Where to ask in place of the provider's own address (`BASALT_CAPTCHA_URL`). Default none.
+    pub url: Option<String>,
+    /// How long to wait for the answer (`SECURITY_CAPTCHA_TIMEOUT`). Upstream's default is 10 s, which is more than a
+    /// request may take here.
+    pub timeout: Duration,
 }
 
 /// Who judges captchas.

@@ -85,6 +85,8 @@ pub struct SmsSettings {
     pub test_otps: BTreeMap<String, String>,
     /// When those codes cease to work (`SMS_TEST_OTP_VALID_UNTIL`). Default never.
     pub test_otps_valid_until: Option<OffsetDateTime>,
+    /// Where to ask in place of the provider's own host, scheme included (`BASALT_SMS_URL`). Default none.
+    pub base_url: Option<String>,
 }
 
 impl Default for SmsSettings {
@@ -98,6 +100,7 @@ impl Default for SmsSettings {
             template: "Your code is {{ .Code }}".to_owned(),
             test_otps: BTreeMap::new(),
             test_otps_valid_until: None,
+            base_url: None,
         }
     }
 }

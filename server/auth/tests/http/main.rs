@@ -15,6 +15,7 @@ mod factor_rules;
 mod harness;
 mod id_token;
 mod identities;
+mod messages;
 mod passkey_management;
 mod passkeys;
 mod phone_factors;

@@ -1,4 +1,4 @@
-use auth::{FactorSettings, Settings};
+use auth::{FactorSettings, Hook, HookName, Settings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -7,14 +7,30 @@ use crate::harness::Server;
 const ADA: &str = "ada@example.com";
 const NUMBER: &str = "+41 79 123 45 67";
 
-fn settings() -> Settings {
+/// Without anybody who sends text messages.
+fn mute() -> Settings {
     let mut settings = Settings::default();
     settings.mfa.phone.enabled = FactorSettings { enroll: true, verify: true };
     settings
 }
 
+/// Text messages go to a function of the database, which drops them.
+fn settings() -> Settings {
+    let mut settings = mute();
+    let uri = "pg-functions://postgres/public/drop_message".to_owned();
+    settings.hooks.0.insert(HookName::SendSms, Hook { uri, secrets: Vec::new() });
+    settings
+}
+
 async fn signed_in() -> (Server, String) {
     let server = Server::with(settings()).await;
+    let function = "create function public.drop_message(event jsonb) returns jsonb language sql
+        as $$ select '{}'::jsonb $$";
+    server.sql(function).await;
+    begin(server).await
+}
+
+async fn begin(server: Server) -> (Server, String) {
     server.user(ADA).await;
     let (access, _) = server.tokens(ADA).await;
     (server, access)
@@ -81,7 +97,7 @@ async fn messages_go_out_only_so_often_however_many_ask() {
 
 #[tokio::test]
 async fn channels_and_bodies_are_checked() {
-    let (server, token) = signed_in().await;
+    let (server, token) = begin(Server::with(mute()).await).await;
     let factor = enrolled(&server, &token).await;
     for channel in ["pigeon", "whatsapp"] {
         let refused = server.challenge(&token, &factor, json!({ "channel": channel })).await;

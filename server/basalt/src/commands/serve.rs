@@ -7,6 +7,7 @@ mod services;
 mod signals;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use database::Database;
@@ -87,19 +88,41 @@ async fn listen(
     let public = Connections::new(ports::listen(settings.host, settings.port).await?)?;
     let admin = Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
+    let inbox = Inbox::listen(settings).await?;
     let stop = CancellationToken::new();
     let routes = routes::public(settings, keys, running)?;
     let public = accept::serve(public, routes, stop.clone(), LIMITS);
     let admin = accept::serve(admin, routes::admin(running), stop.clone(), LIMITS);
-    let banner = banner::Banner { settings, backend, keys, address, admin_address };
+    let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
+    let inbox = async {
+        if let Some(Inbox { connections, folder }) = inbox {
+            accept::serve(connections, auth::inbox(folder), stop.clone(), LIMITS).await;
+        }
+    };
+    let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
     banner.print(started.elapsed());
     let stopping = async {
         signals.stop().await;
         console::note("\nStopping …");
         stop.cancel();
     };
-    tokio::join!(public, admin, stopping);
+    tokio::join!(public, admin, inbox, stopping);
     Ok(())
+}
+
+/// The page with mails that are kept instead of being sent.
+struct Inbox {
+    connections: Connections,
+    folder: PathBuf,
+}
+
+impl Inbox {
+    /// On the loopback interface whatever else is set: the mails hold everybody's sign-in links.
+    async fn listen(settings: &Settings) -> Result<Option<Inbox>, Error> {
+        let Some((folder, port)) = settings.inbox() else { return Ok(None) };
+        let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?;
+        Ok(Some(Inbox { connections: Connections::new(listener)?, folder: folder.to_owned() }))
+    }
 }
 
 /// What it takes to log in to the database.

@@ -6,22 +6,9 @@
 const KEYS: &[&str] = &[
     "api.auto_expose_new_tables",
     "api.tls.**",
-    "auth.additional_redirect_urls",
-    "auth.captcha.**",
-    "auth.email.**",
-    "auth.enable_manual_linking",
-    "auth.external.**",
-    "auth.hook.**",
-    "auth.mfa.**",
-    "auth.oauth_server.**",
-    "auth.passkey.**",
-    "auth.rate_limit.**",
     "auth.signing_keys_path",
-    "auth.site_url",
-    "auth.sms.**",
+    "auth.sms.test_otp.**",
     "auth.third_party.**",
-    "auth.web3.**",
-    "auth.webauthn.**",
     "analytics.**",
     "db.health_timeout",
     "db.migrations.schema_paths",
@@ -37,8 +24,14 @@ const KEYS: &[&str] = &[
     "functions.*.entrypoint",
     "functions.*.import_map",
     "functions.*.static_files",
-    "inbucket.**",
-    "local_smtp.**",
+    "inbucket.admin_email",
+    "inbucket.pop3_port",
+    "inbucket.sender_name",
+    "inbucket.smtp_port",
+    "local_smtp.admin_email",
+    "local_smtp.pop3_port",
+    "local_smtp.sender_name",
+    "local_smtp.smtp_port",
     "realtime.ip_version",
     "remotes.**",
     "storage.analytics.**",
@@ -51,16 +44,7 @@ const KEYS: &[&str] = &[
 /// Switches of things that this release does not do. Somebody who turns one on has to hear about it.
 const SWITCHES: &[&str] = &[
     "api.tls.enabled",
-    "auth.captcha.enabled",
-    "auth.email.smtp.enabled",
-    "auth.external.*.enabled",
-    "auth.hook.*.enabled",
-    "auth.mfa.*.enroll_enabled",
-    "auth.oauth_server.enabled",
-    "auth.passkey.enabled",
-    "auth.sms.*.enabled",
     "auth.third_party.*.enabled",
-    "auth.web3.*.enabled",
     "db.network_restrictions.enabled",
     "db.ssl_enforcement.enabled",
     "storage.analytics.enabled",
@@ -101,7 +85,7 @@ mod tests {
     #[test]
     fn patterns_match_by_name_and_depth() {
         assert!(is_known(&["db", "shadow_port"]));
-        assert!(is_known(&["auth", "external", "apple", "client_id"]));
+        assert!(is_known(&["auth", "third_party", "clerk", "domain"]));
         assert!(is_known(&["functions", "hello.world", "import_map"]));
         assert!(!is_known(&["functions", "hello", "imports"]));
         assert!(!is_known(&["db", "shadow_port", "x"]));

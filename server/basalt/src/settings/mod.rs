@@ -32,6 +32,9 @@ const DEFAULT_DATABASE_PORT: u16 = 54322;
 /// Port of metrics and health on the loopback interface; the one after those that the Supabase CLI uses.
 const DEFAULT_ADMIN_PORT: u16 = 54330;
 
+/// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
+const DEFAULT_INBOX_PORT: u16 = 54324;
+
 /// A setting that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{key}: expected {expected}, found {found}")]
@@ -80,6 +83,9 @@ pub(crate) struct Settings {
     /// Port of metrics and health on the loopback interface. `basalt.admin_port`, `BASALT_ADMIN_PORT`.
     /// Default: 54330.
     pub(crate) admin_port: u16,
+    /// Port of the inbox on the loopback interface, where mails are kept instead of being sent. `None` with
+    /// `inbucket.enabled = false`. `inbucket.port`, `BASALT_INBOX_PORT`. Default: 54324.
+    pub(crate) inbox_port: Option<u16>,
     /// The URL under which clients reach the API, without a slash at its end. `api.external_url`,
     /// `API_EXTERNAL_URL`. Default: the origin that a request names.
     pub(crate) external_url: Option<String>,
@@ -201,6 +207,7 @@ impl Settings {
             admin_port: reader
                 .get("basalt.admin_port", &["BASALT_ADMIN_PORT"])?
                 .unwrap_or(DEFAULT_ADMIN_PORT),
+            inbox_port: inbox_port(&mut reader)?,
             external_url,
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
@@ -230,6 +237,14 @@ impl Settings {
         }
     }
 
+    /// Where mails are kept instead of being sent, and the port of the page that shows them; `None` if mails are sent,
+    /// or nobody shall see them.
+    pub(crate) fn inbox(&self) -> Option<(&Path, u16)> {
+        let mail = &self.services.auth.as_ref()?.mail;
+        let folder = mail.folder.as_deref().filter(|_| mail.smtp.is_none())?;
+        Some((folder, self.inbox_port?))
+    }
+
     /// Where the generated keys are kept.
     pub(crate) fn key_file(&self) -> PathBuf {
         self.data_dir.join("keys.json")
@@ -241,6 +256,16 @@ fn data_dir(project: &Project, set: Option<PathBuf>) -> PathBuf {
         Some(path) => project.resolve(path),
         None => project.root.join(".basalt"),
     }
+}
+
+/// The CLI has called the table `inbucket` and, of late, `local_smtp`.
+fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
+    let (mut enabled, mut port) = (true, None);
+    for table in ["inbucket", "local_smtp"] {
+        enabled &= reader.get(&format!("{table}.enabled"), &[])?.unwrap_or(true);
+        port = port.or(reader.get(&format!("{table}.port"), &["BASALT_INBOX_PORT"])?);
+    }
+    Ok(enabled.then(|| port.unwrap_or(DEFAULT_INBOX_PORT)))
 }
 
 fn external_url(reader: &mut Reader<'_>) -> Result<Option<String>, Invalid> {

@@ -9,7 +9,7 @@ use super::{Environment, Invalid, known};
 const SIMILAR: f64 = 0.8;
 
 /// Environment variables with these prefixes are ours to understand; all others belong to somebody else.
-const OUR_PREFIXES: [&str; 2] = ["BASALT_", "PGRST_"];
+const OUR_PREFIXES: [&str; 3] = ["BASALT_", "PGRST_", "GOTRUE_"];
 
 /// Variables of ours that are read before the settings are, or by the programs around the server: what to log, and
 /// what the tests and the client's dev server run against.
@@ -77,6 +77,21 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// Whether `config.toml` has a value at `path`.
+    pub(crate) fn is_in_config(&self, path: &[&str]) -> bool {
+        find(self.config, path).is_some()
+    }
+
+    /// Whether the environment variable `name` is set.
+    pub(crate) fn is_in_environment(&self, name: &str) -> bool {
+        self.environment.get(name).is_some()
+    }
+
+    /// Tells the operator one sentence about the settings.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
     }
 
     /// Whether there is a `config.toml` with anything in it.

@@ -84,7 +84,8 @@ impl Services {
             (enabled("api.enabled")?, enabled("auth.enabled")?, enabled("storage.enabled")?);
         let (realtime_on, functions_on) = (enabled("realtime.enabled")?, enabled("edge_runtime.enabled")?);
         // Every section is read even where it is switched off, so that its keys count as known and are checked.
-        let (rest, auth) = (rest(reader, api_url)?, super::auth::read(reader, api_url)?);
+        let places = super::auth::Places { project, data_dir, api_url };
+        let (rest, auth) = (rest(reader, api_url)?, super::auth::read(reader, places)?);
         let (storage, realtime) = (storage(reader, project, data_dir)?, realtime(reader)?);
         let functions = functions(reader, project)?;
         Ok(Self {

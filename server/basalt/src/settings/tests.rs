@@ -97,10 +97,11 @@ fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
 
 #[test]
 fn features_that_are_missing_are_not_switched_on_in_silence() {
-    let settings = read("[auth.captcha]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
+    let settings =
+        read("[auth.third_party.clerk]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
     assert_eq!(
         settings.warnings,
-        ["auth.captcha.enabled is true, but this release of Basalt does not do that yet"]
+        ["auth.third_party.clerk.enabled is true, but this release of Basalt does not do that yet"]
     );
 }
 

@@ -1,5 +1,6 @@
 //! How a setting's value is written, in `config.toml` and in the environment.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,6 +100,26 @@ impl Value for Vec<String> {
     }
 }
 
+/// Texts by name; in the environment `name:text` pairs, separated by commas.
+impl Value for BTreeMap<String, String> {
+    const EXPECTED: &'static str =
+        "a table of texts (pairs name:text, separated by commas, in the environment)";
+
+    fn from_text(text: &str) -> Option<Self> {
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                pair.split_once(':').map(|(name, text)| (name.trim().to_owned(), text.trim().to_owned()))
+            })
+            .collect()
+    }
+
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        let table = value.as_table()?;
+        table.iter().map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
+    }
+}
+
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) u64);
@@ -128,10 +149,10 @@ impl Value for Bytes {
     }
 }
 
-/// A span of time.
+/// A span of time, as Go's `time.ParseDuration` reads it, or a number of seconds.
 impl Value for Duration {
     const EXPECTED: &'static str =
-        "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\"";
+        "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\", \"1.5h\"";
 
     fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -141,19 +162,20 @@ impl Value for Duration {
         let mut rest = text;
         let mut total = Self::ZERO;
         while !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-            let (number, tail) = rest.split_at(digits);
-            let number: u64 = number.parse().ok()?;
-            let unit_end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+            let (number, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+            let unit_end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
             let (unit, tail) = tail.split_at(unit_end);
-            let part = match unit {
-                "ms" => Self::from_millis(number),
-                "s" => Self::from_secs(number),
-                "m" => Self::from_secs(number.checked_mul(60)?),
-                "h" => Self::from_secs(number.checked_mul(3600)?),
+            let unit = match unit {
+                "ns" => Self::from_nanos(1),
+                "us" | "µs" | "μs" => Self::from_micros(1),
+                "ms" => Self::from_millis(1),
+                "s" => Self::from_secs(1),
+                "m" => Self::from_secs(60),
+                "h" => Self::from_secs(3600),
                 _ => return None,
             };
-            total = total.checked_add(part)?;
+            let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
+            total = total.checked_add(Self::try_from_secs_f64(seconds).ok()?)?;
             rest = tail;
         }
         (!text.is_empty()).then_some(total)
@@ -181,9 +203,17 @@ mod tests {
         assert_eq!(Duration::from_text("90"), Some(Duration::from_secs(90)));
         assert_eq!(Duration::from_text("1h30m"), Some(Duration::from_secs(5400)));
         assert_eq!(Duration::from_text("250ms"), Some(Duration::from_millis(250)));
-        for text in ["", "s", "1x", "1h30"] {
+        assert_eq!(Duration::from_text("1.5h"), Some(Duration::from_secs(5400)));
+        for text in ["", "s", "1x", "1h30", "-1s", ".", "1..2s"] {
             assert_eq!(Duration::from_text(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn tables_are_pairs() {
+        let pairs = <BTreeMap<String, String>>::from_text("4915:123456, 4916:654321").unwrap();
+        assert_eq!(pairs.get("4916").map(String::as_str), Some("654321"));
+        assert_eq!(<BTreeMap<String, String>>::from_text("4915"), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0006_storage_functions.sql",
     "0007_realtime.sql",
     "0008_catalog_watch.sql",
+    "0009_rate_limits.sql",
 ];
 
 impl PlatformFile {

@@ -15,6 +15,7 @@ pub(super) struct Banner<'a> {
     pub(super) keys: &'a tokens::Keys,
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
+    pub(super) inbox_address: Option<SocketAddr>,
 }
 
 impl Banner<'_> {
@@ -33,6 +34,9 @@ impl Banner<'_> {
         line("Secret keys", &format!("in {file}; `basalt keys --show` prints them"));
         line("Database", &self.psql());
         line("Data", &display_path(&self.settings.data_dir));
+        if let Some(address) = self.inbox_address {
+            line("Mails", &format!("http://{address} (kept here: no mail server is set)"));
+        }
         line("Metrics, health", &format!("http://{}/metrics, /health", self.admin_address));
         console::print("\nCtrl-C stops everything.");
     }

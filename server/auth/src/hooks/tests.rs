@@ -1,0 +1,191 @@
+//! Hooks as a server or a function sees them, and what their answers lead to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::*;
+use crate::Secret;
+use crate::testing::{self, Mock, Told};
+
+const CLIENT: Client<'static> =
+    Client { user_agent: None, address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 7)) };
+const SECRET: &str = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks {
+    let hook = Hook { uri: uri.to_owned(), secrets: vec![Secret::from(SECRET)] };
+    let settings = HookSettings(BTreeMap::from([(name, hook)]));
+    let login =
+        Database::connect(database::Settings::new(database.uri_as("supabase_auth_admin"))).await.unwrap();
+    let mut hooks = Hooks::new(settings, HttpClient::new().unwrap(), login).unwrap();
+    hooks.patience = Patience { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
+    hooks
+}
+
+async fn judged(answers: Vec<Told>) -> (Result<Decision, (u16, Code, String)>, Vec<testing::Asked>) {
+    let (mock, database) = (Mock::start(answers).await, testkit::Database::empty().await);
+    let hooks = hooks(HookName::PasswordVerificationAttempt, &mock.url, &database).await;
+    let result = hooks.password_verification(Uuid::nil(), false, &CLIENT).await;
+    let result = result.map_err(|error| (error.status().as_u16(), error.code().unwrap(), error.to_string()));
+    (result, mock.asked())
+}
+
+#[tokio::test]
+async fn a_server_is_told_who_what_and_when_and_can_check_it() {
+    let answer = testing::json(200, json!({ "decision": "continue" }));
+    let (decision, asked) = judged(vec![answer]).await;
+    assert_eq!(decision, Ok(Decision::Continue));
+    let [asked] = asked.as_slice() else { panic!("{asked:?}") };
+    let payload: Json = serde_json::from_str(&asked.body).unwrap();
+    assert_eq!(
+        (payload["user_id"].as_str(), &payload["valid"]),
+        (Some(&*Uuid::nil().to_string()), &json!(false))
+    );
+    assert_eq!(payload["metadata"]["name"], "password-verification");
+    assert_eq!(payload["metadata"]["ip_address"], "203.0.113.7");
+    assert!(Uuid::try_parse(payload["metadata"]["uuid"].as_str().unwrap()).is_ok());
+    assert!(OffsetDateTime::parse(payload["metadata"]["time"].as_str().unwrap(), &Rfc3339).is_ok());
+    let timestamp: i64 = asked.header("webhook-timestamp").parse().unwrap();
+    let expected = signature::header(
+        &[Secret::from(SECRET)],
+        asked.header("webhook-id"),
+        timestamp,
+        asked.body.as_bytes(),
+    );
+    assert_eq!(asked.header("webhook-signature"), expected.unwrap());
+    assert_eq!(asked.header("content-type"), "application/json");
+}
+
+#[tokio::test]
+async fn a_rejection_has_words_of_its_own_or_the_usual_ones() {
+    let answer = |message: &str| {
+        testing::json(200, json!({ "decision": "reject", "message": message, "should_logout_user": true }))
+    };
+    let reject = |message: &str| Ok(Decision::Reject { message: message.to_owned(), logout: true });
+    assert_eq!(judged(vec![answer("Enough.")]).await.0, reject("Enough."));
+    let usual = "Further password verification attempts will be rejected.";
+    assert_eq!(judged(vec![answer("")]).await.0, reject(usual));
+}
+
+#[tokio::test]
+async fn answers_are_judged_by_status_type_and_size() {
+    let told = |status, kind: &str, body: &str| Told {
+        status,
+        headers: vec![("content-type", kind.to_owned())],
+        body: body.to_owned(),
+    };
+    let large = format!("\"{}\"", "x".repeat(200 * 1024));
+    for (answer, status, code, words) in [
+        (told(200, "text/html", "{}"), 400, Code::HookPayloadInvalidContentType, "text/html"),
+        (told(200, "application/json", &large), 422, Code::HookPayloadOverSizeLimit, "204800 bytes"),
+        (told(200, "application/json", "["), 500, Code::UnexpectedFailure, "unmarshaling"),
+        (told(400, "application/json", "{}"), 500, Code::UnexpectedFailure, "Invalid payload"),
+        (told(401, "application/json", "{}"), 500, Code::UnexpectedFailure, "authorization token"),
+        (told(418, "application/json", "{}"), 500, Code::UnexpectedFailure, "418"),
+        (told(503, "application/json", "{}"), 500, Code::UnexpectedFailure, "currently unavailable"),
+    ] {
+        let (result, asked) = judged(vec![answer]).await;
+        let (found_status, found_code, message) = result.unwrap_err();
+        assert_eq!((found_status, found_code), (status, code), "{message}");
+        assert!(message.contains(words), "{message}");
+        assert_eq!(asked.len(), 1);
+    }
+    let empty = Told { status: 204, headers: Vec::new(), body: String::new() };
+    assert_eq!(judged(vec![empty]).await.0, Ok(Decision::Continue));
+}
+
+#[tokio::test]
+async fn errors_in_answers_choose_the_status() {
+    let answer = testing::json(200, json!({ "error": { "http_code": 403, "message": "Not you." } }));
+    let (status, _, message) = judged(vec![answer]).await.0.unwrap_err();
+    assert_eq!((status, message.as_str()), (403, "Not you."));
+    let answer = testing::json(200, json!({ "error": { "message": "Oops." } }));
+    assert_eq!(judged(vec![answer]).await.0.unwrap_err().0, 500);
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_three_times_with_one_id() {
+    let busy = Told { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
+    let answer = testing::json(200, json!({ "decision": "continue" }));
+    let (decision, asked) = judged(vec![busy.clone(), busy.clone(), answer]).await;
+    assert_eq!((decision, asked.len()), (Ok(Decision::Continue), 3));
+    assert_eq!(asked[0].header("webhook-id"), asked[2].header("webhook-id"));
+    let (result, asked) = judged(vec![busy]).await;
+    assert_eq!((result.unwrap_err().1, asked.len()), (Code::UnexpectedFailure, 3));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_timeout_after_retries() {
+    let database = testkit::Database::empty().await;
+    // A port that was free a moment ago, and that nobody listens on.
+    let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let hooks = hooks(HookName::SendSms, &format!("http://127.0.0.1:{port}/"), &database).await;
+    let error = hooks.call(HookName::SendSms, json!({}), &CLIENT).await.unwrap_err();
+    assert_eq!(error.code(), Some(Code::HookTimeoutAfterRetry));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up() {
+    let database = testkit::Database::empty().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    let mut hooks = hooks(HookName::SendSms, &uri, &database).await;
+    hooks.patience.total = Duration::from_millis(50);
+    let error = hooks.call(HookName::SendSms, json!({}), &CLIENT).await.unwrap_err();
+    assert_eq!(error.code(), Some(Code::HookTimeout));
+}
+
+#[tokio::test]
+async fn functions_of_the_database_are_hooks_too() {
+    let database = testkit::Database::create().await;
+    let sql = "create function public.claims(event jsonb) returns jsonb language sql as
+         $$ select jsonb_set(event, '{claims,team}', '\"row\"') - 'user_id' $$;
+       create function public.nothing(event jsonb) returns void language sql as $$ select $$;
+       create function public.fails(event jsonb) returns jsonb language plpgsql as
+         $$ begin raise exception 'secret detail'; end $$;
+       grant execute on all functions in schema public to supabase_auth_admin";
+    database.client().await.batch_execute(sql).await.unwrap();
+    let claims = json!({
+        "aud": "authenticated", "exp": 2, "iat": 1, "sub": "x", "email": "", "phone": "", "role": "authenticated",
+        "aal": "aal1", "session_id": "y", "is_anonymous": false,
+    });
+    let customize = async |function: &str, claims: &Json| {
+        let uri = format!("pg-functions://postgres/public/{function}");
+        let hooks = hooks(HookName::CustomAccessToken, &uri, &database).await;
+        hooks.customize_access_token(Uuid::nil(), claims.clone(), "password", &CLIENT).await
+    };
+    assert_eq!(customize("claims", &claims).await.unwrap()["team"], "row");
+    let mut poor = claims.clone();
+    poor.as_object_mut().unwrap().remove("role");
+    poor["exp"] = json!("soon");
+    let message = customize("claims", &poor).await.unwrap_err().to_string();
+    assert!(message.contains("role is required") && message.contains("exp: Invalid type"), "{message}");
+    let message = customize("nothing", &claims).await.unwrap_err().to_string();
+    assert_eq!(message, "output claims field is missing");
+    let error = customize("fails", &claims).await.unwrap_err();
+    assert_eq!(error.status().as_u16(), 500);
+    assert_eq!(error.to_string(), "Error running hook URI: pg-functions://postgres/public/fails");
+}
+
+#[test]
+fn uris_and_secrets_are_checked_at_the_start() {
+    let check =
+        |uri: &str, secret: &str| check(&Hook { uri: uri.to_owned(), secrets: vec![Secret::from(secret)] });
+    for uri in [
+        "https://example.org/hook",
+        "http://localhost:9/x",
+        "http://127.0.0.1/",
+        "http://[::1]/",
+        "http://host.docker.internal:1/",
+        "pg-functions://postgres/public/hook",
+    ] {
+        assert_eq!(check(uri, SECRET), Ok(()), "{uri}");
+    }
+    for uri in
+        ["http://example.org/", "ftp://x/", "pg-functions://postgres/hook", "hook", "http://127.0.0.1.evil/"]
+    {
+        assert!(check(uri, SECRET).is_err(), "{uri}");
+    }
+    assert!(!check("https://x/", "hunter2").unwrap_err().contains("hunter2"));
+}

@@ -1,0 +1,212 @@
+//! How often things may be done.
+//!
+//! Counted in Postgres by all nodes together, one statement per request, except for refreshes: those are counted by
+//! each node alone, in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`).
+
+mod memory;
+mod shared;
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use database::Database;
+
+use crate::error::refusals;
+use crate::{Code, Error, LimitSettings, Rate};
+use memory::Memory;
+use shared::Shared;
+
+const MINUTE: f64 = 60.0;
+const FIVE_MINUTES: f64 = 300.0;
+const HOUR: f64 = 3600.0;
+/// How much most allowances hold when nothing has been taken for long; upstream's.
+const BURST: f64 = 30.0;
+
+/// What is counted. Each has an allowance of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Bucket {
+    Signup,
+    Otp,
+    MagicLink,
+    Recover,
+    Resend,
+    User,
+    /// All grants but refresh tokens and web3.
+    Token,
+    /// Refresh tokens.
+    Refresh,
+    Web3,
+    Verify,
+    Sso,
+    Passkey,
+    AnonymousUsers,
+    /// Challenges and verifications of second factors.
+    Factor,
+    SamlAssertion,
+    OauthClientRegistration,
+}
+
+impl Bucket {
+    /// The name in the table.
+    const fn name(self) -> &'static str {
+        match self {
+            Bucket::Signup => "signup",
+            Bucket::Otp => "otp",
+            Bucket::MagicLink => "magiclink",
+            Bucket::Recover => "recover",
+            Bucket::Resend => "resend",
+            Bucket::User => "user",
+            Bucket::Token => "token",
+            Bucket::Refresh => "refresh",
+            Bucket::Web3 => "web3",
+            Bucket::Verify => "verify",
+            Bucket::Sso => "sso",
+            Bucket::Passkey => "passkey",
+            Bucket::AnonymousUsers => "anonymous",
+            Bucket::Factor => "factor",
+            Bucket::SamlAssertion => "saml_assertion",
+            Bucket::OauthClientRegistration => "oauth_client_registration",
+        }
+    }
+
+    fn allowance(self, settings: &LimitSettings) -> Allowance {
+        let (number, period) = match self {
+            Bucket::Signup
+            | Bucket::Otp
+            | Bucket::MagicLink
+            | Bucket::Recover
+            | Bucket::Resend
+            | Bucket::User => (settings.otp, FIVE_MINUTES),
+            Bucket::Token | Bucket::Refresh => (settings.token, FIVE_MINUTES),
+            Bucket::Web3 => (settings.web3, FIVE_MINUTES),
+            Bucket::Verify => (settings.verify, FIVE_MINUTES),
+            Bucket::Sso => (settings.sso, FIVE_MINUTES),
+            Bucket::Passkey => (settings.passkey, FIVE_MINUTES),
+            Bucket::AnonymousUsers => {
+                return Allowance {
+                    burst: settings.anonymous_users.floor(),
+                    rate: settings.anonymous_users / HOUR,
+                };
+            }
+            Bucket::Factor => (settings.mfa, MINUTE),
+            Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
+            Bucket::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
+        };
+        Allowance { burst: BURST, rate: number / period }
+    }
+}
+
+/// A token bucket: what it holds at most, and how many a second flow in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Allowance {
+    burst: f64,
+    rate: f64,
+}
+
+/// The counters.
+pub(crate) struct Limits {
+    settings: LimitSettings,
+    shared: Shared,
+    memory: Memory,
+}
+
+impl Limits {
+    pub(crate) fn new(settings: LimitSettings, database: Database) -> Limits {
+        Limits { settings, shared: Shared::new(database), memory: Memory::default() }
+    }
+
+    /// The header that tells clients apart, if one is set.
+    pub(crate) fn header(&self) -> Option<&str> {
+        self.settings.header.as_deref()
+    }
+
+    /// Takes one of what `client` may do; see [`client`]. Without a client nothing is counted.
+    ///
+    /// Errors: `over_request_rate_limit`.
+    pub(crate) async fn take(&self, bucket: Bucket, client: Option<&str>) -> Result<(), Error> {
+        let Some(client) = client else { return Ok(()) };
+        let allowance = bucket.allowance(&self.settings);
+        let granted = match bucket {
+            Bucket::Refresh => self.memory.take(client, allowance),
+            bucket => self.shared.take(bucket.name(), client, allowance).await?,
+        };
+        if granted { Ok(()) } else { Err(refusals::over_request_rate_limit()) }
+    }
+
+    /// Takes one of the mails that this project may send.
+    ///
+    /// Errors: `over_email_send_rate_limit`.
+    pub(crate) async fn take_mail(&self) -> Result<(), Error> {
+        if self.take_of_all("mails", self.settings.mails).await? {
+            return Ok(());
+        }
+        Err(Code::OverEmailSendRateLimit.because("email rate limit exceeded"))
+    }
+
+    /// Whether mails may be sent at all: a limit of zero forbids even those that are not counted.
+    pub(crate) fn allows_mail(&self) -> bool {
+        self.settings.mails.events > 0.0
+    }
+
+    /// Takes one of the text messages that this project may send.
+    ///
+    /// Errors: `over_sms_send_rate_limit`.
+    pub(crate) async fn take_sms(&self) -> Result<(), Error> {
+        if self.take_of_all("text_messages", self.settings.text_messages).await? {
+            return Ok(());
+        }
+        Err(Code::OverSmsSendRateLimit.because("SMS rate limit exceeded"))
+    }
+
+    async fn take_of_all(&self, name: &str, rate: Rate) -> Result<bool, Error> {
+        const EVERYBODY: &str = "";
+        match rate.per {
+            Some(per) => {
+                let rate =
+                    Allowance { burst: rate.events, rate: 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE) };
+                self.shared.take(name, EVERYBODY, rate).await
+            }
+            None => self.shared.count(name, rate.events, Duration::from_secs(3600)).await,
+        }
+    }
+}
+
+/// Whom a request counts for: the first item of the header that settings name, else the caller's address.
+///
+/// None if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
+/// tries things out, or a proxy behind which everybody has the same address.
+pub(crate) fn client<'a>(
+    header: Option<&str>,
+    headers: &'a http::HeaderMap,
+    address: IpAddr,
+) -> Option<Cow<'a, str>> {
+    let Some(name) = header else {
+        let unknown = address.is_loopback() || address.is_unspecified();
+        return (!unknown).then(|| Cow::Owned(network(address)));
+    };
+    let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let first = value.split(',').next().unwrap_or_default().trim();
+    if first.is_empty() {
+        tracing::warn!(
+            header = name,
+            "a request has no value for the rate limiting header and is not limited"
+        );
+        return None;
+    }
+    Some(Cow::Borrowed(first))
+}
+
+/// One IPv4 address, or the IPv6 network that one customer gets: whoever has one address there has 2^64.
+fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Allowances that all nodes count together, in `basalt.rate_limits`.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use database::{Database, Transaction};
+use sha2::{Digest as _, Sha256};
+
+use super::Allowance;
+use crate::Error;
+use crate::store::{owned, text};
+
+/// Takes one from a token bucket: what flowed in since it was last touched is added first. A row comes back only if
+/// there was one to take.
+const TAKE: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
+   select $1, $2, $3::float8 - 1, clock_timestamp(),
+     case when $4::float8 > 0 then clock_timestamp() + make_interval(secs => least(1 / $4::float8, 1e8)) else 'infinity' end
+   where $3::float8 >= 1
+   on conflict (bucket, client) do update set
+     tokens = least($3::float8, l.tokens + greatest(0, extract(epoch from clock_timestamp() - l.updated_at)) * $4::float8) - 1,
+     updated_at = clock_timestamp(),
+     full_at = case when $4::float8 > 0 then clock_timestamp() + make_interval(secs => least(1e8, (
+       $3::float8 + 1 - least($3::float8, l.tokens + greatest(0, extract(epoch from clock_timestamp() - l.updated_at)) * $4::float8)
+     ) / $4::float8)) else 'infinity' end
+   where least($3::float8, l.tokens + greatest(0, extract(epoch from clock_timestamp() - l.updated_at)) * $4::float8) >= 1
+   returning 1";
+
+/// Takes one of a number that holds for a window of time, counted from the first that is taken in it.
+const COUNT: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
+   select $1, '', $2::float8 - 1, clock_timestamp(), clock_timestamp() + $3::interval where $2::float8 >= 1
+   on conflict (bucket, client) do update set
+     tokens = case when l.full_at <= clock_timestamp() then $2::float8 else least($2::float8, l.tokens) end - 1,
+     updated_at = clock_timestamp(),
+     full_at = case when l.full_at <= clock_timestamp() then clock_timestamp() + $3::interval else l.full_at end
+   where l.full_at <= clock_timestamp() or least($2::float8, l.tokens) >= 1
+   returning 1";
+
+/// Forgets what is full again, which is the same as unknown.
+const SWEEP: &str = "delete from basalt.rate_limits where full_at < clock_timestamp()";
+
+/// How many are taken between two sweeps of this node.
+const SWEEP_EVERY: u32 = 500;
+/// Longest name of a client that is stored as it is.
+const LONGEST_NAME: usize = 64;
+
+/// The table.
+pub(super) struct Shared {
+    database: Database,
+    taken: AtomicU32,
+}
+
+impl Shared {
+    pub(super) fn new(database: Database) -> Shared {
+        Shared { database, taken: AtomicU32::new(0) }
+    }
+
+    /// Takes one of what `client` may do. Returns whether there was one.
+    pub(super) async fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> Result<bool, Error> {
+        let client = stored(client);
+        let parameters = vec![text(bucket), text(&client), owned(allowance.burst), owned(allowance.rate)];
+        self.run(Transaction::anonymous().statement(TAKE, parameters)).await
+    }
+
+    /// Takes one of `number` that everybody together may do within `window`. Returns whether there was one.
+    pub(super) async fn count(&self, bucket: &str, number: f64, window: Duration) -> Result<bool, Error> {
+        let window = owned(format!("{} seconds", window.as_secs()));
+        let parameters = vec![text(bucket), owned(number.floor()), window];
+        self.run(Transaction::anonymous().statement(COUNT, parameters)).await
+    }
+
+    async fn run(&self, transaction: Transaction<'_>) -> Result<bool, Error> {
+        let answer = self.database.run(&transaction).await?;
+        if self.taken.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
+            self.sweep();
+        }
+        Ok(answer.last().is_some_and(|rows| rows.first().is_some()))
+    }
+
+    /// Sweeps beside the request that happened to be due.
+    fn sweep(&self) {
+        let database = self.database.clone();
+        tokio::spawn(async move {
+            let swept = database.run(&Transaction::anonymous().statement(SWEEP, Vec::new())).await;
+            if let Err(error) = swept {
+                tracing::warn!(%error, "old counters stay where they are");
+            }
+        });
+    }
+}
+
+/// A header may be as long as somebody likes; its hash is not.
+fn stored(client: &str) -> Cow<'_, str> {
+    if client.len() <= LONGEST_NAME && !client.contains('\0') {
+        return Cow::Borrowed(client);
+    }
+    let hash = Sha256::digest(client.as_bytes());
+    Cow::Owned(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+}

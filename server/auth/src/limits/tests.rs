@@ -1,0 +1,112 @@
+//! Allowances as clients meet them.
+
+use http::{HeaderMap, HeaderValue};
+
+use super::*;
+
+async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits {
+    let uri = database.uri_as("supabase_auth_admin");
+    Limits::new(settings, Database::connect(database::Settings::new(uri)).await.unwrap())
+}
+
+async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) -> usize {
+    let mut granted = 0;
+    for _ in 0..tries {
+        granted += usize::from(limits.take(bucket, Some(client)).await.is_ok());
+    }
+    granted
+}
+
+/// So slow that nothing flows in while a test runs.
+fn slow() -> LimitSettings {
+    LimitSettings { otp: 1e-6, token: 1e-6, ..LimitSettings::default() }
+}
+
+#[tokio::test]
+async fn two_nodes_grant_one_burst_together() {
+    let database = testkit::Database::create().await;
+    let (one, other) = (limits(&database, slow()).await, limits(&database, slow()).await);
+    let (a, b) = tokio::join!(granted(&one, Bucket::Otp, "a", 25), granted(&other, Bucket::Otp, "a", 25));
+    assert_eq!(a + b, 30);
+    let error = one.take(Bucket::Otp, Some("a")).await.unwrap_err();
+    assert_eq!((error.status().as_u16(), error.code()), (429, Some(Code::OverRequestRateLimit)));
+    assert_eq!(granted(&one, Bucket::Otp, "b", 1).await, 1);
+    assert_eq!(granted(&one, Bucket::Recover, "a", 1).await, 1);
+}
+
+#[tokio::test]
+async fn what_was_taken_flows_back() {
+    let database = testkit::Database::create().await;
+    let limits = limits(&database, slow()).await;
+    assert_eq!(granted(&limits, Bucket::Otp, "a", 31).await, 30);
+    let client = database.client().await;
+    // An hour at 30 in five minutes fills the bucket, and not beyond its brim.
+    client
+        .batch_execute("update basalt.rate_limits set updated_at = updated_at - interval '1 hour'")
+        .await
+        .unwrap();
+    let faster = self::limits(&database, LimitSettings { otp: 30.0, ..slow() }).await;
+    let granted = granted(&faster, Bucket::Otp, "a", 40).await;
+    assert!((30..=33).contains(&granted), "{granted}");
+}
+
+#[tokio::test]
+async fn refreshes_are_counted_by_the_node() {
+    let database = testkit::Database::create().await;
+    let (one, other) = (limits(&database, slow()).await, limits(&database, slow()).await);
+    assert_eq!(granted(&one, Bucket::Refresh, "a", 40).await, 30);
+    assert_eq!(granted(&other, Bucket::Refresh, "a", 40).await, 30);
+    let rows = database.client().await.query("select from basalt.rate_limits", &[]).await.unwrap();
+    assert!(rows.is_empty());
+}
+
+#[tokio::test]
+async fn mails_are_counted_by_the_hour_or_flow_back() {
+    let database = testkit::Database::create().await;
+    let mails = async |rate: Rate| {
+        let limits = limits(&database, LimitSettings { mails: rate, ..slow() }).await;
+        let mut granted = 0;
+        for _ in 0..4 {
+            granted += usize::from(limits.take_mail().await.is_ok());
+        }
+        granted
+    };
+    assert_eq!(mails(Rate { events: 3.0, per: None }).await, 3);
+    let client = database.client().await;
+    client
+        .batch_execute("update basalt.rate_limits set full_at = now() - interval '1 second'")
+        .await
+        .unwrap();
+    assert_eq!(mails(Rate { events: 3.0, per: None }).await, 3);
+    client.batch_execute("delete from basalt.rate_limits").await.unwrap();
+    assert_eq!(mails(Rate { events: 2.0, per: Some(Duration::from_secs(100_000)) }).await, 2);
+    client.batch_execute("delete from basalt.rate_limits").await.unwrap();
+    assert_eq!(mails(Rate { events: 0.0, per: None }).await, 0);
+}
+
+#[tokio::test]
+async fn long_and_odd_names_of_clients_are_no_way_around() {
+    let database = testkit::Database::create().await;
+    let limits = limits(&database, slow()).await;
+    for name in ["x".repeat(10_000), "é\0".to_owned(), "'; drop table basalt.rate_limits; --".to_owned()] {
+        assert_eq!(granted(&limits, Bucket::Verify, &name, 1).await, 1);
+    }
+    let longest = "select max(length(client))::int8 from basalt.rate_limits";
+    let longest: i64 = database.client().await.query_one(longest, &[]).await.unwrap().get(0);
+    assert_eq!(longest, 64);
+}
+
+#[test]
+fn clients_are_told_apart_by_header_or_address() {
+    let headers = HeaderMap::from_iter([(
+        http::HeaderName::from_static("x-forwarded-for"),
+        HeaderValue::from_static(" 198.51.100.1, 10.0.0.1"),
+    )]);
+    let by = |header, address: &str| client(header, &headers, address.parse().unwrap());
+    assert_eq!(by(Some("X-Forwarded-For"), "10.0.0.1").as_deref(), Some("198.51.100.1"));
+    assert_eq!(by(Some("X-Real-Ip"), "203.0.113.7"), None);
+    assert_eq!(by(None, "203.0.113.7").as_deref(), Some("203.0.113.7"));
+    assert_eq!(by(None, "2001:db8:1:2:3::4").as_deref(), Some("2001:db8:1:2::/64"));
+    assert_eq!(by(None, "::ffff:203.0.113.7").as_deref(), Some("203.0.113.7"));
+    assert_eq!((by(None, "127.0.0.1"), by(None, "::1"), by(None, "0.0.0.0")), (None, None, None));
+}

@@ -1,0 +1,103 @@
+//! A mail as RFC 5322 writes it.
+
+use std::collections::BTreeMap;
+
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart};
+use lettre::{Address, Message};
+use url::Url;
+use uuid::Uuid;
+
+use super::{MailError, plain};
+use crate::Settings;
+use crate::settings::MailKind;
+
+/// What a header of [`crate::SmtpSettings::headers`] holds in place of the mail's kind.
+const MESSAGE_TYPE: &str = "$messageType";
+
+/// Whom mails are from, and what all of them carry.
+pub(super) struct Sender {
+    from: Mailbox,
+    headers: BTreeMap<String, Vec<String>>,
+    /// Right-hand side of message ids.
+    domain: String,
+}
+
+impl Sender {
+    /// Errors: a sentence for an address or a header's name that cannot be used.
+    pub(super) fn new(settings: &Settings) -> Result<Sender, String> {
+        let domain = host(&settings.external_url);
+        let Some(smtp) = &settings.mail.smtp else {
+            let address = Address::new("no-reply", "localhost").map_err(|error| error.to_string())?;
+            let from = Mailbox::new(Some("Basalt".to_owned()), address);
+            return Ok(Sender { from, headers: BTreeMap::new(), domain });
+        };
+        let address: Address = smtp.admin_email.parse().map_err(|error| {
+            format!("GOTRUE_SMTP_ADMIN_EMAIL: expected a mail address, found {:?}: {error}", smtp.admin_email)
+        })?;
+        let name = smtp.sender_name.trim();
+        for name in smtp.headers.keys() {
+            HeaderName::new_from_ascii(name.clone())
+                .map_err(|_| format!("GOTRUE_SMTP_HEADERS: {name:?} is not the name of a header"))?;
+        }
+        let from = Mailbox::new((!name.is_empty()).then(|| name.to_owned()), address);
+        Ok(Sender { from, headers: smtp.headers.clone(), domain })
+    }
+
+    /// The message of `kind` to `to`: `html` with its text as an alternative for programs that show none.
+    pub(super) fn message(
+        &self,
+        kind: MailKind,
+        to: &str,
+        subject: String,
+        html: String,
+    ) -> Result<Message, MailError> {
+        let to: Address = to
+            .parse()
+            .map_err(|error: lettre::address::AddressError| MailError::Address(error.to_string()))?;
+        let text = plain::text(&html);
+        let mut message = Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to))
+            .subject(one_line(&subject))
+            .message_id(Some(format!("<{}@{}>", Uuid::new_v4(), self.domain)))
+            .date_now()
+            .multipart(MultiPart::alternative_plain_html(text, html))
+            .map_err(|error| MailError::Message(error.to_string()))?;
+        for (name, values) in &self.headers {
+            let values: Vec<String> =
+                values.iter().map(|value| value.replace(MESSAGE_TYPE, message_type(kind))).collect();
+            let name = HeaderName::new_from_ascii(name.clone())
+                .map_err(|error| MailError::Message(error.to_string()))?;
+            message.headers_mut().insert_raw(HeaderValue::new(name, one_line(&values.join(", "))));
+        }
+        Ok(message)
+    }
+}
+
+/// Upstream's name of the kind in headers.
+const fn message_type(kind: MailKind) -> &'static str {
+    match kind {
+        MailKind::Reauthentication => "reauthenticate",
+        MailKind::PasswordChanged => "password_changed_notification",
+        MailKind::EmailChanged => "email_changed_notification",
+        MailKind::PhoneChanged => "phone_changed_notification",
+        MailKind::IdentityLinked => "identity_linked_notification",
+        MailKind::IdentityUnlinked => "identity_unlinked_notification",
+        MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
+        MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
+        kind => kind.name(),
+    }
+}
+
+/// A header is one line whatever a template or a user's name put into it.
+fn one_line(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.trim().to_owned()
+}
+
+/// The host of `url`, which is also how this server greets others.
+pub(super) fn host(url: &str) -> String {
+    let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.unwrap_or_else(|| "localhost".to_owned())
+}

@@ -1,0 +1,164 @@
+//! Mails to an SMTP server (RFC 5321), encrypted where the server can (RFC 3207, RFC 8314).
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use lettre::Message;
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use tokio::sync::Semaphore;
+
+use super::MailError;
+use super::message::host;
+use crate::SmtpSettings;
+
+/// The port on which TLS comes first.
+const IMPLICIT_TLS_PORT: u16 = 465;
+/// Longest time for one mail, waiting for a connection included: less than a request may take.
+const TIMEOUT: Duration = Duration::from_secs(9);
+/// Mails that are sent at the same time, each over a connection of its own.
+const CONNECTIONS: usize = 4;
+/// Mails that may wait for one of those.
+const QUEUE_LENGTH: usize = 100;
+/// How long a connection that nobody uses is kept; servers close theirs after a few minutes.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// A mail server and the connections to it.
+pub(super) struct Smtp {
+    host: String,
+    port: u16,
+    credentials: Option<Credentials>,
+    tls: TlsParameters,
+    hello: ClientId,
+    slots: Semaphore,
+    waiting: AtomicUsize,
+    idle: Mutex<Vec<(AsyncSmtpConnection, Instant)>>,
+}
+
+impl Smtp {
+    /// Errors: a sentence for certificates that cannot be read.
+    pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Smtp, String> {
+        let mut tls = TlsParameters::builder(settings.host.clone());
+        if let Some(file) = &settings.root_certificate {
+            let refuse =
+                |error: String| format!("the mail server's root certificate {}: {error}", file.display());
+            let pem = std::fs::read(file).map_err(|error| refuse(error.to_string()))?;
+            let certificate = Certificate::from_pem(&pem).map_err(|error| refuse(error.to_string()))?;
+            tls = tls.add_root_certificate(certificate);
+        }
+        let credentials = || Credentials::new(settings.user.clone(), settings.password.expose().to_owned());
+        Ok(Smtp {
+            host: settings.host.clone(),
+            port: settings.port,
+            credentials: (!settings.user.is_empty()).then(credentials),
+            tls: tls.build().map_err(|error| format!("no TLS for the mail server: {error}"))?,
+            hello: ClientId::Domain(host(external_url)),
+            slots: Semaphore::new(CONNECTIONS),
+            waiting: AtomicUsize::new(0),
+            idle: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Hands `message` over; the server has accepted it when this returns.
+    pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
+        let _place = Place::take(self)?;
+        let attempt = tokio::time::timeout(TIMEOUT, self.deliver(message)).await;
+        let result = attempt.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
+        result.map_err(|error| MailError::Server(format!("{}:{}", self.host, self.port), error))
+    }
+
+    async fn deliver(&self, message: &Message) -> Result<(), String> {
+        let _slot = self.slots.acquire().await.map_err(|error| error.to_string())?;
+        let mut connection = match self.idle_connection().await {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        let sent = connection.send(message.envelope(), &message.formatted()).await;
+        match sent {
+            Ok(_) => {
+                self.keep(connection);
+                Ok(())
+            }
+            // The connection has been closed already, as after every error.
+            Err(error) => Err(explained(&error)),
+        }
+    }
+
+    /// A connection that is still alive.
+    async fn idle_connection(&self) -> Option<AsyncSmtpConnection> {
+        loop {
+            let (mut connection, since) = self.idle.lock().ok()?.pop()?;
+            if since.elapsed() < IDLE && connection.test_connected().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn keep(&self, connection: AsyncSmtpConnection) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.retain(|(_, since)| since.elapsed() < IDLE);
+            idle.push((connection, Instant::now()));
+        }
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
+        let implicit = self.port == IMPLICIT_TLS_PORT;
+        let tls = implicit.then(|| self.tls.clone());
+        let place = (self.host.as_str(), self.port);
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(place, Some(TIMEOUT), &self.hello, tls, None)
+                .await
+                .map_err(|error| explained(&error))?;
+        if connection.can_starttls() {
+            let upgraded = connection.starttls(self.tls.clone(), &self.hello).await;
+            upgraded.map_err(|error| explained(&error))?;
+        }
+        self.log_in(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// Logs in where a user is set and the server asks for one: relays in a private network often do not.
+    async fn log_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), String> {
+        let mechanism = connection.server_info().get_auth_mechanism(DEFAULT_MECHANISMS);
+        let (Some(credentials), Some(_)) = (&self.credentials, mechanism) else { return Ok(()) };
+        if !connection.is_encrypted() && !self.is_local() {
+            connection.abort().await;
+            return Err(
+                "it offers no encryption (STARTTLS), and a password is not sent in the clear".to_owned()
+            );
+        }
+        let answer = connection.auth(DEFAULT_MECHANISMS, credentials).await;
+        answer.map(drop).map_err(|error| explained(&error))
+    }
+
+    fn is_local(&self) -> bool {
+        matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
+    }
+}
+
+/// The error with what lies beneath it.
+fn explained(error: &lettre::transport::smtp::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) if !error.to_string().contains(&cause.to_string()) => format!("{error}: {cause}"),
+        _ => error.to_string(),
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Place<'_> {
+    fn take(smtp: &Smtp) -> Result<Place<'_>, MailError> {
+        let place = Place(&smtp.waiting);
+        let before = smtp.waiting.fetch_add(1, Ordering::Relaxed);
+        if before >= QUEUE_LENGTH { Err(MailError::Busy(before)) } else { Ok(place) }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,53 @@
+//! MessageBird. Source: its documentation, "SMS messaging API".
+
+use http::header::AUTHORIZATION;
+use serde::Deserialize;
+
+use super::{Sms, SmsError, Texter};
+use crate::Secret;
+
+const HOST: &str = "https://rest.messagebird.com";
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Recipients {
+    total_sent_count: u64,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Answer {
+    id: String,
+    recipients: Recipients,
+    errors: Vec<Refusal>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    description: String,
+}
+
+pub(super) async fn send(
+    texter: &Texter,
+    access_key: &Secret,
+    originator: &str,
+    sms: Sms<'_>,
+) -> Result<String, SmsError> {
+    let form = [
+        ("originator", originator),
+        ("body", sms.text),
+        ("recipients", sms.phone),
+        ("type", "sms"),
+        ("datacoding", "unicode"),
+    ];
+    let request = texter.form(HOST, "/messages", &form)?;
+    let request = request.header(AUTHORIZATION, format!("AccessKey {}", access_key.expose()));
+    let answer: Answer = texter.answer(request).await?.json()?;
+    if let Some(refusal) = answer.errors.into_iter().next() {
+        return Err(SmsError::Refused(refusal.description));
+    }
+    if answer.recipients.total_sent_count == 0 {
+        return Err(SmsError::Refused("messagebird error: total sent count is 0".to_owned()));
+    }
+    Ok(answer.id)
+}

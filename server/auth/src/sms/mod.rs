@@ -1,0 +1,171 @@
+//! Text messages by the HTTP interfaces of those who send them.
+
+mod messagebird;
+mod textlocal;
+mod twilio;
+mod vonage;
+
+use reqwest::{Method, RequestBuilder};
+
+use crate::http_client::{Answer, HttpClient, HttpError, Reach};
+use crate::template::{Format, Template, Value};
+use crate::{SmsProvider, SmsSettings};
+
+/// Why a message did not go out, in the provider's words or ours.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SmsError {
+    /// Nobody is set to send messages.
+    #[error("no SMS provider is set")]
+    NoProvider,
+    /// The provider sends none of that kind.
+    #[error("channel type {0:?} is not supported for {1}")]
+    Channel(String, &'static str),
+    /// The provider did not take it.
+    #[error("{0}")]
+    Refused(String),
+    /// The provider could not be asked.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+}
+
+/// A message that is to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sms<'a> {
+    /// Digits only.
+    pub(crate) phone: &'a str,
+    /// The whole text.
+    pub(crate) text: &'a str,
+    /// The digits in it.
+    pub(crate) code: &'a str,
+    pub(crate) channel: Channel,
+}
+
+/// By which way messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Sms,
+    Whatsapp,
+}
+
+impl Channel {
+    /// The channel of this name; None for an unknown one.
+    pub(crate) fn parse(name: &str) -> Option<Channel> {
+        match name {
+            "" | "sms" => Some(Channel::Sms),
+            "whatsapp" => Some(Channel::Whatsapp),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Channel::Sms => "sms",
+            Channel::Whatsapp => "whatsapp",
+        }
+    }
+}
+
+/// Sends messages.
+pub(crate) struct Texter {
+    provider: Option<SmsProvider>,
+    /// Replaces the host that the provider has.
+    base_url: Option<String>,
+    template: Template,
+    factor_template: Template,
+    client: HttpClient,
+}
+
+impl Texter {
+    /// `factor_template` is the text of codes that are a second factor.
+    ///
+    /// Errors: a sentence for a template that cannot be read.
+    pub(crate) fn new(
+        settings: &SmsSettings,
+        factor_template: &str,
+        client: HttpClient,
+    ) -> Result<Texter, String> {
+        let parse = |name: &str, source: &str| {
+            Template::parse(source, Format::Text).map_err(|error| format!("{name}: {error}"))
+        };
+        Ok(Texter {
+            provider: settings.provider.clone(),
+            base_url: settings.base_url.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
+            template: parse("GOTRUE_SMS_TEMPLATE", &settings.template)?,
+            factor_template: parse("GOTRUE_MFA_PHONE_TEMPLATE", factor_template)?,
+            client,
+        })
+    }
+
+    /// Whether the provider makes, sends and checks codes of its own, so that those made here count for nothing.
+    pub(crate) fn makes_codes(&self) -> bool {
+        matches!(self.provider, Some(SmsProvider::TwilioVerify { .. }))
+    }
+
+    /// The text that tells of `code`. Errors: a sentence for a template that cannot be filled in.
+    pub(crate) fn text(&self, code: &str, is_factor: bool) -> Result<String, String> {
+        let template = if is_factor { &self.factor_template } else { &self.template };
+        template.render(&Value::map([("Code", code.into())])).map_err(|error| error.to_string())
+    }
+
+    /// Sends `sms`; answers with its id at the provider.
+    pub(crate) async fn send(&self, sms: Sms<'_>) -> Result<String, SmsError> {
+        let provider = self.provider.as_ref().ok_or(SmsError::NoProvider)?;
+        let whatsapp = matches!(provider, SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. });
+        if sms.channel == Channel::Whatsapp && !whatsapp {
+            return Err(SmsError::Channel(sms.channel.name().to_owned(), title(provider)));
+        }
+        match provider {
+            SmsProvider::Twilio { account_sid, auth_token, message_service_sid, content_sid } => {
+                let account =
+                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
+                twilio::send(self, account, content_sid, sms).await
+            }
+            SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid } => {
+                let account =
+                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
+                twilio::send_verification(self, account, sms).await
+            }
+            SmsProvider::Messagebird { access_key, originator } => {
+                messagebird::send(self, access_key, originator, sms).await
+            }
+            SmsProvider::Textlocal { api_key, sender } => textlocal::send(self, api_key, sender, sms).await,
+            SmsProvider::Vonage { api_key, api_secret, from } => {
+                vonage::send(self, (api_key, api_secret), from, sms).await
+            }
+        }
+    }
+
+    /// Whether the provider has sent `code` to `phone`; false where it makes no codes.
+    pub(crate) async fn check(&self, phone: &str, code: &str) -> Result<bool, SmsError> {
+        match &self.provider {
+            Some(SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid }) => {
+                let account =
+                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
+                twilio::check_verification(self, account, phone, code).await
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// A request to `path` at the provider, or at what stands in for it, with `form` as its body.
+    fn form(&self, host: &str, path: &str, form: &[(&str, &str)]) -> Result<RequestBuilder, HttpError> {
+        let url = format!("{}{path}", self.base_url.as_deref().unwrap_or(host));
+        Ok(self.client.request(Method::POST, &url, Reach::Anywhere)?.form(form))
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, HttpError> {
+        self.client.send(request).await
+    }
+}
+
+const fn title(provider: &SmsProvider) -> &'static str {
+    match provider {
+        SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. } => "Twilio",
+        SmsProvider::Messagebird { .. } => "Messagebird",
+        SmsProvider::Textlocal { .. } => "TextLocal",
+        SmsProvider::Vonage { .. } => "Vonage",
+    }
+}
+
+#[cfg(test)]
+mod tests;

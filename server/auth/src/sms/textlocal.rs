@@ -1,0 +1,46 @@
+//! Textlocal. Source: its documentation, "Send SMS".
+
+use serde::Deserialize;
+
+use super::{Sms, SmsError, Texter};
+use crate::Secret;
+
+const HOST: &str = "https://api.textlocal.in";
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Answer {
+    status: String,
+    errors: Vec<Refusal>,
+    messages: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    code: i64,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    /// A number or a text, depending on the account's country.
+    id: serde_json::Value,
+}
+
+pub(super) async fn send(
+    texter: &Texter,
+    api_key: &Secret,
+    sender: &str,
+    sms: Sms<'_>,
+) -> Result<String, SmsError> {
+    let form =
+        [("sender", sender), ("apikey", api_key.expose()), ("message", sms.text), ("numbers", sms.phone)];
+    let answer: Answer = texter.answer(texter.form(HOST, "/send", &form)?).await?.json()?;
+    if answer.status != "success" {
+        let reason = answer.errors.first().map(|error| format!("{} (code: {})", error.message, error.code));
+        let reason = reason.unwrap_or_else(|| format!("status {:?}", answer.status));
+        return Err(SmsError::Refused(format!("textlocal error: {reason}")));
+    }
+    let id = answer.messages.into_iter().next().map(|message| message.id).unwrap_or_default();
+    Ok(id.as_str().map_or_else(|| if id.is_null() { String::new() } else { id.to_string() }, str::to_owned))
+}

@@ -1,0 +1,51 @@
+//! Vonage. Source: its documentation, "SMS API".
+
+use serde::Deserialize;
+
+use super::{Sms, SmsError, Texter};
+use crate::Secret;
+
+const HOST: &str = "https://rest.nexmo.com";
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Answer {
+    messages: Vec<Message>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "kebab-case")]
+struct Message {
+    message_id: String,
+    status: String,
+    error_text: String,
+}
+
+pub(super) async fn send(
+    texter: &Texter,
+    (api_key, api_secret): (&str, &Secret),
+    from: &str,
+    sms: Sms<'_>,
+) -> Result<String, SmsError> {
+    let mut form = vec![
+        ("from", from),
+        ("to", sms.phone),
+        ("text", sms.text),
+        ("api_key", api_key),
+        ("api_secret", api_secret.expose()),
+    ];
+    if !sms.text.is_ascii() {
+        form.push(("type", "unicode"));
+    }
+    let answer: Answer = texter.answer(texter.form(HOST, "/sms/json", &form)?).await?.json()?;
+    let Some(message) = answer.messages.into_iter().next() else {
+        return Err(SmsError::Refused("vonage error: Internal Error".to_owned()));
+    };
+    if message.status != "0" {
+        let Message { message_id, status, error_text } = message;
+        return Err(SmsError::Refused(format!(
+            "vonage error: {error_text} (status: {status}) for message {message_id}"
+        )));
+    }
+    Ok(message.message_id)
+}

@@ -1,0 +1,357 @@
+//! HTML that values cannot break out of, whatever they hold.
+//!
+//! The template's own text is followed through the states of an HTML reader, so that for each value it is known where
+//! it stands; the value is then escaped for that place and changes no state.
+//!
+//! Source: the documentation of Go's `html/template`, sections "Contexts" and "Security Model".
+
+use super::Value;
+use super::functions::sprint;
+
+/// What Go puts in place of a value that has no safe form where it stands.
+const REFUSED: &str = "ZgotmplZ";
+
+/// Attributes whose value is a URL.
+const URL_ATTRIBUTES: [&str; 17] = [
+    "action",
+    "archive",
+    "background",
+    "cite",
+    "classid",
+    "codebase",
+    "data",
+    "formaction",
+    "href",
+    "icon",
+    "longdesc",
+    "manifest",
+    "poster",
+    "profile",
+    "src",
+    "srcset",
+    "usemap",
+];
+
+/// Elements whose content is not HTML.
+const RAW_ELEMENTS: [&str; 4] = ["script", "style", "textarea", "title"];
+
+/// What an attribute's value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Plain,
+    Url,
+    Style,
+    Script,
+}
+
+/// Which part of a URL has been reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UrlPart {
+    Start,
+    Path,
+    /// Behind `?` or `#`.
+    Query,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Text,
+    Comment,
+    /// In the name of an element.
+    Element,
+    /// Between attributes.
+    Tag,
+    /// In the name of an attribute.
+    Name,
+    /// Behind an attribute's name.
+    AfterName,
+    /// Behind the equals sign.
+    BeforeValue,
+    /// In an attribute's value; without a quote, white space ends it.
+    Attribute {
+        quote: Option<char>,
+    },
+    /// In the content of one of [`RAW_ELEMENTS`].
+    Raw(&'static str),
+}
+
+/// Takes the template's text and values and writes HTML.
+pub(super) struct Escaper {
+    output: String,
+    state: State,
+    element: String,
+    name: String,
+    meaning: Meaning,
+    part: UrlPart,
+}
+
+impl Escaper {
+    pub(super) fn new() -> Escaper {
+        Escaper {
+            output: String::new(),
+            state: State::Text,
+            element: String::new(),
+            name: String::new(),
+            meaning: Meaning::Plain,
+            part: UrlPart::Start,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.output.len()
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.output
+    }
+
+    /// Appends text of the template itself. Comments are left out, as Go does.
+    pub(super) fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            let taken = match self.state {
+                State::Text if rest.starts_with("<!--") => {
+                    self.state = State::Comment;
+                    rest = &rest[4..];
+                    continue;
+                }
+                State::Comment => {
+                    let end = rest.find("-->");
+                    if end.is_some() {
+                        self.state = State::Text;
+                    }
+                    rest = end.map_or("", |end| &rest[end + 3..]);
+                    continue;
+                }
+                State::Raw(element) => self.raw(rest, element),
+                _ => {
+                    self.step(character, rest);
+                    character.len_utf8()
+                }
+            };
+            self.output.push_str(&rest[..taken]);
+            rest = &rest[taken..];
+        }
+    }
+
+    /// How much of `rest` is content of `element`; what follows begins with its closing tag.
+    fn raw(&mut self, rest: &str, element: &str) -> usize {
+        let closes =
+            |tag: &str| tag.get(2..2 + element.len()).is_some_and(|name| name.eq_ignore_ascii_case(element));
+        let end = rest.match_indices("</").find(|(start, _)| closes(&rest[*start..]));
+        if end.is_some() {
+            self.state = State::Text;
+        }
+        end.map_or(rest.len(), |(start, _)| start)
+    }
+
+    fn step(&mut self, character: char, rest: &str) {
+        let space = character.is_ascii_whitespace();
+        match self.state {
+            State::Text => {
+                let name = rest.strip_prefix("</").or_else(|| rest.strip_prefix('<'));
+                if name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic())) {
+                    self.element.clear();
+                    self.state = State::Element;
+                    if rest.starts_with("</") {
+                        self.element.push('/');
+                    }
+                }
+            }
+            State::Element if character == '>' => self.close_tag(),
+            State::Element if space => self.state = State::Tag,
+            State::Element if character != '<' && character != '/' => {
+                self.element.push(character.to_ascii_lowercase());
+            }
+            State::Tag | State::AfterName if character == '>' => self.close_tag(),
+            State::AfterName if character == '=' => self.state = State::BeforeValue,
+            State::Tag | State::AfterName if !space && character != '/' => {
+                self.name.clear();
+                self.name.push(character.to_ascii_lowercase());
+                self.state = State::Name;
+            }
+            State::Name if character == '>' => self.close_tag(),
+            State::Name if character == '=' => self.state = State::BeforeValue,
+            State::Name if space || character == '/' => self.state = State::AfterName,
+            State::Name => self.name.push(character.to_ascii_lowercase()),
+            State::BeforeValue if character == '>' => self.close_tag(),
+            State::BeforeValue if !space => {
+                let quote = matches!(character, '"' | '\'').then_some(character);
+                self.begin_attribute(quote);
+                if quote.is_none() {
+                    self.advance_url(character);
+                }
+            }
+            State::Attribute { quote: Some(quote) } if character == quote => self.state = State::Tag,
+            State::Attribute { quote: None } if character == '>' => self.close_tag(),
+            State::Attribute { quote: None } if space => self.state = State::Tag,
+            State::Attribute { .. } => self.advance_url(character),
+            State::Comment
+            | State::Element
+            | State::Tag
+            | State::AfterName
+            | State::BeforeValue
+            | State::Raw(_) => {}
+        }
+    }
+
+    fn close_tag(&mut self) {
+        let raw = RAW_ELEMENTS.into_iter().find(|element| *element == self.element);
+        self.state = raw.map_or(State::Text, State::Raw);
+    }
+
+    fn begin_attribute(&mut self, quote: Option<char>) {
+        self.state = State::Attribute { quote };
+        self.meaning = meaning(&self.name);
+        self.part = UrlPart::Start;
+    }
+
+    fn advance_url(&mut self, character: char) {
+        if matches!(character, '?' | '#') {
+            self.part = UrlPart::Query;
+        } else if self.part == UrlPart::Start && !character.is_ascii_whitespace() {
+            self.part = UrlPart::Path;
+        }
+    }
+
+    /// Appends a value. Errors with a reason where none may stand.
+    pub(super) fn value(&mut self, value: &Value) -> Result<(), &'static str> {
+        const SCRIPTS: &str = "values inside scripts are not supported: no mail program runs them";
+        let text = if *value == Value::Nil { String::new() } else { sprint(std::slice::from_ref(value)) };
+        if self.state == State::BeforeValue {
+            self.begin_attribute(None);
+        }
+        let escaped = match self.state {
+            State::Comment => return Ok(()),
+            State::Text | State::Raw("title" | "textarea") => html(&text),
+            State::Raw("style") => style(&text),
+            State::Raw(_) => return Err(SCRIPTS),
+            State::Attribute { quote } => {
+                let meant = match self.meaning {
+                    Meaning::Plain => text,
+                    Meaning::Style => style(&text),
+                    Meaning::Url => self.url(&text),
+                    Meaning::Script => return Err(SCRIPTS),
+                };
+                if quote.is_some() { html(&meant) } else { unquoted(&meant) }
+            }
+            State::Element | State::Tag | State::Name | State::AfterName | State::BeforeValue => {
+                if self.state == State::Tag {
+                    self.name.clear();
+                    self.state = State::Name;
+                }
+                let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric());
+                let safe = plain && meaning(&text.to_ascii_lowercase()) == Meaning::Plain;
+                if safe { text } else { REFUSED.to_owned() }
+            }
+        };
+        self.output.push_str(&escaped);
+        Ok(())
+    }
+
+    fn url(&mut self, text: &str) -> String {
+        let escaped = match self.part {
+            UrlPart::Start if !is_safe_url(text) => format!("#{REFUSED}"),
+            UrlPart::Start | UrlPart::Path => percent_encoded(text, true),
+            UrlPart::Query => percent_encoded(text, false),
+        };
+        if self.part == UrlPart::Start {
+            self.part = UrlPart::Path;
+        }
+        escaped
+    }
+}
+
+fn meaning(attribute: &str) -> Meaning {
+    let name = attribute.strip_prefix("data-").unwrap_or(attribute);
+    let name = name.rsplit(':').next().unwrap_or(name);
+    match name {
+        "style" => Meaning::Style,
+        name if name.starts_with("on") => Meaning::Script,
+        name if URL_ATTRIBUTES.contains(&name) || attribute.starts_with("xmlns:") => Meaning::Url,
+        name if name.contains("src") || name.contains("uri") || name.contains("url") => Meaning::Url,
+        _ => Meaning::Plain,
+    }
+}
+
+/// Whether a URL is relative or of a scheme that runs nothing.
+fn is_safe_url(url: &str) -> bool {
+    match url.split_once(':') {
+        Some((scheme, _)) if !scheme.contains('/') => {
+            ["http", "https", "mailto"].iter().any(|safe| scheme.eq_ignore_ascii_case(safe))
+        }
+        _ => true,
+    }
+}
+
+/// `text` as part of a URL; with `whole`, what separates a URL's parts stays.
+fn percent_encoded(text: &str, whole: bool) -> String {
+    let bytes = text.as_bytes();
+    let mut encoded = String::with_capacity(text.len());
+    for (index, &byte) in bytes.iter().enumerate() {
+        let is_escape =
+            || bytes.get(index + 1..index + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let stays = match byte {
+            b'-' | b'.' | b'_' | b'~' => true,
+            b'!' | b'#' | b'$' | b'&' | b'*' | b'+' | b',' | b'/' | b':' | b';' | b'=' | b'?' | b'@'
+            | b'[' | b']' => whole,
+            b'%' => whole && is_escape(),
+            byte => byte.is_ascii_alphanumeric(),
+        };
+        if stays {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    encoded
+}
+
+/// `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
+fn style(text: &str) -> String {
+    let safe =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '#' | '.' | ',' | '%' | '-' | '_' | '+' | '!');
+    let lower = text.to_ascii_lowercase();
+    let active = ["expression", "mozbinding", "--"].iter().any(|word| lower.contains(word));
+    if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
+}
+
+/// `text` with the characters replaced that mean something in HTML.
+pub(super) fn html(text: &str) -> String {
+    replaced(text, |character| match character {
+        '\0' => Some("\u{fffd}"),
+        '"' => Some("&#34;"),
+        '&' => Some("&amp;"),
+        '\'' => Some("&#39;"),
+        '+' => Some("&#43;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        _ => None,
+    })
+}
+
+/// As [`html`], for a value without quotes around it.
+fn unquoted(text: &str) -> String {
+    replaced(&html(text), |character| match character {
+        '\t' => Some("&#9;"),
+        '\n' => Some("&#10;"),
+        '\u{b}' => Some("&#11;"),
+        '\u{c}' => Some("&#12;"),
+        '\r' => Some("&#13;"),
+        ' ' => Some("&#32;"),
+        '=' => Some("&#61;"),
+        '`' => Some("&#96;"),
+        _ => None,
+    })
+}
+
+fn replaced(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
+    let mut output = String::with_capacity(text.len());
+    for character in text.chars() {
+        match replacement(character) {
+            Some(replacement) => output.push_str(replacement),
+            None => output.push(character),
+        }
+    }
+    output
+}

@@ -1,0 +1,158 @@
+//! What templates compute with, and how Go prints it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A value in a template.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) enum Value {
+    /// Nothing: a missing key, `null`, `nil`.
+    #[default]
+    Nil,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number from the template itself or from `len`.
+    Int(i64),
+    /// A number; all of JSON's are of this kind, as in Go.
+    Float(f64),
+    /// A text.
+    String(String),
+    /// An array.
+    List(Vec<Value>),
+    /// An object.
+    Map(BTreeMap<String, Value>),
+}
+
+impl Value {
+    /// A map of these fields.
+    pub(crate) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+        Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// Whether `if` takes it for true: anything but nothing, `false`, zero and what is empty.
+    pub(super) fn is_true(&self) -> bool {
+        match self {
+            Value::Nil => false,
+            Value::Bool(value) => *value,
+            Value::Int(number) => *number != 0,
+            Value::Float(number) => *number != 0.0,
+            Value::String(text) => !text.is_empty(),
+            Value::List(items) => !items.is_empty(),
+            Value::Map(fields) => !fields.is_empty(),
+        }
+    }
+
+    /// The field `name`; nothing for a key that is missing. Errors with the kind of a value that has no fields.
+    pub(super) fn field(&self, name: &str) -> Result<Value, &'static str> {
+        match self {
+            Value::Map(fields) => Ok(fields.get(name).cloned().unwrap_or_default()),
+            Value::Nil => Ok(Value::Nil),
+            other => Err(other.kind()),
+        }
+    }
+
+    /// For messages.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Value::Nil => "nil",
+            Value::Bool(_) => "bool",
+            Value::Int(_) | Value::Float(_) => "number",
+            Value::String(_) => "string",
+            Value::List(_) => "list",
+            Value::Map(_) => "map",
+        }
+    }
+
+    /// How two values of one basic kind are ordered; none where they cannot be compared.
+    pub(super) fn order(&self, other: &Value) -> Option<Ordering> {
+        match (self, other) {
+            (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+            (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+            _ => self.number()?.partial_cmp(&other.number()?),
+        }
+    }
+
+    /// Whether two values are the same; none where they cannot be compared.
+    pub(super) fn equals(&self, other: &Value) -> Option<bool> {
+        match (self, other) {
+            (Value::Bool(a), Value::Bool(b)) => Some(a == b),
+            (Value::Nil, _) | (_, Value::Nil) => Some(self == other),
+            _ => self.order(other).map(Ordering::is_eq),
+        }
+    }
+
+    /// As a number, whole or not.
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            // Beyond 2^53 neighbours fall together, as they do in JSON.
+            Value::Int(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::String(text.to_owned())
+    }
+}
+
+impl From<&serde_json::Value> for Value {
+    fn from(value: &serde_json::Value) -> Value {
+        match value {
+            serde_json::Value::Null => Value::Nil,
+            serde_json::Value::Bool(value) => Value::Bool(*value),
+            serde_json::Value::Number(number) => number.as_f64().map_or(Value::Nil, Value::Float),
+            serde_json::Value::String(text) => Value::String(text.clone()),
+            serde_json::Value::Array(items) => Value::List(items.iter().map(Value::from).collect()),
+            serde_json::Value::Object(fields) => {
+                Value::Map(fields.iter().map(|(name, value)| (name.clone(), Value::from(value))).collect())
+            }
+        }
+    }
+}
+
+/// As Go's `fmt.Sprint` prints it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("<nil>"),
+            Value::Bool(value) => value.fmt(f),
+            Value::Int(number) => number.fmt(f),
+            Value::Float(number) => f.write_str(&shortest(*number)),
+            Value::String(text) => f.write_str(text),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if index > 0 { " " } else { "" })?;
+                }
+                f.write_str("]")
+            }
+            Value::Map(fields) => {
+                f.write_str("map[")?;
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    write!(f, "{}{name}:{value}", if index > 0 { " " } else { "" })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+/// Go's `%v` of a floating-point number: the fewest digits that mean it, with an exponent below 1e-4 and from 1e6 on.
+fn shortest(number: f64) -> String {
+    if !number.is_finite() {
+        let sign = if number < 0.0 { "-" } else { "+" };
+        return if number.is_nan() { "NaN".to_owned() } else { format!("{sign}Inf") };
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        return format!("{number}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}

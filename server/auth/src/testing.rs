@@ -1,0 +1,108 @@
+//! What unit tests share: a server on this machine that answers as it is told and remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use http::{HeaderMap, StatusCode};
+use poem::listener::TcpAcceptor;
+use poem::{Endpoint, Request, Response, Server};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Path and query.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Asked {
+    /// The value of `name` in a body that is a form.
+    pub(crate) fn field(&self, name: &str) -> Option<String> {
+        let mut fields = url::form_urlencoded::parse(self.body.as_bytes());
+        fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned())
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+}
+
+/// An answer that is to be given.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: String,
+}
+
+/// A JSON document with this status.
+pub(crate) fn json(status: u16, body: serde_json::Value) -> Told {
+    Told { status, headers: vec![("content-type", "application/json".to_owned())], body: body.to_string() }
+}
+
+/// The server. It stops when it is dropped.
+pub(crate) struct Mock {
+    pub(crate) url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    task: JoinHandle<()>,
+}
+
+impl Mock {
+    /// A server that gives `answers` one after the other, and the last one again and again.
+    pub(crate) async fn start(answers: Vec<Told>) -> Mock {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let endpoint = Answers { asked: Arc::clone(&asked), answers };
+        let acceptor = TcpAcceptor::from_tokio(listener).unwrap();
+        let task = tokio::spawn(async move {
+            Server::new_with_acceptor(acceptor).run(endpoint).await.unwrap();
+        });
+        Mock { url, asked, task }
+    }
+
+    /// Everything that was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// The only request so far.
+    pub(crate) fn only(&self) -> Asked {
+        let asked = self.asked();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        asked[0].clone()
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Answers {
+    asked: Arc<Mutex<Vec<Asked>>>,
+    answers: Vec<Told>,
+}
+
+impl Endpoint for Answers {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let body = request.take_body().into_string().await.unwrap();
+        let path = request.original_uri().path_and_query().unwrap().to_string();
+        let place = {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(Asked { path, headers: request.headers().clone(), body });
+            asked.len() - 1
+        };
+        let told = &self.answers[place.min(self.answers.len() - 1)];
+        let mut response = Response::builder().status(StatusCode::from_u16(told.status).unwrap());
+        for (name, value) in &told.headers {
+            response = response.header(*name, value);
+        }
+        Ok(response.body(told.body.clone()))
+    }
+}
