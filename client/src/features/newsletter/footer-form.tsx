@@ -49,19 +49,19 @@ export default function FooterForm() {
         className="grid gap-x-4 gap-y-4 on-dark sm:grid-cols-[minmax(0,1fr)_auto] sm:items-start"
       >
         <TextField {...form.fields.email} />
-        <Button
-          type="submit"
-          variant="floodlight"
-          disabled={form.isSubmitting || isSubscribed || isIncomplete}
-          className="sm:mt-7.5 sm:min-w-40"
-        >
-          {form.isSubmitting ? copy.subscribing : label}
-        </Button>
         <CheckboxField
           {...form.fields.consent}
           label={<ConsentText />}
           className="sm:col-span-full"
         />
+        <Button
+          type="submit"
+          variant="floodlight"
+          disabled={form.isSubmitting || isSubscribed || isIncomplete}
+          className="sm:col-start-2 sm:row-start-1 sm:mt-7.5 sm:min-w-40"
+        >
+          {form.isSubmitting ? copy.subscribing : label}
+        </Button>
       </fieldset>
     </form>
   )
