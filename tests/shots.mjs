@@ -81,7 +81,9 @@ async function loadPictures(page) {
   const height = await page.evaluate(() => document.documentElement.scrollHeight)
   for (let top = 0; top < height; top += 700) {
     await page.evaluate((y) => window.scrollTo(0, y), top)
-    await page.waitForLoadState('networkidle')
+    // Parts of the page ask for their files only now.
+    await page.waitForTimeout(150)
   }
+  await page.waitForTimeout(500)
   await page.evaluate(() => window.scrollTo(0, 0))
 }
