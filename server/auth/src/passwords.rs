@@ -93,13 +93,21 @@ impl Drop for Place<'_> {
 /// Most bytes of a password: bcrypt would ignore more.
 const LONGEST: usize = 72;
 
+/// Checks that no part of `password` would be ignored.
+///
+/// Errors: `validation_failed` for more than 72 bytes.
+pub(crate) fn check_length(password: &str) -> Result<(), Error> {
+    if password.len() > LONGEST {
+        return Err(Error::validation(format!("Password cannot be longer than {LONGEST} characters")));
+    }
+    Ok(())
+}
+
 /// Checks whether `password` may become somebody's.
 ///
 /// Errors: `validation_failed` for none and for more than 72 bytes, `weak_password`.
 pub(crate) async fn check_new(auth: &Auth, password: &str) -> Result<(), Error> {
-    if password.len() > LONGEST {
-        return Err(Error::validation(format!("Password cannot be longer than {LONGEST} characters")));
-    }
+    check_length(password)?;
     match weakness(auth, password).await? {
         Some(weakness) => Err(Error::WeakPassword(weakness)),
         None => Ok(()),

@@ -165,7 +165,7 @@ const LATEST: &str = "9999-12-31T23:59:59Z";
 
 /// Postgres writes timestamps with the offset of its session; clients get UTC. What RFC 3339 cannot tell becomes the
 /// nearest moment that it can: administrators ban users until `infinity`.
-fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     if text == "-infinity" || text.ends_with(" BC") {
         return Ok(Some(EARLIEST.to_owned()));

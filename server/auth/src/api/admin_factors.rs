@@ -11,12 +11,12 @@ use serde::Deserialize;
 use super::body::Unread;
 use super::passkeys::{PasskeyItem, Removed};
 use super::request;
-use crate::error::refusals;
+use crate::flows;
 use crate::flows::factors::admin::{self, FactorChange};
 use crate::flows::passkeys;
 use crate::store;
 use crate::user::{Factor, User};
-use crate::{Auth, Code, Error};
+use crate::{Auth, Error};
 
 pub(super) struct AdminFactorsApi {
     pub(super) auth: Arc<Auth>,
@@ -107,8 +107,6 @@ impl AdminFactorsApi {
 impl AdminFactorsApi {
     /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
-        let id = id.parse().map_err(|_| refusals::id_not_uuid("user_id must be an UUID"))?;
-        let account = store::users::find(&self.auth.database, id).await?;
-        Ok(account.ok_or_else(|| Code::UserNotFound.because("User not found"))?.user)
+        Ok(flows::admin::find(&self.auth, id).await?.user)
     }
 }

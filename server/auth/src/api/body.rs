@@ -54,6 +54,14 @@ impl<T: DeserializeOwned> Unread<T> {
     pub(super) fn read(self) -> Result<T, Error> {
         parse(&self.bytes)
     }
+
+    /// An empty body is one without fields. Errors: as [`read`](Self::read).
+    pub(super) fn read_or_default(self) -> Result<T, Error>
+    where
+        T: Default,
+    {
+        if self.bytes.is_empty() { Ok(T::default()) } else { self.read() }
+    }
 }
 
 impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Unread<T> {

@@ -1,6 +1,9 @@
 //! The endpoints, one file per family. Their descriptions are the service's OpenAPI document.
 
+mod admin_audit;
 mod admin_factors;
+mod admin_links;
+mod admin_users;
 mod answer;
 mod body;
 mod custom_providers;
@@ -10,6 +13,8 @@ mod factors;
 mod fields;
 mod form;
 mod identities;
+mod listed_user;
+mod paging;
 mod passkeys;
 mod public;
 mod redirect;
@@ -45,6 +50,11 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
             factors::FactorsApi { auth: Arc::clone(&auth) },
             passkeys::PasskeysApi { auth: Arc::clone(&auth) },
             admin_factors::AdminFactorsApi { auth: Arc::clone(&auth) },
+        ),
+        (
+            admin_users::AdminUsersApi { auth: Arc::clone(&auth) },
+            admin_links::AdminLinksApi { auth: Arc::clone(&auth) },
+            admin_audit::AdminAuditApi { auth: Arc::clone(&auth) },
         ),
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))

@@ -50,7 +50,8 @@ pub(crate) async fn invite(
     Ok(account.user)
 }
 
-fn new_user(context: &Context<'_>, email: &str, data: Map<String, Value>) -> NewUser {
+/// A user without a password who is to be stored.
+pub(super) fn new_user(context: &Context<'_>, email: &str, data: Map<String, Value>) -> NewUser {
     NewUser {
         id: Uuid::new_v4(),
         audience: context.audience.clone(),
@@ -62,8 +63,8 @@ fn new_user(context: &Context<'_>, email: &str, data: Map<String, Value>) -> New
     }
 }
 
-/// Stores a user without a password, with an identity of the e-mail address.
-async fn create(work: &Work<'_>, new: &NewUser) -> Result<Account, Error> {
+/// Stores a user together with an identity of the e-mail address.
+pub(super) async fn create(work: &Work<'_>, new: &NewUser) -> Result<Account, Error> {
     let account = new.create(work).await?;
     let subject = account.id().to_string();
     let data =

@@ -3,6 +3,7 @@
 pub(crate) mod access_token;
 pub(crate) mod account;
 pub(crate) mod address;
+pub(crate) mod admin;
 pub(crate) mod bearer;
 pub(crate) mod code_exchange;
 mod context;

@@ -85,6 +85,11 @@ pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<Signe
 /// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
 pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
     check_open(context)?;
+    check_password(context, password).await
+}
+
+/// Errors: `validation_failed`, `weak_password`.
+pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Result<(), Error> {
     if password.is_empty() {
         return Err(Error::validation("Signup requires a valid password"));
     }

@@ -1,11 +1,14 @@
-//! The audit log, written in the same statement or transaction as what it reports.
+//! The audit log. It is written in the same statement or transaction as what it reports.
 
 use std::net::IpAddr;
 
+use poem_openapi::Object;
+use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Executor, NO_INSTANCE, owned, text};
+use crate::user::timestamp;
 use crate::{Error, Settings};
 
 /// What happened, as upstream names it.
@@ -128,4 +131,79 @@ pub(crate) async fn write(
     let entry = entry("entry", action, &actors, "$2::boolean", "host($3::inet)", "$4::json");
     let parameters = vec![actor, owned(settings.audit_log_disabled), owned(address), traits];
     executor.into().execute(&format!("with {entry} select"), parameters).await.map(drop)
+}
+
+/// What entries are looked for by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Author,
+    Action,
+    Type,
+}
+
+impl Scope {
+    /// None for an unknown name.
+    pub(crate) fn parse(name: &str) -> Option<Scope> {
+        Some(match name {
+            "author" => Scope::Author,
+            "action" => Scope::Action,
+            "type" => Scope::Type,
+            _ => return None,
+        })
+    }
+
+    /// A SQL condition on entry `e`; the first parameter is a pattern.
+    const fn condition(self) -> &'static str {
+        match self {
+            Scope::Author => {
+                "(e.payload ->> 'actor_username' ilike $1::text or e.payload ->> 'actor_name' ilike $1::text)"
+            }
+            Scope::Action => "e.payload ->> 'action' ilike $1::text",
+            Scope::Type => "e.payload ->> 'log_type' ilike $1::text",
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Deserialize, Object)]
+pub(crate) struct Entry {
+    id: Uuid,
+    /// Who did what: `actor_id`, `actor_username`, `actor_name`, `actor_via_sso`, `action`, `log_type`, `traits`.
+    payload: Value,
+    #[serde(deserialize_with = "timestamp")]
+    created_at: Option<String>,
+    /// Where the request came from.
+    ip_address: String,
+}
+
+/// Entries of one page, and how many there are on all pages.
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) total: u64,
+}
+
+/// At most `limit` entries after the newest `offset`: all, or those in which a field of a scope contains a text.
+pub(crate) async fn page(
+    executor: impl Into<Executor<'_>>,
+    query: Option<(Scope, &str)>,
+    limit: i64,
+    offset: i64,
+) -> Result<Page, Error> {
+    let condition = query.map_or("$1::text is null", |(scope, _)| scope.condition());
+    let sql = format!(
+        "select jsonb_build_object(
+           'total', (select count(*) from auth.audit_log_entries e where {condition}),
+           'entries', coalesce((
+             select jsonb_agg(to_jsonb(p) - 'instance_id' order by p.created_at desc nulls last, p.id) from (
+               select e.* from auth.audit_log_entries e where {condition}
+               order by e.created_at desc nulls last, e.id limit $2::bigint offset $3::bigint
+             ) p
+           ), '[]')
+         )"
+    );
+    let pattern = query.map(|(_, text)| format!("%{text}%"));
+    let page =
+        executor.into().fetch(&sql, vec![pattern.and_then(owned), owned(limit), owned(offset)]).await?;
+    page.ok_or_else(|| Error::Internal("a page of the audit log was not answered".to_owned()))
 }

@@ -15,7 +15,7 @@ const DOCUMENT: &str = "/openapi.json";
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// `PASSWORD` at the lowest cost that bcrypt knows.
-const PASSWORD_HASH: &str = "$2b$04$abcdefghijklmnopqrstuuqREtd3VJD2QVZbuFskFSLk6eRIrQoOS";
+pub(crate) const PASSWORD_HASH: &str = "$2b$04$abcdefghijklmnopqrstuuqREtd3VJD2QVZbuFskFSLk6eRIrQoOS";
 
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,

@@ -2,7 +2,12 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod admin;
+mod admin_change;
+mod admin_create;
 mod admin_factors;
+mod admin_links;
+mod admin_lists;
 mod authenticator;
 mod cleanup;
 mod codes;

@@ -131,7 +131,7 @@ pub(crate) async fn phone_changed(
 }
 
 /// Merges `data` into the account's identity of `provider`, or adds that identity; tells whether it was added.
-async fn put_identity(
+pub(in crate::flows) async fn put_identity(
     work: &Work<'_>,
     account: &Account,
     provider: &str,

@@ -1,7 +1,9 @@
 //! Rows of `auth.users` with their identities and factors.
 
 mod changes;
+mod list;
 mod new;
+mod removal;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,7 +13,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 pub(crate) use changes::{Changes, derive_providers};
+pub(crate) use list::{Selection, after, page};
 pub(crate) use new::NewUser;
+pub(crate) use removal::{delete, obscure};
 
 use super::one_time_tokens::{Kind, Pending};
 use super::{Executor, Parameter, factors, fetch, owned, text, transaction};
@@ -25,10 +29,7 @@ use crate::{EncryptionSettings, Error, Settings};
 /// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
 pub(super) fn document(alias: &str) -> String {
     format!(
-        "(to_jsonb({alias}) - array[
-          'encrypted_password', 'confirmation_token', 'recovery_token', 'email_change_token_new',
-          'email_change_token_current', 'phone_change_token', 'reauthentication_token'
-        ] || jsonb_build_object(
+        "({bare} || jsonb_build_object(
           'identities', coalesce((
             select jsonb_agg(to_jsonb(i) order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
           ), '[]'),
@@ -37,7 +38,18 @@ pub(super) fn document(alias: &str) -> String {
             from auth.mfa_factors f where f.user_id = {alias}.id
           ), '[]')
         ))",
+        bare = bare_document(alias),
         factor = factors::document("f"),
+    )
+}
+
+/// A SQL expression: as [`document`], with no identities and no factors.
+fn bare_document(alias: &str) -> String {
+    format!(
+        "(to_jsonb({alias}) - array[
+          'encrypted_password', 'confirmation_token', 'recovery_token', 'email_change_token_new',
+          'email_change_token_current', 'phone_change_token', 'reauthentication_token'
+        ] || '{{\"identities\": [], \"factors\": []}}'::jsonb)"
     )
 }
 

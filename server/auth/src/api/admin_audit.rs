@@ -1,0 +1,48 @@
+//! What has happened, for administrators.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Query;
+use poem_openapi::payload::{Json, Response};
+
+use super::paging::{Page, given};
+use super::request;
+use crate::store::audit::{self, Entry, Scope};
+use crate::{Auth, Error};
+
+pub(super) struct AdminAuditApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+#[OpenApi]
+impl AdminAuditApi {
+    /// The audit log, newest first.
+    #[oai(path = "/admin/audit", method = "get")]
+    async fn entries(
+        &self,
+        request: &Request,
+        /// `author:…`, `action:…` or `type:…`: only entries in which that contains the text.
+        query: Query<Option<String>>,
+        /// From 1.
+        page: Query<Option<String>>,
+        /// Default 50.
+        per_page: Query<Option<String>>,
+    ) -> Result<Response<Json<Vec<Entry>>>, Error> {
+        request::admin(&self.auth, request).await?;
+        let page = Page::parse(given(&page), given(&per_page))?;
+        let query = given(&query).map(parse).transpose()?.filter(|(_, text)| !text.is_empty());
+        let found = audit::page(&self.auth.database, query, page.limit(), page.offset()).await?;
+        Ok(Response::new(Json(found.entries))
+            .header("link", page.links(request, found.total))
+            .header("x-total-count", found.total.to_string()))
+    }
+}
+
+fn parse(query: &str) -> Result<(Scope, &str), Error> {
+    let parsed = query.split_once(':').and_then(|(scope, text)| Some((Scope::parse(scope)?, text)));
+    parsed.filter(|(_, text)| !text.contains('\0')).ok_or_else(|| {
+        Error::validation(format!("Invalid query scope: {query:?}; expected author:…, action:… or type:…"))
+    })
+}

@@ -1,0 +1,91 @@
+//! Links for administrators to hand over.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body::Unread;
+use super::fields::object;
+use super::request;
+use crate::flows::address;
+use crate::flows::admin::link::{self, LinkType, Wish};
+use crate::user::User;
+use crate::{Auth, Error};
+
+pub(super) struct AdminLinksApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A link that is wished for.
+#[derive(Object, Deserialize)]
+struct LinkFields {
+    /// `signup`, `invite`, `magiclink`, `recovery`, `email_change_current` or `email_change_new`.
+    #[oai(rename = "type")]
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// Whom the link is for.
+    email: Option<String>,
+    /// Of changes of the address: the new one.
+    new_email: Option<String>,
+    /// Of sign-ups: the new user's.
+    password: Option<String>,
+    /// An object that becomes a new user's own metadata.
+    data: Option<Value>,
+    /// Where the link leads in the end.
+    redirect_to: Option<String>,
+}
+
+/// A user, and a link for them.
+#[derive(Object)]
+struct GeneratedLink {
+    #[oai(flatten)]
+    user: User,
+    /// The link.
+    action_link: String,
+    /// The code that may be typed instead.
+    email_otp: String,
+    /// The hash that the link carries.
+    hashed_token: String,
+    /// What the link does, which for unknown users may be another thing than what was wished for.
+    verification_type: String,
+    /// Where the link leads in the end.
+    redirect_to: String,
+}
+
+#[OpenApi]
+impl AdminLinksApi {
+    /// Makes a link, and mails nothing.
+    #[oai(path = "/admin/generate_link", method = "post")]
+    async fn generate(
+        &self,
+        request: &Request,
+        body: Unread<LinkFields>,
+    ) -> Result<Json<GeneratedLink>, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let fields = body.read()?;
+        let wish = Wish {
+            email: address::email(&fields.email.unwrap_or_default())?,
+            kind: LinkType::parse(&fields.kind.unwrap_or_default())?,
+            new_email: fields.new_email.unwrap_or_default(),
+            password: fields.password.unwrap_or_default(),
+            data: object("data", fields.data)?,
+        };
+        let mut context = request::context(&self.auth, request, None)?;
+        if let Some(target) = fields.redirect_to.filter(|target| self.auth.redirects.allows(target)) {
+            context.redirect_to = target;
+        }
+        let link = link::generate(&context, &admin, wish).await?;
+        Ok(Json(GeneratedLink {
+            user: link.user,
+            action_link: link.url,
+            email_otp: link.code.code,
+            hashed_token: link.code.hash,
+            verification_type: link.kind.name().to_owned(),
+            redirect_to: context.redirect_to,
+        }))
+    }
+}

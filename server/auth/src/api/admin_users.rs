@@ -1,0 +1,248 @@
+//! Other people's accounts, for administrators.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{Object, OpenApi};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body::Unread;
+use super::fields::object;
+use super::listed_user::ListedUser;
+use super::paging::{self, Cursor, Page, given};
+use super::request;
+use crate::flows::admin;
+use crate::flows::admin::UserFields;
+use crate::store::users::{self, Selection};
+use crate::user::User;
+use crate::{Auth, Error};
+
+pub(super) struct AdminUsersApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// What an administrator says of a user; what is missing or empty stays, or gets its default.
+#[derive(Object, Deserialize)]
+struct AdminUserFields {
+    /// Of new users alone.
+    id: Option<String>,
+    /// Of new users alone.
+    aud: Option<String>,
+    /// The Postgres role of the user's requests.
+    role: Option<String>,
+    email: Option<String>,
+    /// With its country code.
+    phone: Option<String>,
+    password: Option<String>,
+    /// Of new users alone, in place of the password: its hash, of bcrypt, argon2i, argon2id or fbscrypt.
+    password_hash: Option<String>,
+    /// Whether the address is known to be the user's.
+    email_confirm: Option<bool>,
+    /// Whether the number is known to be the user's.
+    phone_confirm: Option<bool>,
+    /// An object that is merged into the user's own metadata; members that are null go.
+    user_metadata: Option<Value>,
+    /// An object that is merged into the service's metadata; members that are null go.
+    app_metadata: Option<Value>,
+    /// How long the user may not sign in, such as `24h`; `none` lifts the ban.
+    ban_duration: Option<String>,
+}
+
+impl AdminUserFields {
+    fn parse(self) -> Result<UserFields, Error> {
+        let data = |name, value: Option<Value>| value.map(|value| object(name, Some(value))).transpose();
+        Ok(UserFields {
+            id: self.id.unwrap_or_default(),
+            audience: self.aud.unwrap_or_default(),
+            role: self.role.unwrap_or_default(),
+            email: self.email.unwrap_or_default(),
+            phone: self.phone.unwrap_or_default(),
+            password: self.password,
+            password_hash: self.password_hash.unwrap_or_default(),
+            confirm_email: self.email_confirm.unwrap_or_default(),
+            confirm_phone: self.phone_confirm.unwrap_or_default(),
+            user_metadata: data("user_metadata", self.user_metadata)?,
+            app_metadata: data("app_metadata", self.app_metadata)?,
+            ban: self.ban_duration.unwrap_or_default(),
+        })
+    }
+}
+
+/// How a user is deleted.
+#[derive(Object, Deserialize, Default)]
+struct DeleteFields {
+    /// Whether the row stays, without anything that tells of the person.
+    should_soft_delete: Option<bool>,
+}
+
+/// Users of one audience.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+struct Users {
+    users: Vec<ListedUser>,
+    aud: String,
+    /// Of pages that cursors lead to.
+    pagination: Option<Pagination>,
+}
+
+/// What follows a page.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+struct Pagination {
+    /// Leads to the next page, if there is one.
+    next_cursor: Option<String>,
+    has_more: bool,
+}
+
+/// Nothing.
+#[derive(Object)]
+struct Nothing {}
+
+#[OpenApi]
+impl AdminUsersApi {
+    /// Users, newest first, without their identities and factors.
+    #[oai(path = "/admin/users", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of the interface")]
+    async fn list(
+        &self,
+        request: &Request,
+        /// From 1.
+        page: Query<Option<String>>,
+        /// Default 50.
+        per_page: Query<Option<String>>,
+        /// `created_at`, with `asc` or `desc` after a blank.
+        sort: Query<Option<String>>,
+        /// What addresses or full names contain.
+        filter: Query<Option<String>>,
+        /// Where settings offer cursors: users of a page, at most 1000; default 50.
+        limit: Query<Option<String>>,
+        /// Where settings offer cursors: what the page before has answered.
+        cursor: Query<Option<String>>,
+    ) -> Result<Response<Json<Users>>, Error> {
+        request::admin(&self.auth, request).await?;
+        let filter = filter.0.unwrap_or_default();
+        if filter.contains('\0') {
+            return Err(Error::validation("filter must not contain NUL characters"));
+        }
+        let selection = Selection {
+            audience: request::audience(&self.auth, request, None),
+            filter: &filter,
+            ascending: is_ascending(sort.0.as_deref())?,
+        };
+        if self.auth.settings.cursor_pagination && given(&page).is_none() && given(&per_page).is_none() {
+            return self.list_after(request, &selection, given(&limit), given(&cursor)).await;
+        }
+        let page = Page::parse(given(&page), given(&per_page))?;
+        let found = users::page(&self.auth.database, &selection, page.limit(), page.offset()).await?;
+        let links = page.links(request, found.total);
+        Ok(answer(found.users, &selection, None)
+            .header("link", links)
+            .header("x-total-count", found.total.to_string()))
+    }
+
+    /// Creates a user. No mail is sent.
+    #[oai(path = "/admin/users", method = "post")]
+    async fn create(&self, request: &Request, body: Unread<AdminUserFields>) -> Result<Json<User>, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let fields = body.read()?.parse()?;
+        let context = request::context(&self.auth, request, None)?;
+        admin::create(&context, &admin, fields).await.map(Json)
+    }
+
+    /// A user.
+    #[oai(path = "/admin/users/:user_id", method = "get")]
+    async fn get(&self, request: &Request, user_id: Path<String>) -> Result<Json<User>, Error> {
+        request::admin(&self.auth, request).await?;
+        Ok(Json(admin::find(&self.auth, &user_id).await?.user))
+    }
+
+    /// Changes a user at once: nothing has to be confirmed. A new password ends all sessions.
+    #[oai(path = "/admin/users/:user_id", method = "put")]
+    async fn update(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+        body: Unread<AdminUserFields>,
+    ) -> Result<Json<User>, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let id = admin::find(&self.auth, &user_id).await?.id();
+        let fields = body.read()?.parse()?;
+        let context = request::context(&self.auth, request, None)?;
+        admin::update(&context, &admin, id, fields).await.map(Json)
+    }
+
+    /// Deletes a user.
+    #[oai(path = "/admin/users/:user_id", method = "delete")]
+    async fn delete(
+        &self,
+        request: &Request,
+        user_id: Path<String>,
+        body: Unread<DeleteFields>,
+    ) -> Result<Json<Nothing>, Error> {
+        let admin = request::admin(&self.auth, request).await?;
+        let account = admin::find(&self.auth, &user_id).await?;
+        let soft = body.read_or_default()?.should_soft_delete.unwrap_or_default();
+        let context = request::context(&self.auth, request, None)?;
+        admin::delete(&context, &admin, &account, soft).await?;
+        Ok(Json(Nothing {}))
+    }
+}
+
+impl AdminUsersApi {
+    async fn list_after(
+        &self,
+        request: &Request,
+        selection: &Selection<'_>,
+        limit: Option<&str>,
+        cursor: Option<&str>,
+    ) -> Result<Response<Json<Users>>, Error> {
+        let limit = paging::cursor_limit(limit)?;
+        let cursor = cursor.map(Cursor::parse).transpose()?;
+        let last = cursor.as_ref().map(Cursor::position);
+        // One more tells whether there is another page.
+        let more = i64::try_from(limit + 1).map_err(|error| Error::Internal(error.to_string()))?;
+        let mut found = users::after(&self.auth.database, selection, more, last).await?;
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        let last = found.last().filter(|_| has_more);
+        let next = last.map(|user| Cursor::new(user.created_at.as_deref(), user.id).encode()).transpose()?;
+        let link = next.as_deref().map(|cursor| paging::cursor_link(request, cursor));
+        let answer = answer(found, selection, Some(Pagination { next_cursor: next, has_more }));
+        Ok(match link {
+            Some(link) => answer.header("link", link),
+            None => answer,
+        })
+    }
+}
+
+fn answer(
+    users: Vec<User>,
+    selection: &Selection<'_>,
+    pagination: Option<Pagination>,
+) -> Response<Json<Users>> {
+    let users = users.into_iter().map(ListedUser).collect();
+    Response::new(Json(Users { users, aud: selection.audience.to_owned(), pagination }))
+}
+
+/// The direction of query parameter `sort`; descending if it tells none.
+///
+/// Errors: `validation_failed` for another field than `created_at` and an unknown direction.
+fn is_ascending(sort: Option<&str>) -> Result<bool, Error> {
+    let Some(sort) = sort else { return Ok(false) };
+    let (field, direction) = sort.split_once(' ').unwrap_or((sort, "desc"));
+    if field != "created_at" {
+        return Err(Error::validation(format!(
+            "Bad Sort Parameters: bad field for sort {field:?}, only created_at is allowed"
+        )));
+    }
+    match direction.to_ascii_lowercase().as_str() {
+        "asc" => Ok(true),
+        "desc" => Ok(false),
+        _ => Err(Error::validation(format!(
+            "Bad Sort Parameters: bad direction for sort {direction:?}, only asc and desc are allowed"
+        ))),
+    }
+}

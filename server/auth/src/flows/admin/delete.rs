@@ -1,0 +1,28 @@
+use super::super::Context;
+use super::super::bearer::Admin;
+use super::log;
+use crate::Error;
+use crate::store::Work;
+use crate::store::audit::Action;
+use crate::store::users::{self, Account};
+
+/// Removes a user with everything that depends on the account; or, if `soft`, keeps a row that tells nothing of the
+/// person any more, for tables that refer to it. To delete a user softly twice changes nothing.
+///
+/// Errors: those of tables of the project that refer to the user and do not let go.
+pub(crate) async fn delete(
+    context: &Context<'_>,
+    admin: &Admin,
+    account: &Account,
+    soft: bool,
+) -> Result<(), Error> {
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    log(context, &work, admin, Action::UserDeleted, &account.user, &[]).await?;
+    if soft {
+        users::obscure(&work, account.id()).await?;
+    } else {
+        users::delete(&work, account.id()).await?;
+    }
+    work.commit().await
+}

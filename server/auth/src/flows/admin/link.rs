@@ -1,0 +1,226 @@
+//! Links that administrators hand over themselves, in place of the mails that would hold them.
+
+use serde_json::{Map, Value};
+
+use super::super::bearer::Admin;
+use super::super::{Context, address, invite, send, sign_up};
+use crate::error::refusals;
+use crate::flows::Address;
+use crate::messages::{OneTimeCode, action_link};
+use crate::store::Work;
+use crate::store::audit::{self, Action, Actor};
+use crate::store::one_time_tokens::{self, Kind};
+use crate::store::users::{self, Account, Changes, NewUser};
+use crate::user::User;
+use crate::{Code, Error, MailKind};
+
+/// What a link does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkType {
+    SignUp,
+    Invite,
+    MagicLink,
+    Recovery,
+    /// Confirms at the current address that another may replace it.
+    EmailChangeCurrent,
+    /// Confirms the address that is to replace the current one.
+    EmailChangeNew,
+}
+
+impl LinkType {
+    /// Errors: `validation_failed` for an unknown name.
+    pub(crate) fn parse(name: &str) -> Result<LinkType, Error> {
+        Ok(match name {
+            "signup" => LinkType::SignUp,
+            "invite" => LinkType::Invite,
+            "magiclink" => LinkType::MagicLink,
+            "recovery" => LinkType::Recovery,
+            "email_change_current" => LinkType::EmailChangeCurrent,
+            "email_change_new" => LinkType::EmailChangeNew,
+            _ => {
+                return Err(Error::validation(format!(
+                    "Invalid email action link type requested: {name:?}; expected signup, invite, magiclink, \
+                     recovery, email_change_current or email_change_new"
+                )));
+            }
+        })
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            LinkType::SignUp => "signup",
+            LinkType::Invite => "invite",
+            LinkType::MagicLink => "magiclink",
+            LinkType::Recovery => "recovery",
+            LinkType::EmailChangeCurrent => "email_change_current",
+            LinkType::EmailChangeNew => "email_change_new",
+        }
+    }
+
+    /// The mail that would hold the link.
+    const fn mail(self) -> MailKind {
+        match self {
+            LinkType::SignUp => MailKind::Confirmation,
+            LinkType::Invite => MailKind::Invite,
+            LinkType::MagicLink => MailKind::MagicLink,
+            LinkType::Recovery => MailKind::Recovery,
+            LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => MailKind::EmailChange,
+        }
+    }
+
+    const fn token(self) -> Kind {
+        match self {
+            LinkType::SignUp | LinkType::Invite => Kind::Confirmation,
+            LinkType::MagicLink | LinkType::Recovery => Kind::Recovery,
+            LinkType::EmailChangeCurrent => Kind::EmailChangeCurrent,
+            LinkType::EmailChangeNew => Kind::EmailChangeNew,
+        }
+    }
+}
+
+/// A request for a link.
+pub(crate) struct Wish {
+    pub(crate) kind: LinkType,
+    /// Lowercase.
+    pub(crate) email: String,
+    /// Of changes of the address alone.
+    pub(crate) new_email: String,
+    /// Of [`LinkType::SignUp`] alone.
+    pub(crate) password: String,
+    /// What a new user says of themself.
+    pub(crate) data: Map<String, Value>,
+}
+
+/// A link that was made.
+pub(crate) struct Link {
+    pub(crate) user: User,
+    /// What it does, which may be another thing than what was wished for.
+    pub(crate) kind: LinkType,
+    pub(crate) url: String,
+    /// The code that may be typed instead, and its hash.
+    pub(crate) code: OneTimeCode,
+}
+
+/// Makes a link. It is not mailed, so that no limit of mails counts; a magic link for an unknown address becomes the
+/// confirmation of a sign-up.
+///
+/// Errors: `user_not_found` for an unknown user who wants to recover or change something; `email_exists` for a
+/// confirmed user who is to sign up, and for a new address that somebody has; `validation_failed`, `weak_password`;
+/// those of the hook.
+pub(crate) async fn generate(context: &Context<'_>, admin: &Admin, mut wish: Wish) -> Result<Link, Error> {
+    let auth = context.auth;
+    let address = Address::Email(wish.email.clone());
+    let known = users::find_by_address(&auth.database, &address, &context.audience).await?;
+    let new = if known.is_none() { Some(new_user(context, &mut wish).await?) } else { None };
+    if let Some(new) = &new {
+        auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+    }
+    let mut client = auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = match &new {
+        Some(new) => invite::create(&work, new).await.map_err(users::name_taken)?,
+        None => known_user(context, &work, &address, &wish).await?,
+    };
+    log(context, &work, admin, &account, wish.kind).await?;
+    let target = change_address(context, &work, &account, &wish).await?;
+    if wish.kind == LinkType::Invite {
+        Changes::new().invited().apply(&work, account.id()).await?;
+    }
+    let code = OneTimeCode::generate(&target, auth.settings.mail.otp_length, false);
+    let account = one_time_tokens::put(&work, account.id(), wish.kind.token(), &code.hash, &target).await?;
+    work.commit().await?;
+    if new.is_some() {
+        auth.hooks.after_user_created(&account.user, &context.client).await?;
+    }
+    let url = action_link(&auth.settings, wish.kind.mail(), &code.hash, &context.redirect_to);
+    Ok(Link { user: account.user, kind: wish.kind, url, code })
+}
+
+fn unknown() -> Error {
+    Code::UserNotFound.because("User with this email not found")
+}
+
+/// The user whom a link to sign up or an invitation is for, not stored yet.
+async fn new_user(context: &Context<'_>, wish: &mut Wish) -> Result<NewUser, Error> {
+    let auth = context.auth;
+    let password = match wish.kind {
+        LinkType::Invite => return Ok(invite::new_user(context, &wish.email, wish.data.clone())),
+        LinkType::SignUp => {
+            sign_up::check_password(context, &wish.password).await?;
+            wish.password.clone()
+        }
+        LinkType::MagicLink => {
+            wish.kind = LinkType::SignUp;
+            send::random_password()
+        }
+        LinkType::Recovery | LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {
+            return Err(unknown());
+        }
+    };
+    let mut new = invite::new_user(context, &wish.email, wish.data.clone());
+    let hash = auth.hasher.hash(password).await?;
+    new.encrypted_password = auth.settings.encryption.seal(new.id, &hash)?;
+    Ok(new)
+}
+
+/// The account of a known user, whom nobody else changes until `work` ends, if it may have such a link.
+async fn known_user(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    address: &Address,
+    wish: &Wish,
+) -> Result<Account, Error> {
+    let account = users::find_by_address(work, address, &context.audience).await?.ok_or_else(unknown)?;
+    if !matches!(wish.kind, LinkType::SignUp | LinkType::Invite) {
+        return Ok(account);
+    }
+    if account.user.email_confirmed_at.is_some() {
+        return Err(refusals::email_exists());
+    }
+    if wish.kind == LinkType::SignUp && !wish.data.is_empty() {
+        let data = Value::Object(wish.data.clone());
+        return Changes::new().merge_user_metadata(&data).apply(work, account.id()).await;
+    }
+    Ok(account)
+}
+
+/// The address that the link belongs to. If the link changes it, the change is noted.
+async fn change_address(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: &Account,
+    wish: &Wish,
+) -> Result<String, Error> {
+    let settings = &context.auth.settings;
+    match wish.kind {
+        LinkType::EmailChangeCurrent if !settings.mail.secure_email_change => {
+            return Err(Error::validation("Enable secure email change to generate link for current email"));
+        }
+        LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {}
+        _ => return Ok(account.user.email.clone()),
+    }
+    let (id, new) = (account.id(), address::email(&wish.new_email)?);
+    if users::find_duplicate(work, settings, &new, &account.user.aud, Some(id)).await?.is_some() {
+        return Err(refusals::email_exists());
+    }
+    Changes::new().email_change(&new, 0).apply(work, id).await?;
+    Ok(if wish.kind == LinkType::EmailChangeNew { new } else { account.user.email.clone() })
+}
+
+async fn log(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    admin: &Admin,
+    account: &Account,
+    kind: LinkType,
+) -> Result<(), Error> {
+    match kind {
+        LinkType::Invite => super::log(context, work, admin, Action::UserInvited, &account.user, &[]).await,
+        LinkType::MagicLink | LinkType::Recovery => {
+            let (settings, actor) = (&context.auth.settings, Actor::User(account.id()));
+            let (action, origin) = (Action::UserRecoveryRequested, context.client.address);
+            audit::write(work, settings, actor, action, origin, Value::Null).await
+        }
+        _ => Ok(()),
+    }
+}

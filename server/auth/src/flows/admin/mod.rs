@@ -1,0 +1,102 @@
+//! Administrators manage other people's accounts. What they say holds at once: nothing is mailed or confirmed.
+
+mod ban;
+mod create;
+mod delete;
+pub(crate) mod link;
+mod update;
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::Context;
+use super::bearer::Admin;
+use crate::error::refusals;
+use crate::store::Work;
+use crate::store::audit::{self, Action};
+use crate::store::users::{self, Account};
+use crate::user::User;
+use crate::{Auth, Code, Error};
+
+pub(crate) use create::create;
+pub(crate) use delete::delete;
+pub(crate) use update::update;
+
+/// Most characters of a role or an audience, which columns of `auth.users` hold.
+const LONGEST: usize = 255;
+
+/// What an administrator says of a user. Empty texts mean nothing, except for the password.
+#[derive(Default)]
+pub(crate) struct UserFields {
+    /// Of new users alone.
+    pub(crate) id: String,
+    /// Of new users alone.
+    pub(crate) audience: String,
+    /// The Postgres role of the user's requests.
+    pub(crate) role: String,
+    pub(crate) email: String,
+    pub(crate) phone: String,
+    pub(crate) password: Option<String>,
+    /// Of new users alone: the hash that another system has made.
+    pub(crate) password_hash: String,
+    pub(crate) confirm_email: bool,
+    pub(crate) confirm_phone: bool,
+    /// Merged into what the user says of themself.
+    pub(crate) user_metadata: Option<Map<String, Value>>,
+    /// Merged into what the service says of the user.
+    pub(crate) app_metadata: Option<Map<String, Value>>,
+    /// How long the user may not sign in, in Go's syntax (`24h`); `none` lifts the ban.
+    pub(crate) ban: String,
+}
+
+/// The user whom a path names.
+///
+/// Errors: `validation_failed` (404) for an id that is no UUID, `user_not_found`.
+pub(crate) async fn find(auth: &Auth, id: &str) -> Result<Account, Error> {
+    let id = Uuid::parse_str(id).map_err(|_| refusals::id_not_uuid("user_id must be an UUID"))?;
+    let account = users::find(&auth.database, id).await?;
+    account.ok_or_else(|| Code::UserNotFound.because("User not found"))
+}
+
+/// `value` without blanks around it, if a column of at most 255 characters can hold it; empty for none.
+///
+/// Errors: `validation_failed`.
+fn name<'a>(field: &str, value: &'a str) -> Result<&'a str, Error> {
+    if value.contains('\0') {
+        return Err(Error::validation(format!("{field} must not contain NUL characters")));
+    }
+    if value.chars().count() > LONGEST {
+        return Err(Error::validation(format!("{field} must not be longer than {LONGEST} characters")));
+    }
+    Ok(value.trim())
+}
+
+/// Notes in the audit log what `admin` has done to `user`; `more` is added to what is told of the user.
+async fn log(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    admin: &Admin,
+    action: Action,
+    user: &User,
+    more: &[(&str, &str)],
+) -> Result<(), Error> {
+    let mut traits = json!({ "user_id": user.id, "user_email": user.email, "user_phone": user.phone });
+    for (name, value) in more {
+        traits[*name] = json!(value);
+    }
+    let (settings, origin) = (&context.auth.settings, context.client.address);
+    audit::write(work, settings, admin.actor(), action, origin, traits).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_into_their_columns() {
+        assert_eq!(name("role", " editor ").unwrap(), "editor");
+        assert_eq!(name("role", "").unwrap(), "");
+        assert!(name("role", &"ü".repeat(255)).is_ok());
+        assert!(name("role", &"ü".repeat(256)).is_err() && name("role", "a\0b").is_err());
+    }
+}

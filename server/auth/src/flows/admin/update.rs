@@ -1,0 +1,116 @@
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::super::bearer::Admin;
+use super::super::verify::effects;
+use super::super::{Context, address, send, sign_up};
+use super::{UserFields, ban, log, name};
+use crate::Error;
+use crate::passwords;
+use crate::store::audit::Action;
+use crate::store::one_time_tokens;
+use crate::store::users::{self, Account, Changes};
+use crate::store::{Work, sessions};
+use crate::user::User;
+
+/// Changes user `id`. Nothing changes unless everything may. A new password ends all sessions.
+///
+/// Errors: `validation_failed`, `weak_password`, `user_not_found`; `email_exists`, `phone_exists` for addresses of
+/// others.
+pub(crate) async fn update(
+    context: &Context<'_>,
+    admin: &Admin,
+    id: Uuid,
+    mut fields: UserFields,
+) -> Result<User, Error> {
+    if !fields.email.is_empty() {
+        fields.email = address::email(&fields.email)?;
+    }
+    if !fields.phone.is_empty() {
+        fields.phone = address::phone(&fields.phone)?;
+    }
+    let ban = ban::parse(&fields.ban)?;
+    let role = name("role", &fields.role)?;
+    let hash = new_hash(context, id, fields.password.as_deref()).await?;
+    let mut client = context.auth.database.client().await?;
+    let work = Work::begin(&mut client).await?;
+    let account = send::locked(&work, id).await?;
+    confirm(&work, id, &fields).await?;
+    if let Some(hash) = &hash {
+        // Whoever knew the old one is signed out, and what they have begun is worth nothing.
+        one_time_tokens::clear_all(&work, id).await?;
+        Changes::new().encrypted_password(hash).unsend_all().apply(&work, id).await?;
+        sessions::end_others(&work, id, None).await?;
+    }
+    put_identities(&work, &account, &fields).await?;
+    let (user_metadata, app_metadata) = (document(&fields.user_metadata), document(&fields.app_metadata));
+    let mut changes = addresses(&account, &fields);
+    if !role.is_empty() {
+        changes = changes.role(role);
+    }
+    if let Some(data) = &user_metadata {
+        changes = changes.merge_user_metadata(data);
+    }
+    if let Some(data) = &app_metadata {
+        changes = changes.merge_app_metadata(data);
+    }
+    if let Some(seconds) = ban {
+        changes = changes.ban(seconds);
+    }
+    let account = changes.apply(&work, id).await.map_err(users::name_taken)?;
+    log(context, &work, admin, Action::UserModified, &account.user, &[]).await?;
+    work.commit().await?;
+    Ok(account.user)
+}
+
+fn document(members: &Option<serde_json::Map<String, Value>>) -> Option<Value> {
+    members.clone().map(Value::Object)
+}
+
+/// What is to be stored of the new password, if there is one and it may be set.
+async fn new_hash(context: &Context<'_>, id: Uuid, password: Option<&str>) -> Result<Option<String>, Error> {
+    let Some(password) = password else { return Ok(None) };
+    passwords::check_new(context.auth, password).await?;
+    let hash = context.auth.hasher.hash(password.to_owned()).await?;
+    context.auth.settings.encryption.seal(id, &hash).map(Some)
+}
+
+async fn confirm(work: &Work<'_>, id: Uuid, fields: &UserFields) -> Result<(), Error> {
+    if fields.confirm_email {
+        sign_up::confirm_email(work, id).await?;
+    }
+    if fields.confirm_phone {
+        sign_up::confirm_phone(work, id).await?;
+    }
+    Ok(())
+}
+
+/// Every address has its identity.
+async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields) -> Result<(), Error> {
+    if !fields.email.is_empty() {
+        let data = json!({ "email": fields.email, "email_verified": fields.confirm_email });
+        effects::put_identity(work, account, "email", &data).await?;
+    }
+    if !fields.phone.is_empty() {
+        let data = json!({ "phone": fields.phone, "phone_verified": fields.confirm_phone });
+        effects::put_identity(work, account, "phone", &data).await?;
+    }
+    Ok(())
+}
+
+/// An anonymous user who gets a confirmed address is anonymous no more.
+fn addresses<'a>(account: &Account, fields: &'a UserFields) -> Changes<'a> {
+    let mut changes = Changes::new();
+    let by_email = !fields.email.is_empty() && fields.confirm_email;
+    let by_phone = !fields.phone.is_empty() && fields.confirm_phone;
+    if account.user.is_anonymous && (by_email || by_phone) {
+        changes = changes.anonymous(false);
+    }
+    if !fields.email.is_empty() {
+        changes = changes.email(&fields.email);
+    }
+    if !fields.phone.is_empty() {
+        changes = changes.phone(&fields.phone);
+    }
+    changes
+}
