@@ -37,7 +37,8 @@ pub fn push_literal(sql: &mut String, text: &str) {
 fn push_quoted(sql: &mut String, text: &str, quote: char) {
     sql.push(quote);
     // Nearly every name is plain, and names are quoted for every request.
-    if text.bytes().any(|byte| byte == 0 || char::from(byte) == quote) {
+    let is_special = |byte: u8| (byte == 0) | (char::from(byte) == quote);
+    if text.bytes().fold(false, |found, byte| found | is_special(byte)) {
         for character in text.chars() {
             match character {
                 '\0' => sql.push(char::REPLACEMENT_CHARACTER),

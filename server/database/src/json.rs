@@ -244,13 +244,29 @@ fn date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
 /// Appends a JSON string.
 fn quote(text: &mut Vec<u8>, value: &[u8]) {
     text.push(b'"');
-    // No early end, so that many bytes are compared at a time: most texts are plain to their end.
-    if value.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
-        escape(text, value);
-    } else {
+    if is_plain(value) {
         text.extend_from_slice(value);
+    } else {
+        escape(text, value);
     }
     text.push(b'"');
+}
+
+/// Whether nothing in `value` has to be escaped, found out for eight bytes at a time: most texts are plain.
+fn is_plain(value: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // Whether a byte of `word` is less than `bound`, which is 128 at most: only then is its high bit borrowed.
+    const fn has_less(word: u64, bound: u64) -> bool {
+        word.wrapping_sub(ONES * bound) & !word & HIGH != 0
+    }
+    const fn has(word: u64, byte: u8) -> bool {
+        has_less(word ^ (ONES * byte as u64), 1)
+    }
+    let (words, rest) = value.as_chunks();
+    let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
+    !words.any(|word| has_less(word, 0x20) | has(word, b'"') | has(word, b'\\'))
+        && !rest.iter().any(|byte| is_escaped(*byte))
 }
 
 const fn is_escaped(byte: u8) -> bool {
@@ -358,6 +374,18 @@ mod tests {
             written(25, &[Some("\u{1}\u{8}\u{c}\n\r\t\"\\/\u{7f}\u{1f}é\u{2028}")]).unwrap(),
             "[{\"v\":\"\\u0001\\b\\f\\n\\r\\t\\\"\\\\/\u{7f}\\u001fé\u{2028}\"}]"
         );
+    }
+
+    #[test]
+    fn escapes_are_found_wherever_they_stand() {
+        for escaped in [0, 0x1f, b'"', b'\\'] {
+            for at in 0..20 {
+                let mut text = [0xff, b' ', b'!', b'#', b'[', b']', 0x7f, 0x80].repeat(3);
+                assert!(is_plain(&text[..at]));
+                text[at] = escaped;
+                assert!(!is_plain(&text), "{escaped} at {at}");
+            }
+        }
     }
 
     #[test]
