@@ -10,6 +10,7 @@
 //! description of a schema ([`openapi`]) is made here, from the cache.
 
 mod admin;
+mod body;
 mod bytea;
 mod caller;
 mod compression;

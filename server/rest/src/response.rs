@@ -2,8 +2,6 @@
 //!
 //! Source: PostgREST's documentation, "Tables and Views", "Pagination and Count", "Transactions".
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -143,12 +141,20 @@ fn ranged(request: &Request, outcome: &Outcome) -> Result<Draft, Error> {
 /// `first-last/total`, with `*` for no rows and for an unknown total (RFC 9110, section 14.4).
 fn content_range(range: Range, total: Option<i64>) -> String {
     let rows = range.limit.unwrap_or(0);
-    let total_text = total.map_or(Cow::Borrowed("*"), |total| Cow::Owned(total.to_string()));
+    let mut text = String::with_capacity(32);
     if rows > 0 && total != Some(0) {
-        format!("{}-{}/{total_text}", range.offset, range.offset.saturating_add(rows - 1))
+        text.push_str(&range.offset.to_string());
+        text.push('-');
+        text.push_str(&range.offset.saturating_add(rows - 1).to_string());
     } else {
-        format!("*/{total_text}")
+        text.push('*');
     }
+    text.push('/');
+    match total {
+        Some(total) => text.push_str(&total.to_string()),
+        None => text.push('*'),
+    }
+    text
 }
 
 /// Longer ones are left out: the header is optional (RFC 9110, section 8.7), and clients and proxies refuse an answer
@@ -157,11 +163,15 @@ const LONGEST_CONTENT_LOCATION: usize = 4 * 1024;
 
 fn content_location(request: &Request) -> String {
     let Action::Read { relation } = &request.action else { return String::new() };
-    let path = utf8_percent_encode(relation, ENCODED);
-    match request.query.canonical.as_str() {
-        "" => format!("/{path}"),
-        canonical => format!("/{path}?{canonical}"),
+    let canonical = request.query.canonical.as_str();
+    let mut location = String::with_capacity(relation.len() + canonical.len() + 2);
+    location.push('/');
+    location.extend(utf8_percent_encode(relation, ENCODED));
+    if !canonical.is_empty() {
+        location.push('?');
+        location.push_str(canonical);
     }
+    location
 }
 
 /// Status and headers of a change.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use database::Database;
 use gateway::{Bearer, Caller};
-use poem::error::ReadBodyError;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
 
+use crate::body;
 use crate::caller::Identity;
 use crate::compression;
 use crate::error::Error;
@@ -113,8 +113,7 @@ impl Rest {
         let body = if matches!(*incoming.method(), Method::GET | Method::HEAD) {
             Bytes::new()
         } else {
-            let body = incoming.take_body().into_bytes_limit(settings.max_body_size).await;
-            body.map_err(|error| unreadable(&error, settings))?
+            body::read(incoming.take_body(), settings.max_body_size).await?
         };
         let request = Request::parse(
             &Incoming {
@@ -167,13 +166,6 @@ fn described(
     let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
     let document = openapi::document(schema, &outcome.body, settings)?;
     Ok(Outcome { body: document.into(), ..outcome })
-}
-
-fn unreadable(error: &ReadBodyError, settings: &Settings) -> Error {
-    match error {
-        ReadBodyError::PayloadTooLarge => Error::BodyTooLarge(settings.max_body_size),
-        other => Error::InvalidBody(other.to_string()),
-    }
 }
 
 impl Endpoint for Rest {

@@ -45,7 +45,10 @@ impl Query {
         let mut query = Self { canonical: canonical(&pairs, text.len()), ..Self::default() };
         let value_of =
             |name: &str| pairs.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.as_deref());
-        query.select = select::select(value_of("select").unwrap_or("*"))?;
+        query.select = match value_of("select") {
+            None | Some("*") => vec![SelectItem::All],
+            Some(text) => select::select(text)?,
+        };
         query.columns =
             value_of("columns").map(|text| parse_all(columns, "columns parameter", text)).transpose()?;
         query.on_conflict = value_of("on_conflict")

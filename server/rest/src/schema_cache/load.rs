@@ -1,8 +1,7 @@
 //! Reads the catalog: one query, one JSON document, so that everything in it is of one moment.
 
-use std::collections::HashMap;
-
 use database::{Database, quote_literal};
+use foldhash::HashMap;
 use serde::Deserialize;
 
 use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Table};

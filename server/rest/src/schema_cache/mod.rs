@@ -9,9 +9,9 @@ pub(crate) mod reload;
 mod representations;
 mod views;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use computed::RowFunction;
@@ -190,7 +190,7 @@ impl SchemaCache {
         let mut related = relationships::derive(&catalog, schemas);
         computed::compute(&mut related, std::mem::take(&mut catalog.row_functions), schemas);
         let mut cache = Self {
-            schemas: HashMap::new(),
+            schemas: HashMap::default(),
             media_handlers: catalog.media_handlers,
             geojson: catalog.geojson,
             role_settings: catalog.role_settings,
