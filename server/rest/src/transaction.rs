@@ -202,7 +202,8 @@ impl Context<'_> {
     }
 
     fn search_path(&self) -> String {
-        let mut path = quote_identifier(&self.request.schema);
+        let mut path = String::with_capacity(64);
+        push_identifier(&mut path, &self.request.schema);
         for schema in &self.settings.db_extra_search_path {
             path.push_str(", ");
             push_identifier(&mut path, schema);

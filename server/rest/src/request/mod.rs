@@ -308,13 +308,16 @@ fn joined_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Cow<'_
 fn headers_json(headers: &HeaderMap) -> String {
     let length: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 6).sum();
     let mut json = String::with_capacity(length + 2);
-    for name in headers.keys().filter(|name| *name != header::COOKIE) {
-        if let Some(value) = headers.get_all(name).iter().next_back() {
-            json.push(if json.is_empty() { '{' } else { ',' });
-            push_json(&mut json, name.as_str());
-            json.push(':');
-            push_json(&mut json, &text(value));
+    let mut fields = headers.iter().filter(|(name, _)| *name != header::COOKIE).peekable();
+    while let Some((name, value)) = fields.next() {
+        // The values of one name stand together.
+        if fields.peek().is_some_and(|(next, _)| *next == name) {
+            continue;
         }
+        json.push(if json.is_empty() { '{' } else { ',' });
+        push_json(&mut json, name.as_str());
+        json.push(':');
+        push_json(&mut json, &text(value));
     }
     json.push_str(if json.is_empty() { "{}" } else { "}" });
     json
@@ -397,8 +400,10 @@ mod tests {
 
     #[test]
     fn headers_become_json() {
-        let found = parse("GET", "/t", &[("x-a", "1\"2"), ("cookie", "a=1; b=2")]).unwrap();
-        assert_eq!(found.headers, r#"{"x-a":"1\"2"}"#);
+        let headers = [("x-a", "1\"2"), ("x-b", "1"), ("cookie", "a=1; b=2"), ("x-b", "2")];
+        let found = parse("GET", "/t", &headers).unwrap();
+        assert_eq!(found.headers, r#"{"x-a":"1\"2","x-b":"2"}"#);
+        assert_eq!(parse("GET", "/t", &[]).unwrap().headers, "{}");
         assert_eq!(found.cookies, r#"{"a":"1","b":"2"}"#);
     }
 

@@ -24,11 +24,20 @@ impl Statement<'_> {
     }
 }
 
+/// How long a text may get before it has to be moved: a usual one does not.
+const USUAL_LENGTH: usize = 512;
+
 /// A [`Statement`] that is being written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sql<'p> {
     text: String,
     parameters: Vec<Option<Cow<'p, [u8]>>>,
+}
+
+impl Default for Sql<'_> {
+    fn default() -> Self {
+        Self { text: String::with_capacity(USUAL_LENGTH), parameters: Vec::new() }
+    }
 }
 
 impl<'p> Sql<'p> {
