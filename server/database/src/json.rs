@@ -254,6 +254,15 @@ fn quote(text: &mut Vec<u8>, value: &[u8]) {
 
 /// Whether nothing in `value` has to be escaped, found out for eight bytes at a time: most texts are plain.
 fn is_plain(value: &[u8]) -> bool {
+    let Some(last) = value.last_chunk() else { return !value.iter().any(|byte| is_escaped(*byte)) };
+    // The last eight bytes may be looked at twice, which costs less than one by one.
+    let (words, _) = value.as_chunks();
+    !words.iter().any(|word| has_escaped(u64::from_ne_bytes(*word)))
+        && !has_escaped(u64::from_ne_bytes(*last))
+}
+
+/// Whether one of eight bytes has to be escaped.
+const fn has_escaped(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     // Whether a byte of `word` is less than `bound`, which is 128 at most: only then is its high bit borrowed.
@@ -263,10 +272,7 @@ fn is_plain(value: &[u8]) -> bool {
     const fn has(word: u64, byte: u8) -> bool {
         has_less(word ^ (ONES * byte as u64), 1)
     }
-    let (words, rest) = value.as_chunks();
-    let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
-    !words.any(|word| has_less(word, 0x20) | has(word, b'"') | has(word, b'\\'))
-        && !rest.iter().any(|byte| is_escaped(*byte))
+    has_less(word, 0x20) | has(word, b'"') | has(word, b'\\')
 }
 
 const fn is_escaped(byte: u8) -> bool {
@@ -384,6 +390,7 @@ mod tests {
                 assert!(is_plain(&text[..at]));
                 text[at] = escaped;
                 assert!(!is_plain(&text), "{escaped} at {at}");
+                assert!(!is_plain(&text[..=at]), "{escaped} at the end of {at}");
             }
         }
     }
