@@ -16,6 +16,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// A request makes a hundred small allocations; with the system's allocator they take a fifth of its instructions.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match commands::Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
