@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use poem::endpoint::BoxEndpoint;
 use poem::http::uri::Scheme;
 use poem::listener::Acceptor;
 use poem::web::{LocalAddr, RemoteAddr};
-use poem::{Endpoint, EndpointExt, IntoResponse, Request, Response};
+use poem::{Endpoint, Request};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -45,11 +44,11 @@ pub(crate) struct Limits {
 /// connections that are still there after `limits.drain` are cut.
 pub(crate) async fn serve(
     mut acceptor: impl Acceptor,
-    routes: impl Endpoint<Output: IntoResponse> + 'static,
+    routes: impl Endpoint + 'static,
     stop: CancellationToken,
     limits: Limits,
 ) {
-    let routes: Routes = Arc::new(routes.map_to_response().boxed());
+    let routes = Arc::new(routes);
     let room = Arc::new(Semaphore::new(room()));
     let (connections, cut) = (TaskTracker::new(), CancellationToken::new());
     let accepting = async {
@@ -77,23 +76,19 @@ pub(crate) async fn serve(
     }
 }
 
-type Routes = Arc<BoxEndpoint<'static, Response>>;
-
 /// Serves one connection until its end, or until what is under way at `stop` is answered.
-async fn answer<Io>(
-    io: Io,
+async fn answer(
+    io: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     ends: (LocalAddr, RemoteAddr, Scheme),
-    routes: Routes,
+    routes: Arc<impl Endpoint + 'static>,
     stop: CancellationToken,
     head: Duration,
-) where
-    Io: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
-{
+) {
     let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let (local, remote, scheme) = ends.clone();
         let request = Request::from((request, local, remote, scheme));
         let routes = Arc::clone(&routes);
-        async move { Ok::<hyper::Response<_>, Infallible>(routes.get_response(request).await.into()) }
+        async move { Ok::<hyper::Response<_>, Infallible>(routes.as_ref().get_response(request).await.into()) }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(head);
@@ -152,7 +147,7 @@ mod tests {
     const PATIENT: Limits = Limits { head: PATIENCE, silence: PATIENCE, drain: PATIENCE };
 
     async fn start(
-        routes: impl Endpoint<Output: IntoResponse> + 'static,
+        routes: impl Endpoint + 'static,
         limits: Limits,
     ) -> (SocketAddr, CancellationToken, JoinHandle<()>) {
         let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await.unwrap();

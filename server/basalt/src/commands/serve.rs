@@ -2,6 +2,7 @@
 
 mod banner;
 pub(super) mod drop_in;
+mod mounts;
 mod routes;
 mod services;
 mod signals;

@@ -4,6 +4,7 @@ use gateway::Gateway;
 use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 
+use super::mounts::Mounts;
 use super::services::Running;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -19,32 +20,35 @@ pub(super) fn public(
     running: &Running,
 ) -> Result<impl Endpoint + use<>, Error> {
     let gateway = &running.gateway;
-    let mut routes = Route::new().nest("/health", health(gateway, running));
+    let others = match settings.site.enabled {
+        true => {
+            let key = keys.api_keys().publishable().to_owned();
+            let site = Site::open(settings.site.clone(), settings.external_url.clone(), key)?;
+            gateway.open("site", site).boxed()
+        }
+        false => gateway.open("none", endpoint::make(nothing)).boxed(),
+    };
+    let mut routes = Mounts::new(others);
     if let Some(rest) = &running.rest {
-        routes = routes.nest("/rest/v1", gateway.guarded("rest", rest.clone()));
+        routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
     }
     if let Some(auth) = &running.auth {
-        routes = routes.nest("/auth/v1", gateway.guarded_except("auth", auth::is_open, auth.clone()));
+        routes = routes.mount("/auth/v1", gateway.guarded_except("auth", auth::is_open, auth.clone()));
     }
     if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
         let face = gateway.open("storage", storage::service(storage.clone()));
-        routes = routes
-            .nest("/storage/v1", face.body_limit(limits.file_size_limit.saturating_add(MULTIPART_FRAME)));
+        let limit = limits.file_size_limit.saturating_add(MULTIPART_FRAME);
+        routes = routes.mount("/storage/v1", face.body_limit(limit));
     }
     if let Some(realtime) = &settings.services.realtime {
         routes =
-            routes.nest("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
+            routes.mount("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
     }
     if let Some(functions) = &settings.services.functions {
-        routes =
-            routes.nest("/functions/v1", gateway.open("functions", functions::service(functions.clone())));
+        let service = functions::service(functions.clone());
+        routes = routes.mount("/functions/v1", gateway.open("functions", service));
     }
-    if settings.site.enabled {
-        let key = keys.api_keys().publishable().to_owned();
-        let site = Site::open(settings.site.clone(), settings.external_url.clone(), key)?;
-        return Ok(routes.nest("/", gateway.open("site", site)).boxed());
-    }
-    Ok(routes.nest("/", gateway.open("none", endpoint::make(nothing))).boxed())
+    Ok(routes.mount("/health", health(gateway, running)))
 }
 
 /// The port that only this machine reaches.
