@@ -69,40 +69,54 @@ impl<Io> Mended<Io> {
             }
             Place::RequestLine => {
                 let (line, ended) = line(bytes);
-                self.begun.extend(&line[line.len().saturating_sub(LOOKED_AT)..]);
-                self.begun.drain(..self.begun.len().saturating_sub(LOOKED_AT));
-                if ended {
-                    self.end_request_line();
+                if ended && self.begun.is_empty() {
+                    self.end_request_line(line);
+                } else {
+                    self.begun.extend(&line[line.len().saturating_sub(LOOKED_AT)..]);
+                    self.begun.drain(..self.begun.len().saturating_sub(LOOKED_AT));
+                    self.end_begun(ended, Self::end_request_line);
                 }
                 (line.len(), true)
             }
             Place::Header { .. } => {
                 let (line, ended) = line(bytes);
-                let looked_at = line.len().min(LOOKED_AT - self.begun.len());
-                self.begun.extend(&line[..looked_at]);
-                if ended {
-                    self.end_header();
+                if ended && self.begun.is_empty() {
+                    // Most headers are none of those that matter, and this is done for each of every request.
+                    if says_what_follows(line) {
+                        self.end_header(&line[..line.len().min(LOOKED_AT)]);
+                    }
+                } else {
+                    let looked_at = line.len().min(LOOKED_AT - self.begun.len());
+                    self.begun.extend(&line[..looked_at]);
+                    self.end_begun(ended, Self::end_header);
                 }
                 (line.len(), false)
             }
         }
     }
 
+    /// What a line means that came in parts, once it has ended.
+    fn end_begun(&mut self, ended: bool, end: impl FnOnce(&mut Self, &[u8])) {
+        if ended {
+            let line = std::mem::take(&mut self.begun);
+            end(self, &line);
+        }
+    }
+
     /// Empty lines before a request line are passed over (RFC 9112, section 2.2); one of another version than 1 begins
     /// another protocol.
-    fn end_request_line(&mut self) {
-        let line = self.begun.trim_ascii_end();
+    fn end_request_line(&mut self, line: &[u8]) {
+        let line = line.trim_ascii_end();
         if !line.is_empty() {
             let is_http1 = line.ends_with(b" HTTP/1.1") || line.ends_with(b" HTTP/1.0");
             self.place = if is_http1 { Place::Header { body: None } } else { Place::Lost };
         }
-        self.begun.clear();
     }
 
-    /// What follows the line?
-    fn end_header(&mut self) {
+    /// What follows the header, of which `line` is all that is looked at?
+    fn end_header(&mut self, line: &[u8]) {
         let Place::Header { body } = &mut self.place else { return };
-        let line = self.begun.trim_ascii_end();
+        let line = line.trim_ascii_end();
         let (name, value) = match line.iter().position(|byte| *byte == b':') {
             Some(colon) => (&line[..colon], line[colon + 1..].trim_ascii_start()),
             None => (line, &b""[..]),
@@ -127,13 +141,17 @@ impl<Io> Mended<Io> {
         {
             self.place = Place::Lost;
         }
-        self.begun.clear();
     }
+}
+
+/// Whether a line of a head may be one that [`Mended::end_header`] has something to say about, by how it begins.
+fn says_what_follows(line: &[u8]) -> bool {
+    matches!(line.first(), Some(b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// The first line of `bytes` with its end, or all of them; and whether it has an end.
 fn line(bytes: &[u8]) -> (&[u8], bool) {
-    match bytes.iter().position(|byte| *byte == b'\n') {
+    match memchr::memchr(b'\n', bytes) {
         Some(end) => (&bytes[..=end], true),
         None => (bytes, false),
     }
@@ -141,10 +159,7 @@ fn line(bytes: &[u8]) -> (&[u8], bool) {
 
 /// `line` with what no URI may have percent-encoded, if there is any.
 fn encoded(line: &[u8]) -> Option<Vec<u8>> {
-    let is_refused = |byte: &u8| matches!(byte, b'"' | b'<' | b'>');
-    if !line.iter().any(is_refused) {
-        return None;
-    }
+    memchr::memchr3(b'"', b'<', b'>', line)?;
     let mut text = Vec::with_capacity(line.len() * 2);
     for byte in line {
         match byte {
