@@ -291,12 +291,16 @@ fn explanation(rows: &Rows) -> Bytes {
     text.into()
 }
 
+/// A setting's value in this column; `None` unless it was set. One that a transaction has set is empty after that.
+fn setting(row: &Row, column: usize) -> Option<String> {
+    row.text(column).filter(|value| !value.is_empty()).map(str::to_owned)
+}
+
 /// What the database set for the response.
 fn set(response: &Row) -> Outcome {
-    let text = |column: ResponseColumn| response.text(column as usize).map(str::to_owned);
     Outcome {
-        headers: text(ResponseColumn::Headers),
-        status: text(ResponseColumn::Status),
+        headers: setting(response, ResponseColumn::Headers as usize),
+        status: setting(response, ResponseColumn::Status as usize),
         ..Outcome::default()
     }
 }
@@ -319,8 +323,8 @@ fn outcome(rows: &Rows, row: &Row) -> Outcome {
         total: number(ResultColumn::Total),
         rows: number(ResultColumn::Rows).unwrap_or(0),
         body: if is_binary { bytea::decode(&body).into() } else { body },
-        headers: text(ResultColumn::Headers).map(str::to_owned),
-        status: text(ResultColumn::Status).map(str::to_owned),
+        headers: setting(row, ResultColumn::Headers as usize),
+        status: setting(row, ResultColumn::Status as usize),
         inserted: number(ResultColumn::Inserted),
         location: location.unwrap_or_default(),
     }

@@ -47,9 +47,9 @@ pub enum ResultColumn {
     Rows = 1,
     /// The body.
     Body = 2,
-    /// `response.headers`, if it was set.
+    /// `response.headers`; empty or null if it was not set.
     Headers = 3,
-    /// `response.status`, if it was set.
+    /// `response.status`; empty or null if it was not set.
     Status = 4,
     /// How many rows an upsert inserted, the others being updated; null for anything else.
     Inserted = 5,
@@ -71,11 +71,11 @@ pub enum Gives {
 /// The columns of what the database set for the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseColumn {
-    /// `response.headers`, if it was set.
+    /// `response.headers`; empty or null if it was not set.
     Headers = 0,
-    /// `response.status`, if it was set.
+    /// `response.status`; empty or null if it was not set.
     Status = 1,
-    /// After a change, as [`ResultColumn::Inserted`].
+    /// After an upsert, as [`ResultColumn::Inserted`].
     Inserted = 2,
 }
 
@@ -193,7 +193,7 @@ fn set<'p>() -> Statement<'p> {
 fn response(sql: &mut Sql<'_>) {
     let settings = [("response.headers", "headers"), ("response.status", "status")];
     sql.separated(settings, ", ", |sql, (setting, name)| {
-        sql.push("nullif(current_setting('").push(setting).push("', true), '') AS ").push(name);
+        sql.push("current_setting('").push(setting).push("', true) AS ").push(name);
     });
 }
 

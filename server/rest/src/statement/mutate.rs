@@ -29,7 +29,9 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     let (mut main, mut response) = (Sql::default(), Sql::default());
     change(&mut main, plan);
     super::response(response.push("SELECT "));
-    inserted(&mut response, plan);
+    if counts_inserted(plan) {
+        inserted(&mut response, plan);
+    }
     Statements { main: main.into(), gives: Gives::Count, response: Some(response.into()), estimate: None }
 }
 

@@ -205,3 +205,17 @@ async fn triggers_set_headers_of_rows_that_they_keep_and_that_they_drop() {
     let names = league.rows("/clubs?select=name&id=gte.70&order=id").await;
     assert_eq!(names, serde_json::json!([{ "name": "again" }, { "name": "and again" }]));
 }
+
+#[tokio::test]
+async fn triggers_after_a_change_can_set_headers_too() {
+    let sql = "create function league.tell() returns trigger language plpgsql as $$ begin
+          perform set_config('response.headers', '[{\"x-told\": \"after\"}]', true);
+          return null;
+        end $$;
+        create trigger tell after delete on league.lineups for each statement execute function league.tell()";
+    let league = League::extended(sql, |_| {}).await;
+    let answer = league.change("DELETE", "/lineups?match_id=eq.1", &[], "").await;
+    assert_eq!((answer.status, answer.header("x-told")), (204, "after"));
+    let answer = league.change("POST", "/clubs", &[], r#"{"name":"silent"}"#).await;
+    assert_eq!((answer.status, answer.header("x-told")), (201, ""), "no setting outlives its transaction");
+}
