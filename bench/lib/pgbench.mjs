@@ -68,15 +68,16 @@ function text({
     'request.cookies': `'{}'`,
     ...(writes ? {} : { transaction_read_only: `'on'` }),
   }
+  // Conditions, unlike a select list, send no value back.
   const calls = Object.entries(settings).map(
-    ([name, value]) => `set_config('${name}', ${value}, true)`,
+    ([name, value]) => `set_config('${name}', ${value}, true) is null`,
   )
   return [
     ...Object.entries(variables).map(
       ([name, [first, last]]) => `\\set ${name} random(${first}, ${last})`,
     ),
     '\\startpipeline',
-    `select ${calls.join(', ')};`,
+    `select where ${calls.join(' or ')};`,
     `${sql.trim().replaceAll(/\s+/g, ' ')};`,
     '\\endpipeline',
     '',

@@ -99,6 +99,8 @@ export class Stage {
       PGRST_DB_ANON_ROLE: 'anon',
       PGRST_DB_MAX_ROWS: '1000',
       PGRST_JWT_SECRET: this.#secret,
+      // Off by default; Basalt keeps verified tokens, too.
+      PGRST_JWT_CACHE_MAX_LIFETIME: '3600',
     })
     this.#running.add(server)
     /** @type {Peer} */
