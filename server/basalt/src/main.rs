@@ -21,6 +21,8 @@ use clap::Parser as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Clients that are not told whose cryptography to use take the process's; only a second call could fail.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -64,6 +64,13 @@ pub(crate) fn token_of(role: &str) -> String {
     token(&json!({ "role": role, "sub": "11111111-1111-1111-1111-111111111111", "exp": now + 3600 }))
 }
 
+/// An HTTP client. Where the workspace is built as a whole `reqwest` speaks TLS, and needs to know whose.
+pub(crate) fn client() -> reqwest::Client {
+    // Only the first call of the process has something to do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 impl League {
     /// The service with its schema cache loaded.
     pub(crate) async fn start() -> Self {
@@ -105,7 +112,7 @@ impl League {
         let rest = rest::service(settings, pool, keys().verifier());
         let stop = CancellationToken::new();
         let base = serve(&rest, &stop).await;
-        let league = Self { database, rest, base, client: reqwest::Client::new(), stop };
+        let league = Self { database, rest, base, client: client(), stop };
         league.wait_until_ready().await;
         league
     }

@@ -11,7 +11,7 @@ use rest::Settings;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Answer, keys, send, serve, token_of};
+use crate::harness::{Answer, client, keys, send, serve, token_of};
 
 const SETUP: &str = "
     create role anon; create role authenticated; grant anon, authenticated to current_user;
@@ -72,7 +72,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     };
     tokio::time::timeout(LIMIT, ready).await.unwrap();
 
-    let client = reqwest::Client::new();
+    let client = client();
     let ask = async |method: Method, path: &str, bearer: &str| -> Answer {
         let request = client.request(method, format!("{base}{path}")).bearer_auth(bearer);
         send(request.header("content-type", "application/json").body("{\"id\":1}")).await
