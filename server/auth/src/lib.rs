@@ -3,8 +3,6 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 
-#![expect(dead_code, reason = "the endpoints that use all of the store and the seams follow")]
-
 mod api;
 mod captcha;
 mod encryption;

@@ -57,10 +57,6 @@ impl Session {
         &self.user
     }
 
-    pub(crate) fn user_mut(&mut self) -> &mut User {
-        &mut self.user
-    }
-
     /// The members of the answer that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no order.
     pub(crate) fn fragment(&self) -> Vec<(&'static str, String)> {
         let mut members = vec![

@@ -38,13 +38,10 @@ pub(crate) enum Bucket {
     Refresh,
     Web3,
     Verify,
-    Sso,
     Passkey,
     AnonymousUsers,
     /// Challenges and verifications of second factors.
     Factor,
-    SamlAssertion,
-    OauthClientRegistration,
 }
 
 impl Bucket {
@@ -61,12 +58,9 @@ impl Bucket {
             Bucket::Refresh => "refresh",
             Bucket::Web3 => "web3",
             Bucket::Verify => "verify",
-            Bucket::Sso => "sso",
             Bucket::Passkey => "passkey",
             Bucket::AnonymousUsers => "anonymous",
             Bucket::Factor => "factor",
-            Bucket::SamlAssertion => "saml_assertion",
-            Bucket::OauthClientRegistration => "oauth_client_registration",
         }
     }
 
@@ -81,7 +75,6 @@ impl Bucket {
             Bucket::Token | Bucket::Refresh => (settings.token, FIVE_MINUTES),
             Bucket::Web3 => (settings.web3, FIVE_MINUTES),
             Bucket::Verify => (settings.verify, FIVE_MINUTES),
-            Bucket::Sso => (settings.sso, FIVE_MINUTES),
             Bucket::Passkey => (settings.passkey, FIVE_MINUTES),
             Bucket::AnonymousUsers => {
                 return Allowance {
@@ -90,8 +83,6 @@ impl Bucket {
                 };
             }
             Bucket::Factor => (settings.mfa, MINUTE),
-            Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
-            Bucket::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
         };
         Allowance { burst: BURST, rate: number / period }
     }

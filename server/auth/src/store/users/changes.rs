@@ -86,10 +86,6 @@ impl<'a> Changes<'a> {
         self.set("encrypted_password", "text", text(hash))
     }
 
-    pub(crate) fn audience(self, audience: &'a str) -> Changes<'a> {
-        self.set("aud", "text", text(audience))
-    }
-
     pub(crate) fn role(self, role: &'a str) -> Changes<'a> {
         self.set("role", "text", text(role))
     }
@@ -108,10 +104,6 @@ impl<'a> Changes<'a> {
 
     pub(crate) fn anonymous(self, anonymous: bool) -> Changes<'a> {
         self.set("is_anonymous", "boolean", owned(anonymous))
-    }
-
-    pub(crate) fn signed_in(self) -> Changes<'a> {
-        self.assign("last_sign_in_at = now()")
     }
 
     /// No sign-in for that many seconds from now; zero lifts the ban.

@@ -60,7 +60,6 @@ pub(crate) struct Account {
     /// None or empty for a user without a password.
     pub(crate) encrypted_password: Option<String>,
     pub(crate) banned: bool,
-    pub(crate) is_sso_user: bool,
     /// How many of two addresses have confirmed the change of the e-mail address.
     pub(crate) email_change_confirm_status: i16,
     /// The open codes.
@@ -107,7 +106,6 @@ pub(super) fn account_document(alias: &str) -> String {
            'user', {user},
            'encrypted_password', {alias}.encrypted_password,
            'banned', coalesce({alias}.banned_until > now(), false),
-           'is_sso_user', {alias}.is_sso_user,
            'email_change_confirm_status', coalesce({alias}.email_change_confirm_status, 0),
            'pending', jsonb_build_object({pending})
          )",
