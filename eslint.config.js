@@ -44,6 +44,11 @@ export default tseslint.config(
     languageOptions: { globals: globals.node },
   },
   {
+    // The script of the page that shows the mails of a project without a mail server.
+    files: ['server/auth/src/inbox/page/*.js'],
+    languageOptions: { globals: globals.browser },
+  },
+  {
     // The studio's scripts hand functions to a browser that draws their pictures.
     files: ['storage/**/*.mjs'],
     languageOptions: { globals: globals.browser },
