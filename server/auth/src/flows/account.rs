@@ -9,7 +9,7 @@ use crate::flows::linking::{self, Decision};
 use crate::flows::{Context, deliver};
 use crate::providers::Profile;
 use crate::store::accounts;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
@@ -186,7 +186,6 @@ async fn store_identity(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) ->
 
 /// Stores a further identity of `user` and logs that; answers with its id.
 pub(crate) async fn link(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Uuid, Error> {
-    let Context { auth, client, .. } = vouching.context;
     let identity = store_identity(work, user, vouching).await?;
     let traits = json!({
         "identity_id": identity,
@@ -194,7 +193,7 @@ pub(crate) async fn link(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -
         "provider_id": vouching.profile.subject(),
     });
     let actor = Actor::User(user);
-    audit::write(work, &auth.settings, actor, Action::IdentityLinked, client.address, traits).await?;
+    vouching.context.log(work, actor, Action::IdentityLinked, traits).await?;
     Ok(identity)
 }
 
@@ -233,8 +232,7 @@ async fn log(
     if let (Value::Object(all), Value::Object(more)) = (&mut traits, vouching.traits.clone()) {
         all.extend(more);
     }
-    let Context { auth, client, .. } = vouching.context;
-    audit::write(work, &auth.settings, Actor::User(account.id()), action, client.address, traits).await
+    vouching.context.log(work, Actor::User(account.id()), action, traits).await
 }
 
 /// Sends a mail that confirms the account's address, if it has one, and says why there is no session unless settings

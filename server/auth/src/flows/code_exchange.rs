@@ -6,7 +6,7 @@ use serde_json::json;
 use super::access_token::Session;
 use super::session::{self, SignIn};
 use super::{Context, pkce};
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, FlowState};
 use crate::store::{Work, users};
 use crate::{Code, Error};
@@ -38,8 +38,7 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
         return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
     let traits = json!({ "provider_type": flow.provider_type });
-    let (actor, origin) = (Actor::User(user_id), context.client.address);
-    audit::write(&work, &auth.settings, actor, Action::Login, origin, traits).await?;
+    context.log(&work, Actor::User(user_id), Action::Login, traits).await?;
     let sign_in = SignIn { method: &flow.authentication_method, ..SignIn::default() };
     let session = session::begin(auth, &work, user_id, sign_in, &context.client).await?;
     flow_states::delete(&work, flow.id).await?;

@@ -1,5 +1,9 @@
-use crate::Auth;
+use serde_json::Value;
+
+use crate::store::Executor;
+use crate::store::audit::{self, Action, Actor};
 use crate::store::sessions::Client;
+use crate::{Auth, Error};
 
 /// What flows want to know of a request besides its fields.
 pub(crate) struct Context<'a> {
@@ -9,4 +13,17 @@ pub(crate) struct Context<'a> {
     pub(crate) audience: String,
     /// Where links and redirects lead in the end: what the request asks for if it is allowed, else the site.
     pub(crate) redirect_to: String,
+}
+
+impl Context<'_> {
+    /// Notes in the audit log that `actor` did `action` by this request. `traits` is an object that tells more, or null.
+    pub(crate) async fn log(
+        &self,
+        executor: impl Into<Executor<'_>>,
+        actor: Actor<'_>,
+        action: Action,
+        traits: Value,
+    ) -> Result<(), Error> {
+        audit::write(executor, &self.auth.settings, actor, action, self.client.address, traits).await
+    }
 }

@@ -7,7 +7,7 @@ use crate::error::refusals;
 use crate::flows::account::{self, Settled, Vouching};
 use crate::flows::bearer::Bearer;
 use crate::flows::{Address, Context, deliver};
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, accounts, identities, one_time_tokens};
 use crate::user::{Identity, User};
@@ -99,14 +99,13 @@ pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> 
     // Under the lock of the user's row: two removals at once must not leave nothing.
     let before = find(&work, bearer.user.id).await?;
     let identity = removable(&before.user, id)?;
-    let (settings, address) = (&context.auth.settings, context.client.address);
     let traits = json!({
         "identity_id": identity.identity_id,
         "provider": identity.provider,
         "provider_id": identity.id,
     });
     let actor = Actor::User(bearer.user.id);
-    audit::write(&work, settings, actor, Action::IdentityUnlinked, address, traits).await?;
+    context.log(&work, actor, Action::IdentityUnlinked, traits).await?;
     identities::delete(&work, id).await?;
     if identity.provider == "phone" {
         Changes::new().phone("").unconfirm_phone().apply(&work, bearer.user.id).await?;

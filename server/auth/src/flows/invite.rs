@@ -8,7 +8,7 @@ use super::bearer::Admin;
 use super::{Context, deliver};
 use crate::error::refusals;
 use crate::store::Work;
-use crate::store::audit::{self, Action};
+use crate::store::audit::Action;
 use crate::store::identities::{self, NewIdentity};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::user::User;
@@ -39,8 +39,7 @@ pub(crate) async fn invite(
         None => create(&work, &new).await?,
     };
     let traits = json!({ "user_id": account.id(), "user_email": email });
-    let (settings, origin) = (&auth.settings, context.client.address);
-    audit::write(&work, settings, admin.actor(), Action::UserInvited, origin, traits).await?;
+    context.log(&work, admin.actor(), Action::UserInvited, traits).await?;
     let account = Changes::new().invited().apply(&work, account.id()).await?;
     let account = deliver::mail(context, &work, account, MailKind::Invite, false).await?;
     work.commit().await?;

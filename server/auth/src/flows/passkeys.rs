@@ -13,7 +13,7 @@ use crate::error::refusals;
 use crate::factors::aaguid;
 use crate::factors::credential::Credential;
 use crate::factors::webauthn::{Assertion, Failure};
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::passkeys::{self, Ceremony, Held, Passkey};
 use crate::store::{Work, factors};
 use crate::{Auth, Code, Error};
@@ -167,7 +167,7 @@ async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Re
         }
     })?;
     let (actor, traits) = (Actor::User(user), json!({ "passkey_id": passkey.id }));
-    audit::write(&work, settings, actor, Action::PasskeyCreated, context.client.address, traits).await?;
+    context.log(&work, actor, Action::PasskeyCreated, traits).await?;
     work.commit().await?;
     Ok(passkey)
 }
@@ -204,7 +204,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
         return Err(failed());
     }
     let (actor, traits) = (Actor::User(owner), json!({ "passkey_id": held.passkey.id }));
-    audit::write(&work, &auth.settings, actor, Action::Login, context.client.address, traits).await?;
+    context.log(&work, actor, Action::Login, traits).await?;
     let sign_in = SignIn { method: "passkey", ..SignIn::default() };
     let session = session::begin(auth, &work, owner, sign_in, &context.client).await?;
     work.commit().await?;
@@ -256,9 +256,9 @@ pub(crate) async fn rename(
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     let passkey = passkeys::rename(&work, user, id, name).await?.ok_or_else(not_found)?;
-    let (settings, actor) = (&context.auth.settings, Actor::User(user));
+    let actor = Actor::User(user);
     let traits = json!({ "passkey_id": id });
-    audit::write(&work, settings, actor, Action::PasskeyUpdated, context.client.address, traits).await?;
+    context.log(&work, actor, Action::PasskeyUpdated, traits).await?;
     work.commit().await?;
     Ok(passkey)
 }
@@ -297,7 +297,6 @@ async fn remove(
     if !passkeys::delete(&work, user, id).await? {
         return Err(not_found());
     }
-    let (settings, origin) = (&context.auth.settings, context.client.address);
-    audit::write(&work, settings, actor, Action::PasskeyDeleted, origin, traits(id)).await?;
+    context.log(&work, actor, Action::PasskeyDeleted, traits(id)).await?;
     work.commit().await
 }

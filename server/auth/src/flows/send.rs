@@ -12,7 +12,7 @@ use super::pkce::Challenge;
 use super::sign_up::{self, Registered, SignUp, begin_flow};
 use super::{Context, deliver};
 use crate::store::Work;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
 use crate::store::users::{self, Account};
 use crate::{Code, Error, MailKind};
@@ -100,7 +100,7 @@ async fn sign_in_code(context: &Context<'_>, account: &Account, wish: &Otp) -> R
     let account = locked(&work, account.id()).await?;
     let message_id = match &wish.address {
         Address::Email(_) => {
-            log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+            context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
             let flow = ("magiclink", "magiclink");
             let pkce = begin_flow(&work, wish.challenge.as_ref(), account.id(), flow).await?;
             deliver::mail(context, &work, account, MailKind::MagicLink, pkce).await?;
@@ -108,7 +108,7 @@ async fn sign_in_code(context: &Context<'_>, account: &Account, wish: &Otp) -> R
         }
         Address::Phone(phone) => {
             let traits = json!({ "channel": wish.channel });
-            log(context, &work, &account, Action::UserRecoveryRequested, traits).await?;
+            context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, traits).await?;
             let code = (Kind::Confirmation, phone.as_str());
             deliver::text_message(context, &work, account, code, &wish.channel).await?.message_id
         }
@@ -134,7 +134,7 @@ pub(crate) async fn recover(
         context.auth.messages.pretend().await;
         return Ok(());
     };
-    log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+    context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
     let pkce = begin_flow(&work, challenge.as_ref(), account.id(), ("recovery", "recovery")).await?;
     deliver::mail(context, &work, account, MailKind::Recovery, pkce).await?;
     work.commit().await
@@ -226,7 +226,9 @@ pub(crate) async fn resend(
     let mut message_id = String::new();
     match repeat {
         Repeat::SignUp => {
-            log(context, &work, &account, Action::UserConfirmationRequested, Value::Null).await?;
+            context
+                .log(&work, Actor::User(account.id()), Action::UserConfirmationRequested, Value::Null)
+                .await?;
             let flow = ("email/signup", "email/signup");
             let pkce = begin_flow(&work, challenge.as_ref(), id, flow).await?;
             deliver::mail(context, &work, account, MailKind::Confirmation, pkce).await?;
@@ -238,7 +240,7 @@ pub(crate) async fn resend(
             deliver::email_change(context, &work, account, &new, pkce).await?;
         }
         Repeat::Sms => {
-            log(context, &work, &account, Action::UserRecoveryRequested, Value::Null).await?;
+            context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
             let phone = account.user.phone.clone();
             let code = (Kind::Confirmation, phone.as_str());
             message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
@@ -276,7 +278,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let account = locked(&work, user.id).await?;
-    log(context, &work, &account, Action::UserReauthenticateRequested, Value::Null).await?;
+    context.log(&work, Actor::User(account.id()), Action::UserReauthenticateRequested, Value::Null).await?;
     let mut message_id = String::new();
     if by_mail {
         deliver::mail(context, &work, account, MailKind::Reauthentication, false).await?;
@@ -292,15 +294,4 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
 pub(super) async fn locked(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))
-}
-
-async fn log(
-    context: &Context<'_>,
-    work: &Work<'_>,
-    account: &Account,
-    action: Action,
-    traits: Value,
-) -> Result<(), Error> {
-    let settings = &context.auth.settings;
-    audit::write(work, settings, Actor::User(account.id()), action, context.client.address, traits).await
 }

@@ -13,7 +13,7 @@ use super::{Context, deliver};
 use crate::error::refusals;
 use crate::passwords;
 use crate::store::Work;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
@@ -328,7 +328,7 @@ async fn log(
     if let (Address::Phone(_), Action::UserSignedUp) = (&wish.address, action) {
         traits["channel"] = json!(wish.channel);
     }
-    audit::write(executor, &context.auth.settings, actor, action, context.client.address, traits).await
+    context.log(executor, actor, action, traits).await
 }
 
 /// What the answer would be if the account were new.

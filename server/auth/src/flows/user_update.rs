@@ -10,7 +10,7 @@ use super::verify::effects;
 use super::{Context, deliver, one_time_code, send, sign_up};
 use crate::error::refusals;
 use crate::passwords;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, sessions};
@@ -59,7 +59,7 @@ pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, wish: Update)
     account = merge(&work, account, &wish).await?;
     account = change_email(context, &work, account, &wish).await?;
     account = change_phone(context, &work, account, &wish).await?;
-    log(context, &work, &account, Action::UserModified).await?;
+    context.log(&work, Actor::User(account.id()), Action::UserModified, Value::Null).await?;
     work.commit().await?;
     Ok(account.user)
 }
@@ -204,7 +204,7 @@ async fn set_password(
     one_time_tokens::clear_all(work, id).await?;
     let account = Changes::new().encrypted_password(hash).unsend_all().apply(work, id).await?;
     sessions::end_others(work, id, bearer.session_id()).await?;
-    log(context, work, &account, Action::UserUpdatedPassword).await?;
+    context.log(work, Actor::User(account.id()), Action::UserUpdatedPassword, Value::Null).await?;
     deliver::notify(context, &account, MailKind::PasswordChanged, "").await;
     Ok(account)
 }
@@ -258,9 +258,4 @@ async fn change_phone(
     }
     let code = (Kind::PhoneChange, new);
     deliver::text_message(context, work, account, code, &wish.channel).await.map(|sent| sent.account)
-}
-
-async fn log(context: &Context<'_>, work: &Work<'_>, account: &Account, action: Action) -> Result<(), Error> {
-    let (settings, actor) = (&context.auth.settings, Actor::User(account.id()));
-    audit::write(work, settings, actor, action, context.client.address, Value::Null).await
 }

@@ -79,13 +79,7 @@ impl Sender {
 const fn message_type(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Reauthentication => "reauthenticate",
-        MailKind::PasswordChanged => "password_changed_notification",
-        MailKind::EmailChanged => "email_changed_notification",
-        MailKind::PhoneChanged => "phone_changed_notification",
-        MailKind::IdentityLinked => "identity_linked_notification",
-        MailKind::IdentityUnlinked => "identity_unlinked_notification",
-        MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
-        MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
+        kind if kind.is_notification() => kind.action_type(),
         kind => kind.name(),
     }
 }

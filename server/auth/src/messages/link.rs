@@ -3,7 +3,6 @@
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use super::action_type;
 use crate::{MailKind, Settings};
 
 /// The link that uses up the code with this `hash` and leads to `redirect_to`.
@@ -19,7 +18,7 @@ pub(crate) fn action_link(settings: &Settings, kind: MailKind, hash: &str, redir
     let query = format!(
         "token={}&type={}&redirect_to={}",
         escaped(hash),
-        escaped(action_type(kind)),
+        escaped(kind.action_type()),
         // What holds none of these was escaped by whoever sent it.
         if redirect_to.contains(['&', '=', '#']) { escaped(redirect_to) } else { redirect_to.to_owned() },
     );

@@ -172,7 +172,7 @@ impl Messages {
     /// hooks written for upstream expect: `token` and `token_hash_new` are the current address's.
     fn email_data(&self, mail: &Mail<'_>) -> EmailData {
         let mut data = EmailData {
-            email_action_type: action_type(mail.kind),
+            email_action_type: mail.kind.action_type(),
             redirect_to: mail.redirect_to.to_owned(),
             site_url: self.settings.external_url.clone(),
             ..EmailData::default()
@@ -295,25 +295,6 @@ impl Pace {
 struct Letter {
     to: String,
     variables: Value,
-}
-
-/// What hooks and links call the kind.
-const fn action_type(kind: MailKind) -> &'static str {
-    match kind {
-        MailKind::Confirmation => "signup",
-        MailKind::Invite => "invite",
-        MailKind::Recovery => "recovery",
-        MailKind::MagicLink => "magiclink",
-        MailKind::EmailChange => "email_change",
-        MailKind::Reauthentication => "reauthentication",
-        MailKind::PasswordChanged => "password_changed_notification",
-        MailKind::EmailChanged => "email_changed_notification",
-        MailKind::PhoneChanged => "phone_changed_notification",
-        MailKind::IdentityLinked => "identity_linked_notification",
-        MailKind::IdentityUnlinked => "identity_unlinked_notification",
-        MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
-        MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
-    }
 }
 
 /// What the client is told of a mail that did not go out; the log is told why.

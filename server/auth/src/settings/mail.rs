@@ -72,6 +72,25 @@ impl MailKind {
         }
     }
 
+    /// What hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
+    pub(crate) const fn action_type(self) -> &'static str {
+        match self {
+            MailKind::Confirmation => "signup",
+            MailKind::Invite => "invite",
+            MailKind::Recovery => "recovery",
+            MailKind::MagicLink => "magiclink",
+            MailKind::EmailChange => "email_change",
+            MailKind::Reauthentication => "reauthentication",
+            MailKind::PasswordChanged => "password_changed_notification",
+            MailKind::EmailChanged => "email_changed_notification",
+            MailKind::PhoneChanged => "phone_changed_notification",
+            MailKind::IdentityLinked => "identity_linked_notification",
+            MailKind::IdentityUnlinked => "identity_unlinked_notification",
+            MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
+            MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
+        }
+    }
+
     /// Whether the mail tells of a change and carries no code.
     pub const fn is_notification(self) -> bool {
         !matches!(

@@ -8,7 +8,7 @@ use crate::error::refusals;
 use crate::flows::Address;
 use crate::messages::{OneTimeCode, action_link};
 use crate::store::Work;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::user::User;
@@ -217,9 +217,8 @@ async fn log(
     match kind {
         LinkType::Invite => super::log(context, work, admin, Action::UserInvited, &account.user, &[]).await,
         LinkType::MagicLink | LinkType::Recovery => {
-            let (settings, actor) = (&context.auth.settings, Actor::User(account.id()));
-            let (action, origin) = (Action::UserRecoveryRequested, context.client.address);
-            audit::write(work, settings, actor, action, origin, Value::Null).await
+            let actor = Actor::User(account.id());
+            context.log(work, actor, Action::UserRecoveryRequested, Value::Null).await
         }
         _ => Ok(()),
     }

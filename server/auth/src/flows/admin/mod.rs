@@ -13,7 +13,7 @@ use super::Context;
 use super::bearer::Admin;
 use crate::error::refusals;
 use crate::store::Work;
-use crate::store::audit::{self, Action};
+use crate::store::audit::Action;
 use crate::store::users::{self, Account};
 use crate::user::User;
 use crate::{Auth, Code, Error};
@@ -84,8 +84,7 @@ async fn log(
     for (name, value) in more {
         traits[*name] = json!(value);
     }
-    let (settings, origin) = (&context.auth.settings, context.client.address);
-    audit::write(work, settings, admin.actor(), action, origin, traits).await
+    context.log(work, admin.actor(), action, traits).await
 }
 
 #[cfg(test)]

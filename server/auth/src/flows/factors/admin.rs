@@ -6,7 +6,7 @@ use super::{LONGEST_NAME, factor_id, factor_not_found};
 use crate::flows::Context;
 use crate::flows::address;
 use crate::flows::bearer::Admin;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::{Work, factors};
 use crate::user::{Factor, User};
 use crate::{Code, Error};
@@ -49,8 +49,7 @@ pub(crate) async fn update(
     let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
     let changed = changed.map_err(taken)?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
-    let (settings, origin) = (&context.auth.settings, context.client.address);
-    audit::write(&work, settings, admin.actor(), Action::FactorUpdated, origin, traits).await?;
+    context.log(&work, admin.actor(), Action::FactorUpdated, traits).await?;
     work.commit().await?;
     Ok(changed)
 }
@@ -63,8 +62,7 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
     let removed = factors::delete(&work, user.id, factor.id).await?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id });
     let actor = Actor::User(user.id);
-    audit::write(&work, &context.auth.settings, actor, Action::FactorDeleted, context.client.address, traits)
-        .await?;
+    context.log(&work, actor, Action::FactorDeleted, traits).await?;
     work.commit().await?;
     Ok(removed)
 }

@@ -12,7 +12,7 @@ use crate::factors::FactorType;
 use crate::factors::webauthn::Started;
 use crate::flows::{Context, deliver};
 use crate::messages::{OneTimeCode, TextMessage};
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenged, NewChallenge};
 use crate::store::{Work, users};
 use crate::user::Factor;
@@ -153,15 +153,7 @@ async fn try_store(
     };
     let traits = json!({ "factor_id": factor.id, "factor_status": factor.status });
     let actor = Actor::User(holder.user.id);
-    audit::write(
-        &work,
-        &context.auth.settings,
-        actor,
-        Action::ChallengeCreated,
-        context.client.address,
-        traits,
-    )
-    .await?;
+    context.log(&work, actor, Action::ChallengeCreated, traits).await?;
     if let Some(message) = message {
         context.auth.messages.send_sms(*message).await?;
     }

@@ -7,7 +7,7 @@ use super::{Holder, LONGEST_NAME, account_name, allowed, factor_type};
 use crate::factors::{FactorType, totp};
 use crate::flows::{Context, address};
 use crate::store::Work;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, NewFactor};
 use crate::user::Factor;
 use crate::{Code, Error};
@@ -133,7 +133,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
     factors::insert(&work, factor).await?;
     let traits = json!({ "factor_id": factor.id, "factor_type": factor.factor_type });
     let actor = Actor::User(factor.user_id);
-    audit::write(&work, settings, actor, Action::FactorInProgress, context.client.address, traits).await?;
+    context.log(&work, actor, Action::FactorInProgress, traits).await?;
     work.commit().await
 }
 

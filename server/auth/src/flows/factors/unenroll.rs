@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Holder, factor_not_found};
 use crate::flows::{Context, deliver};
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::{Work, factors, users};
 use crate::user::Factor;
 use crate::{Code, Error, MailKind};
@@ -28,15 +28,7 @@ pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder, factor: &Fa
         "factor_id": removed.id, "factor_status": removed.status, "session_id": holder.session
     });
     let actor = Actor::User(user);
-    audit::write(
-        &work,
-        &context.auth.settings,
-        actor,
-        Action::FactorUnenrolled,
-        context.client.address,
-        traits,
-    )
-    .await?;
+    context.log(&work, actor, Action::FactorUnenrolled, traits).await?;
     let account = users::find(&work, user).await?;
     work.commit().await?;
     if let Some(account) = account {

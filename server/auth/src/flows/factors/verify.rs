@@ -14,7 +14,7 @@ use crate::factors::webauthn::Signed;
 use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
 use crate::hooks::Decision;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenge};
 use crate::store::sessions;
 use crate::store::{Work, users};
@@ -195,10 +195,9 @@ async fn rise(
     factors::delete_unverified(&work, user, factor_type).await?;
     sessions::end_below_aal2(&work, user, holder.session).await?;
     let traits = json!({ "factor_id": factor.id, "challenge_id": challenge, "factor_type": factor_type });
-    let (settings, actor) = (&context.auth.settings, Actor::User(user));
-    audit::write(&work, settings, actor, Action::VerificationAttempted, context.client.address, traits)
-        .await?;
-    audit::write(&work, settings, actor, Action::TokenRevoked, context.client.address, Value::Null).await?;
+    let actor = Actor::User(user);
+    context.log(&work, actor, Action::VerificationAttempted, traits).await?;
+    context.log(&work, actor, Action::TokenRevoked, Value::Null).await?;
     let method = factor_type.method();
     let session =
         session::step_up(context.auth, &work, holder.session, factor.id, method, &context.client).await?;

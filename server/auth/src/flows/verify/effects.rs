@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::{Context, deliver, send, sign_up};
 use super::Purpose;
-use crate::store::audit::{self, Action, Actor};
+use crate::store::audit::{Action, Actor};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes};
@@ -24,7 +24,9 @@ pub(super) async fn apply(
         Purpose::SignUp | Purpose::Invite | Purpose::Email => signed_up(context, work, account).await?,
         Purpose::Recovery | Purpose::MagicLink => recovered(context, work, account).await?,
         Purpose::Sms => {
-            log(context, work, &account, Action::UserSignedUp, json!({ "provider": "phone" })).await?;
+            context
+                .log(work, Actor::User(account.id()), Action::UserSignedUp, json!({ "provider": "phone" }))
+                .await?;
             sign_up::confirm_phone(work, id).await?;
             Changes::new().anonymous(false).apply(work, id).await?;
         }
@@ -40,17 +42,6 @@ pub(super) async fn apply(
     users::derive_providers(work, id).await.map(Some)
 }
 
-async fn log(
-    context: &Context<'_>,
-    work: &Work<'_>,
-    account: &Account,
-    action: Action,
-    traits: Value,
-) -> Result<(), Error> {
-    let (settings, actor) = (&context.auth.settings, Actor::User(account.id()));
-    audit::write(work, settings, actor, action, context.client.address, traits).await
-}
-
 /// Confirms the address. Somebody who was invited has no password yet and gets one that nobody knows.
 async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> Result<(), Error> {
     let id = account.id();
@@ -61,7 +52,9 @@ async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> 
         Changes::new().encrypted_password(&hash).apply(work, id).await?;
         sessions::end_others(work, id, None).await?;
     }
-    log(context, work, &account, Action::UserSignedUp, json!({ "provider": "email" })).await?;
+    context
+        .log(work, Actor::User(account.id()), Action::UserSignedUp, json!({ "provider": "email" }))
+        .await?;
     sign_up::confirm_email(work, id).await?;
     let same = |email: &Option<String>| email.as_ref() == Some(&account.user.email);
     for identity in account.user.identities.iter().filter(|identity| same(&identity.email)) {
@@ -74,9 +67,11 @@ async fn recovered(context: &Context<'_>, work: &Work<'_>, account: Account) -> 
     let id = account.id();
     if account.user.email_confirmed_at.is_some() {
         one_time_tokens::clear_all(work, id).await?;
-        return log(context, work, &account, Action::Login, Value::Null).await;
+        return context.log(work, Actor::User(account.id()), Action::Login, Value::Null).await;
     }
-    log(context, work, &account, Action::UserSignedUp, json!({ "provider": "email" })).await?;
+    context
+        .log(work, Actor::User(account.id()), Action::UserSignedUp, json!({ "provider": "email" }))
+        .await?;
     sign_up::confirm_email(work, id).await.map(drop)
 }
 
@@ -95,7 +90,7 @@ pub(crate) async fn email_changed(
     account: &Account,
 ) -> Result<(), Error> {
     let (id, new) = (account.id(), account.user.new_email.clone().unwrap_or_default());
-    log(context, work, account, Action::UserModified, Value::Null).await?;
+    context.log(work, Actor::User(account.id()), Action::UserModified, Value::Null).await?;
     let data = json!({ "email": new, "email_verified": true });
     put_identity(work, account, "email", &data).await?;
     one_time_tokens::clear_all(work, id).await?;
@@ -115,7 +110,7 @@ pub(crate) async fn phone_changed(
     account: &Account,
 ) -> Result<(), Error> {
     let (id, new) = (account.id(), account.user.new_phone.clone().unwrap_or_default());
-    log(context, work, account, Action::UserModified, Value::Null).await?;
+    context.log(work, Actor::User(account.id()), Action::UserModified, Value::Null).await?;
     let data = json!({ "phone": new, "phone_verified": true });
     let linked = put_identity(work, account, "phone", &data).await?;
     one_time_tokens::clear_all(work, id).await?;
