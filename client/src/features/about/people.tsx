@@ -27,53 +27,54 @@ function usePeople(isInvestor: boolean) {
 export function Leadership() {
   const { people, isPending, error } = usePeople(false)
   useErrorToast(error, messages.testimonials.failed.title, messages.testimonials.failed.description)
-  usePreloadedImages(pictures(people))
 
   return (
-    <Section id="leadership" tone="paper">
-      <div className="container-page">
-        <SectionHeading
-          section="leadership"
-          title={copy.leadershipTitle}
-          lead={copy.leadershipLead}
-          split
-        />
-        <div className="mt-14 lg:mt-20">
-          <PeopleGrid
-            people={people}
-            isPending={isPending}
-            skeletons={SKELETONS.leadership}
-            loading={copy.leadershipLoading}
-            empty={copy.leadershipEmpty}
-          />
-        </div>
-      </div>
-    </Section>
+    <PeopleSection
+      people={people}
+      isPending={isPending}
+      section="leadership"
+      title={copy.leadershipTitle}
+      lead={copy.leadershipLead}
+      skeletons={SKELETONS.leadership}
+      loading={copy.leadershipLoading}
+      empty={copy.leadershipEmpty}
+    />
   )
 }
 
 /** Those who have put money in. */
 export function Investors() {
   const { people, isPending } = usePeople(true)
-  usePreloadedImages(pictures(people))
 
   return (
-    <Section id="investors" tone="paper">
+    <PeopleSection
+      people={people}
+      isPending={isPending}
+      section="investors"
+      title={copy.investorsTitle}
+      lead={copy.investorsLead}
+      skeletons={SKELETONS.investors}
+      loading={copy.investorsLoading}
+      empty={copy.investorsEmpty}
+    />
+  )
+}
+
+interface PeopleSectionProps extends PeopleGridProps {
+  section: string
+  title: string
+  lead: string
+}
+
+function PeopleSection({ section, title, lead, ...grid }: PeopleSectionProps) {
+  usePreloadedImages(pictures(grid.people))
+
+  return (
+    <Section id={section} tone="paper">
       <div className="container-page">
-        <SectionHeading
-          section="investors"
-          title={copy.investorsTitle}
-          lead={copy.investorsLead}
-          split
-        />
+        <SectionHeading section={section} title={title} lead={lead} split />
         <div className="mt-14 lg:mt-20">
-          <PeopleGrid
-            people={people}
-            isPending={isPending}
-            skeletons={SKELETONS.investors}
-            loading={copy.investorsLoading}
-            empty={copy.investorsEmpty}
-          />
+          <PeopleGrid {...grid} />
         </div>
       </div>
     </Section>
