@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 import { fireEvent } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -31,6 +33,11 @@ async function watch(
   return signOut
 }
 
+function sha256(bytes: BufferSource) {
+  const buffer = ArrayBuffer.isView(bytes) ? bytes.buffer : bytes
+  return createHash('sha256').update(new Uint8Array(buffer)).digest()
+}
+
 const titles = () => toasts.map(({ title }) => title)
 
 describe('the watch over a session', () => {
@@ -38,6 +45,10 @@ describe('the watch over a session', () => {
     // The client comes by a dynamic import, which fake timers would not let finish.
     await getSupabase()
     vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null)
+    // The platform's digest comes from another thread, whose pace no fake clock sets.
+    vi.spyOn(crypto.subtle, 'digest').mockImplementation((_, bytes) =>
+      Promise.resolve(Uint8Array.from(sha256(bytes)).buffer),
+    )
     vi.useFakeTimers()
     toasts = []
     disconnect = connectToaster((notice) => toasts.push(notice))
