@@ -4,6 +4,7 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+import { pageHeads } from './build/page-heads.ts'
 import { preloadFonts } from './build/preload-fonts.ts'
 import { withoutInjectedStyles } from './build/strict-csp.ts'
 
@@ -13,7 +14,7 @@ const backend = process.env.BASALT_URL ?? 'http://127.0.0.1:54321'
 const backendPaths = ['/rest', '/auth', '/storage', '/functions', '/realtime']
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFonts()],
+  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFonts(), pageHeads()],
   resolve: {
     alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) },
   },

@@ -42,8 +42,9 @@ fn embed(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
         let bytes = fs::read(&source)?;
         fs::write(&target, &bytes)?;
         let extension = source.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        // The page is compressed at run time, after the URL and key are written into it.
-        if COMPRESSED.contains(&extension) || extension == "html" {
+        // The page is compressed at run time, after the URL and key are written into it. Hidden files are not served.
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        if COMPRESSED.contains(&extension) || extension == "html" || is_hidden {
             continue;
         }
         for (suffix, compressed) in [("br", brotli(&bytes)?), ("gz", gzip(&bytes)?)] {

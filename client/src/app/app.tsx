@@ -20,7 +20,7 @@ const NotFoundPage = lazy(() => import('./pages/not-found'))
 const PasswordPage = lazy(() => import('./pages/password'))
 
 /** The last parts of the articles' routes. */
-const ARTICLE_SLUGS = [
+export const ARTICLE_SLUGS = [
   'beyond-broadcast',
   'engaging-gen-z',
   'owning-the-goal-line',

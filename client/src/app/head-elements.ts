@@ -1,15 +1,22 @@
-/** Sets the attributes of the element in `<head>` that `key` describes, and makes it where it is missing. */
-export function setHeadElement(
-  tag: 'link' | 'meta',
-  key: [name: string, value: string],
-  value: [name: string, value: string],
-) {
-  const found = document.head.querySelector(`${tag}[${key[0]}="${key[1]}"]`)
-  const element = found ?? document.head.appendChild(document.createElement(tag))
-  element.setAttribute(...key)
-  element.setAttribute(...value)
+import type { HeadElement } from './head'
+import { jsonLdDocument } from './structured-data'
+
+/** Puts `elements` into `<head>`, each in place of the one with its key. */
+export function setHeadElements(elements: readonly HeadElement[]) {
+  for (const { tag, key, value } of elements) {
+    const found = document.head.querySelector(`${tag}[${key[0]}="${key[1]}"]`)
+    const element = found ?? document.head.appendChild(document.createElement(tag))
+    element.setAttribute(...key)
+    element.setAttribute(...value)
+  }
 }
 
+/** Whether `<head>` speaks of the page at `url`, because the server wrote it or the page itself has. */
+export function isHeadOf(url: string) {
+  return document.head.querySelector('link[rel="canonical"]')?.getAttribute('href') === url
+}
+
+/** The script in `<head>` with structured data, whoever wrote it. */
 const JSON_LD_ID = 'json-ld'
 
 /** Puts structured data into `<head>`, in place of what was there; takes it away again for an empty list. */
@@ -22,5 +29,5 @@ export function setJsonLd(items: readonly object[]) {
   const element = found ?? document.head.appendChild(document.createElement('script'))
   element.id = JSON_LD_ID
   element.setAttribute('type', 'application/ld+json')
-  element.textContent = JSON.stringify({ '@context': 'https://schema.org', '@graph': items })
+  element.textContent = JSON.stringify(jsonLdDocument(items))
 }

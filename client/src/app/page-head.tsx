@@ -1,10 +1,11 @@
 import { useEffect } from 'react'
 import { useLocation } from 'react-router-dom'
 
-import { useSiteSettings } from '@/lib/use-site-settings'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/use-site-settings'
 
-import { setHeadElement, setJsonLd } from './head-elements'
-import { pageFacts, tabTitle } from './tab-title'
+import { pageElements } from './head'
+import { isHeadOf, setHeadElements, setJsonLd } from './head-elements'
+import { canonicalPath, pageFacts, tabTitle } from './tab-title'
 
 interface PageHeadProps {
   /** The title of an article; other pages have theirs from the settings. */
@@ -13,39 +14,54 @@ interface PageHeadProps {
   description?: string
   /** Address of the picture in link previews; by default the site's. */
   image?: string
-  /** What the page is about in the vocabulary of schema.org. */
+  /** What the page is about in the vocabulary of schema.org; undefined while that is not known. */
   jsonLd?: readonly object[]
   /** Set by pages that search engines should not list. */
   noIndex?: boolean
+  /** Set while the page does not know its own content yet. */
+  isPending?: boolean
 }
 
-/** Keeps the page's entries in `<head>`: title, description, canonical address, link previews, JSON-LD. */
-export function PageHead({ articleTitle, description, image, jsonLd, noIndex }: PageHeadProps) {
+const NO_JSON_LD: readonly object[] = []
+
+/**
+ * Keeps the page's entries in `<head>`: title, description, canonical address, link previews, JSON-LD. What a server
+ * wrote there about this page stays until the page knows as much itself.
+ */
+export function PageHead(props: PageHeadProps) {
+  const { articleTitle, description, image, jsonLd, noIndex, isPending } = props
   const { pathname } = useLocation()
   const settings = useSiteSettings()
+  const isKnown = useAreSettingsLoaded() && isPending !== true
   const facts = pageFacts(pathname)
   const isHidden = noIndex ?? facts?.noIndex ?? false
   const summary = description ?? (pathname === '/' ? null : facts?.description)
+  const { origin } = window.location
+  const url = `${origin}${canonicalPath(pathname)}`
 
   useEffect(() => {
+    if (!isKnown && isHeadOf(url)) return
     const title = tabTitle(pathname, settings, articleTitle)
-    const text = summary ?? settings.siteDescription
-    const url = `${window.location.origin}${pathname === '/' ? '/' : pathname.replace(/\/+$/, '')}`
-    const picture = new URL(image ?? settings.ogImage, window.location.origin).href
     document.title = title
-    setHeadElement('link', ['rel', 'canonical'], ['href', url])
-    setHeadElement('meta', ['name', 'description'], ['content', text])
-    setHeadElement('meta', ['name', 'robots'], ['content', isHidden ? 'noindex' : 'index, follow'])
-    const preview = { title, description: text, image: picture }
-    const og = { ...preview, url, type: articleTitle ? 'article' : 'website' }
-    for (const [name, value] of Object.entries(og))
-      setHeadElement('meta', ['property', `og:${name}`], ['content', value])
-    for (const [name, value] of Object.entries(preview))
-      setHeadElement('meta', ['name', `twitter:${name}`], ['content', value])
-    setHeadElement('meta', ['name', 'twitter:card'], ['content', 'summary_large_image'])
-  }, [pathname, settings, articleTitle, summary, image, isHidden])
+    setHeadElements(
+      pageElements({
+        title,
+        description: summary ?? settings.siteDescription,
+        url,
+        image: new URL(image ?? settings.ogImage, origin).href,
+        isArticle: articleTitle !== undefined,
+        isHidden,
+      }),
+    )
+  }, [pathname, settings, articleTitle, summary, image, isHidden, isKnown, url, origin])
 
-  useEffect(() => setJsonLd(jsonLd ?? []), [jsonLd])
+  const items = 'jsonLd' in props ? jsonLd : NO_JSON_LD
+  useEffect(() => {
+    if (isKnown && items) setJsonLd(items)
+  }, [items, isKnown])
+
+  // What the last page said must not stand on the next one.
+  useEffect(() => () => setJsonLd(NO_JSON_LD), [pathname])
 
   return null
 }

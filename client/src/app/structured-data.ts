@@ -1,18 +1,30 @@
 import type { SiteSettings } from '@/lib/site-settings'
 
+/** The settings, and where the site is. */
+export type Site = SiteSettings & { origin: string }
+
+/** The site as this browser reached it. */
+export function siteOf(settings: SiteSettings): Site {
+  return { ...settings, origin: window.location.origin }
+}
+
+/** Entities as one JSON-LD document. Source: JSON-LD 1.1, section 4.10. */
+export function jsonLdDocument(items: readonly object[]) {
+  return { '@context': 'https://schema.org', '@graph': items }
+}
+
 /** The organisation behind the site. Source: schema.org/Organization. */
-export function organization(settings: SiteSettings) {
-  const { origin } = window.location
+export function organization(site: Site) {
   return {
     '@type': 'Organization',
-    '@id': `${origin}/#organization`,
-    name: settings.siteName,
-    url: `${origin}/`,
-    description: settings.siteDescription,
-    logo: new URL('/icon-512.png', origin).href,
-    email: settings.contactEmail,
-    telephone: settings.contactPhone,
-    sameAs: [settings.linkedinUrl],
+    '@id': `${site.origin}/#organization`,
+    name: site.siteName,
+    url: `${site.origin}/`,
+    description: site.siteDescription,
+    logo: `${site.origin}/icon-512.png`,
+    email: site.contactEmail,
+    telephone: site.contactPhone,
+    sameAs: [site.linkedinUrl],
   }
 }
 
@@ -31,20 +43,20 @@ export function faqPage(faqs: readonly { question: string; answer: string }[]) {
 interface ArticleFacts {
   title: string
   description: string
+  /** Absolute address. */
   image: string
   path: string
 }
 
 /** An article of the site's blog. Source: schema.org/Article. */
-export function article(facts: ArticleFacts, settings: SiteSettings) {
-  const { origin } = window.location
-  const publisher = { '@type': 'Organization', name: settings.siteName, url: `${origin}/` }
+export function article(facts: ArticleFacts, site: Site) {
+  const publisher = { '@type': 'Organization', name: site.siteName, url: `${site.origin}/` }
   return {
     '@type': 'Article',
     headline: facts.title,
     description: facts.description,
-    image: [new URL(facts.image, origin).href],
-    mainEntityOfPage: `${origin}${facts.path}`,
+    image: [facts.image],
+    mainEntityOfPage: `${site.origin}${facts.path}`,
     author: publisher,
     publisher,
   }
@@ -57,11 +69,10 @@ interface Opening {
 }
 
 /** An open position. Source: schema.org/JobPosting; remote positions need applicantLocationRequirements. */
-export function jobPosting({ id, title, description }: Opening, settings: SiteSettings) {
-  const { origin } = window.location
+export function jobPosting({ id, title, description }: Opening, site: Site) {
   return {
     '@type': 'JobPosting',
-    identifier: { '@type': 'PropertyValue', name: settings.siteName, value: id },
+    identifier: { '@type': 'PropertyValue', name: site.siteName, value: id },
     title,
     description,
     employmentType: 'FULL_TIME',
@@ -69,10 +80,10 @@ export function jobPosting({ id, title, description }: Opening, settings: SiteSe
     applicantLocationRequirements: { '@type': 'Country', name: 'Worldwide' },
     hiringOrganization: {
       '@type': 'Organization',
-      name: settings.siteName,
-      sameAs: `${origin}/`,
+      name: site.siteName,
+      sameAs: `${site.origin}/`,
     },
     directApply: true,
-    url: `${origin}/careers#job-application`,
+    url: `${site.origin}/careers#job-application`,
   }
 }

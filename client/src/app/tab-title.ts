@@ -1,4 +1,5 @@
-import type { PageTitles, SiteSettings } from '@/lib/site-settings'
+import type { PageTitles } from '@/lib/default-settings'
+import type { SiteSettings } from '@/lib/site-settings'
 
 import pages from './pages.json'
 
@@ -14,10 +15,11 @@ export interface PageFacts {
   noIndex?: boolean
 }
 
-const PAGES = pages as Record<string, PageFacts>
+/** The pages by their paths, but for the articles. */
+export const PAGES = pages as Record<string, PageFacts>
 
 /** The path without the slashes at its end. */
-function canonicalPath(pathname: string) {
+export function canonicalPath(pathname: string) {
   return pathname.replace(/\/+$/, '') || '/'
 }
 

@@ -2,8 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 
 import { DEFAULT_SITE_SETTINGS, loadSiteSettings } from './site-settings'
 
+function useStoredSettings() {
+  return useQuery({ queryKey: ['site-settings'], queryFn: loadSiteSettings }).data
+}
+
 /** The site's settings: the defaults at first, then what is stored. */
 export function useSiteSettings() {
-  const { data } = useQuery({ queryKey: ['site-settings'], queryFn: loadSiteSettings })
-  return data ?? DEFAULT_SITE_SETTINGS
+  return useStoredSettings() ?? DEFAULT_SITE_SETTINGS
+}
+
+/** Whether the settings are what is stored, and no longer the defaults of the first moment. */
+export function useAreSettingsLoaded() {
+  return useStoredSettings() !== undefined
 }

@@ -1,18 +1,16 @@
 import { useMemo } from 'react'
 
 import { Article } from '@/features/article/article'
-import { ARTICLES } from '@/features/article/articles'
+import { ARTICLE_PICTURES, ARTICLES } from '@/features/article/articles'
 import { splitParagraphs } from '@/features/article/paragraphs'
 import { useArticle } from '@/features/article/queries'
 import { storedFileUrl } from '@/lib/storage-url'
 import { useSiteSettings } from '@/lib/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
+import { DESCRIPTION_LENGTH } from '../head'
 import { PageHead } from '../page-head'
-import { article } from '../structured-data'
-
-/** The most characters that search engines show of a description. */
-const DESCRIPTION_LENGTH = 160
+import { article, siteOf } from '../structured-data'
 
 /** The beginning of the text, cut after a whole word. */
 function summary(text: string) {
@@ -26,13 +24,13 @@ export default function ArticlePage({ slug }: { slug: string }) {
   const facts = ARTICLES.find((candidate) => candidate.slug === slug)
   if (!facts) throw new Error(`No article is known by the name ${slug}`)
   const settings = useSiteSettings()
-  const { data } = useArticle(facts.link)
+  const { data, isPending } = useArticle(facts.link)
 
   const title = data?.title ?? facts.defaultTitle
   const description = data ? summary(data.content) : ''
-  const image = storedFileUrl(facts.image, 'blog-images')
+  const image = new URL(storedFileUrl(facts.image, ARTICLE_PICTURES), window.location.origin).href
   const jsonLd = useMemo(
-    () => [article({ title, description, image, path: facts.link }, settings)],
+    () => [article({ title, description, image, path: facts.link }, siteOf(settings))],
     [title, description, image, facts.link, settings],
   )
   return (
@@ -42,6 +40,7 @@ export default function ArticlePage({ slug }: { slug: string }) {
         description={description === '' ? undefined : description}
         image={image}
         jsonLd={jsonLd}
+        isPending={isPending}
       />
       <Article facts={facts} />
       <HashScroll />

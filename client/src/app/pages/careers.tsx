@@ -7,14 +7,14 @@ import { useSiteSettings } from '@/lib/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
-import { jobPosting } from '../structured-data'
+import { jobPosting, siteOf } from '../structured-data'
 
 export default function CareersPage() {
   const [roleId, setRoleId] = useState<string>()
   const settings = useSiteSettings()
   const { data: openings } = useJobOpenings()
   const jsonLd = useMemo(
-    () => openings?.map((opening) => jobPosting(opening, settings)),
+    () => openings?.map((opening) => jobPosting(opening, siteOf(settings))),
     [openings, settings],
   )
   return (

@@ -10,11 +10,11 @@ import { Intro } from '@/features/intro/intro'
 import { Solution } from '@/features/solution/solution'
 import { Testimonials } from '@/features/testimonials/testimonials'
 import { Urgency } from '@/features/urgency/urgency'
-import { useSiteSettings } from '@/lib/use-site-settings'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
 import { setJsonLd } from '../head-elements'
-import { faqPage, organization } from '../structured-data'
+import { faqPage, organization, siteOf } from '../structured-data'
 
 /** The home page below its hero, in the order in which the pitch is told. */
 export default function HomeSections() {
@@ -38,9 +38,11 @@ export default function HomeSections() {
 /** Tells search engines whose site this is, and the questions that it answers. */
 function HomeStructuredData() {
   const settings = useSiteSettings()
-  const { data: faqs } = useFaqs()
+  const isLoaded = useAreSettingsLoaded()
+  const { data: faqs, isPending } = useFaqs()
   useEffect(() => {
-    setJsonLd([organization(settings), ...(faqs?.length ? [faqPage(faqs)] : [])])
-  }, [settings, faqs])
+    if (!isLoaded || isPending) return
+    setJsonLd([organization(siteOf(settings)), ...(faqs?.length ? [faqPage(faqs)] : [])])
+  }, [settings, isLoaded, faqs, isPending])
   return null
 }

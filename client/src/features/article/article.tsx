@@ -12,7 +12,7 @@ import { notify } from '@/lib/notify'
 import { SECTION } from '@/lib/sections'
 import { storedFileUrl } from '@/lib/storage-url'
 
-import type { ArticleFacts } from './articles'
+import { ARTICLE_PICTURES, type ArticleFacts } from './articles'
 import { copy } from './copy'
 import { arrange, splitParagraphs } from './paragraphs'
 import { ArticleFetchError, articleSources, useArticle } from './queries'
@@ -44,7 +44,7 @@ export function Article({ facts }: { facts: ArticleFacts }) {
           <ArticleSkeleton />
         ) : (
           <>
-            <HeroImage key={facts.image} src={storedFileUrl(facts.image, 'blog-images')} />
+            <HeroImage key={facts.image} src={storedFileUrl(facts.image, ARTICLE_PICTURES)} />
             <Body text={data?.content ?? ''} facts={facts} />
             <Sources sources={articleSources(data)} />
           </>

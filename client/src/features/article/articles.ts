@@ -40,6 +40,9 @@ function article(
   return { link: `/blog/${slug}`, slug, image, defaultTitle, callouts }
 }
 
+/** The bucket of the articles' pictures. */
+export const ARTICLE_PICTURES = 'blog-images'
+
 export const ARTICLES: readonly ArticleFacts[] = [
   article('beyond-broadcast', 'Beyond-Broadcast.png', 'Beyond Broadcast', [
     { after: 3, text: callout.shortForm },

@@ -163,8 +163,8 @@ pub(crate) struct SiteSettings {
     pub(crate) enabled: bool,
     /// Folder of a built client to serve instead of the one in the binary. `basalt.site.path`.
     pub(crate) path: Option<PathBuf>,
-    /// Paths that the client has pages for; every other one is answered with status 404. Empty: all are pages.
-    /// `basalt.site.routes`.
+    /// Paths that the client has pages for, if it does not tell them itself (docs/page-heads.md); every other one is
+    /// answered with status 404. Empty: all are pages. `basalt.site.routes`.
     pub(crate) routes: Vec<String>,
     /// Origins besides the site's own that its scripts may call. `basalt.site.connect_src`.
     pub(crate) connect_src: Vec<String>,

@@ -19,6 +19,9 @@ const WORKSPACE_BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../client
 /// The page that all of the client's routes share.
 const PAGE: &str = "index.html";
 
+/// What the client tells about the heads of its pages. Hidden, so that it is no file of the site.
+const HEADS: &str = ".heads.json";
+
 /// A file, ready to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct File {
@@ -68,6 +71,11 @@ impl Assets {
     /// The page's template and its tag.
     pub(super) async fn page(&self) -> Option<File> {
         self.plain(PAGE).await
+    }
+
+    /// The description of the pages' heads and its tag.
+    pub(super) async fn heads(&self) -> Option<File> {
+        self.plain(HEADS).await
     }
 
     /// The file called `name` in the best of the encodings that the client accepts. The page is not a file.

@@ -1,16 +1,20 @@
 //! Serves the built client: one page for all of its routes, and its files.
 //!
-//! The page is the same for every deployment but for one block of JSON, into which the API's URL and public key are
-//! written when it is served.
+//! The page is the same for every deployment but for two parts, which are written when it is served: a block of JSON
+//! with the API's URL and public key, and the [`heads`] of the page that is asked for.
 
 mod assets;
 mod dev;
 mod encoding;
 mod headers;
+mod heads;
 mod page;
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response};
@@ -19,6 +23,8 @@ use crate::settings::SiteSettings;
 use assets::{Assets, File};
 use encoding::Encoding;
 pub(crate) use headers::{Origin, is_host};
+pub(crate) use heads::Api;
+use heads::{Document, Heads, Place};
 use page::Page;
 
 /// The site as an endpoint.
@@ -33,6 +39,7 @@ struct Inner {
     public_key: String,
     assets: Assets,
     page: Page,
+    heads: Heads,
     dev: Option<dev::Proxy>,
 }
 
@@ -62,17 +69,19 @@ pub(crate) fn check(settings: &SiteSettings) -> Result<(), Error> {
 
 impl Site {
     /// The site of `settings`, whose scripts will call the API at `api_url` (`None`: where the page came from)
-    /// with `public_key`.
+    /// with `public_key`. The heads of its pages are filled with rows of `api`.
     ///
     /// Errors: [`Error::Dev`] for a dev server's URL that is none.
     pub(crate) fn open(
         settings: SiteSettings,
         api_url: Option<String>,
         public_key: String,
+        api: Option<Api>,
     ) -> Result<Self, Error> {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
-        let inner = Inner { settings, api_url, public_key, assets, page: Page::default(), dev };
+        let (page, heads) = (Page::default(), Heads::new(api));
+        let inner = Inner { settings, api_url, public_key, assets, page, heads, dev };
         Ok(Self { inner: Arc::new(inner) })
     }
 }
@@ -105,7 +114,20 @@ impl Inner {
     async fn answer(&self, request: &Request, origin: &Origin) -> Response {
         let path = request.uri().path();
         let name = path.trim_start_matches('/');
-        if let Some(file) = self.assets.file(name, Encoding::accepted(request.headers())).await {
+        let encoding = Encoding::accepted(request.headers());
+        let description = match name.starts_with("assets/") {
+            true => None,
+            false => self.heads.description(&self.assets).await,
+        };
+        let (site, api) = (origin.to_string(), self.api_url(origin));
+        let storage = format!("{api}/storage/v1/object/public");
+        let place = Place { origin: &site, storage: &storage, path: canonical(path) };
+        if let Some(description) = &description
+            && let Some(document) = self.heads.document(description, &place).await
+        {
+            return respond(request.headers(), made(document), "no-cache", StatusCode::OK);
+        }
+        if let Some(file) = self.assets.file(name, encoding).await {
             return respond(request.headers(), file, cache_control(name), StatusCode::OK);
         }
         if name.starts_with("assets/") {
@@ -113,32 +135,55 @@ impl Inner {
             let missing = Response::builder().status(StatusCode::NOT_FOUND).content_type("text/plain");
             return missing.body("There is no such file.");
         }
-        let status = if self.is_page(path) { StatusCode::OK } else { StatusCode::NOT_FOUND };
+        let head = match &description {
+            Some(description) => Some(self.heads.page(description, &place).await),
+            None => None,
+        };
+        let status = head.as_ref().map_or_else(|| self.status(path), |head| head.status);
         let Some(template) = self.assets.page().await else {
             let unavailable = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE);
             return unavailable.body(format!("There is no built client {}.", self.assets.place()));
         };
-        let encoding = Encoding::accepted(request.headers());
-        let file = self.page.render(&template, &self.config(origin), encoding);
+        let head = head.as_ref().map(|head| head.html.as_str());
+        let file = self.page.render(&template, head, &self.config(origin), encoding);
         respond(request.headers(), file, "no-cache", status)
     }
 
-    /// Whether the client has a page for `path`.
-    fn is_page(&self, path: &str) -> bool {
-        let path = path.trim_end_matches('/');
+    /// The status of the page at `path`, where the settings alone tell whether there is one.
+    fn status(&self, path: &str) -> StatusCode {
         let routes = &self.settings.routes;
-        routes.is_empty() || routes.iter().any(|route| route.trim_end_matches('/') == path)
+        let is_page = routes.is_empty() || routes.iter().any(|route| canonical(route) == canonical(path));
+        if is_page { StatusCode::OK } else { StatusCode::NOT_FOUND }
+    }
+
+    fn api_url(&self, origin: &Origin) -> String {
+        self.api_url.clone().unwrap_or_else(|| origin.to_string())
     }
 
     /// What the client needs to know to reach the API.
     fn config(&self, origin: &Origin) -> String {
-        let url = self.api_url.clone().unwrap_or_else(|| origin.to_string());
-        serde_json::json!({ "url": url, "key": self.public_key }).to_string()
+        serde_json::json!({ "url": self.api_url(origin), "key": self.public_key }).to_string()
     }
 
     fn policy(&self, origin: &Origin) -> String {
         headers::content_security_policy(origin, self.api_url.as_deref(), &self.settings.connect_src)
     }
+}
+
+/// `path` without the slashes at its end.
+fn canonical(path: &str) -> &str {
+    match path.trim_end_matches('/') {
+        "" => "/",
+        path => path,
+    }
+}
+
+/// A document that was made for this request, as a file.
+fn made(Document { content_type, body }: Document) -> File {
+    let mut hasher = DefaultHasher::new();
+    body.hash(&mut hasher);
+    let etag = format!("\"{:016x}\"", hasher.finish());
+    File { body: Bytes::from(body), encoding: Encoding::Identity, etag, content_type }
 }
 
 /// Files whose name holds a hash of their content never change.

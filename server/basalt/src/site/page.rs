@@ -1,4 +1,4 @@
-//! The client's one page, with the deployment's settings written into it.
+//! The client's one page, with the deployment's settings and the asked path's head written into it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -9,11 +9,15 @@ use bytes::Bytes;
 
 use super::{Encoding, File};
 
-/// Rendered pages that are kept. There is one per origin and encoding; more can only come from invented `Host`s.
-const KEPT: usize = 64;
+/// Rendered pages that are kept. There is one per path, origin and encoding; more can only come from invented `Host`s
+/// and paths.
+const KEPT: usize = 256;
 
 /// The element that receives the settings.
 const MARKER: &str = "id=\"basalt-config\"";
+
+/// Between these, the page has the head that stands for all paths.
+const HEAD: (&str, &str) = ("<!--head-->", "<!--/head-->");
 
 /// Renders the page and keeps the results.
 #[derive(Default)]
@@ -22,16 +26,24 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// `template` with `config` (JSON) in its settings block, compressed as `encoding`.
-    pub(super) fn render(&self, template: &File, config: &str, encoding: Encoding) -> File {
+    /// `template` with `config` (JSON) in its settings block and `head` (HTML) in place of its own, compressed as
+    /// `encoding`.
+    pub(super) fn render(
+        &self,
+        template: &File,
+        head: Option<&str>,
+        config: &str,
+        encoding: Encoding,
+    ) -> File {
         let mut hasher = DefaultHasher::new();
-        (&template.etag, config, encoding).hash(&mut hasher);
+        (&template.etag, head, config, encoding).hash(&mut hasher);
         let id = hasher.finish();
         let lock = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = lock().get(&id) {
             return file.clone();
         }
         let html = Self::inject(&String::from_utf8_lossy(&template.body), config);
+        let html = head.and_then(|head| with_head(&html, head)).unwrap_or(html);
         let (body, encoding) = match encoding.compress(html.as_bytes()) {
             Ok(compressed) => (Bytes::from(compressed), encoding),
             Err(_) => (Bytes::from(html), Encoding::Identity),
@@ -64,9 +76,16 @@ impl Page {
     }
 }
 
+/// `html` with `head` between the marks; `None` for a page without them.
+fn with_head(html: &str, head: &str) -> Option<String> {
+    let (before, rest) = html.split_once(HEAD.0)?;
+    let (_, after) = rest.split_once(HEAD.1)?;
+    Some(format!("{before}{head}{after}"))
+}
+
 /// Makes JSON safe inside a script element: nothing in it can end the element or begin a comment. Source: HTML
 /// standard, "Restrictions for contents of script elements".
-fn escape(json: &str) -> String {
+pub(super) fn escape(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 

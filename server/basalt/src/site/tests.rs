@@ -10,7 +10,7 @@ const PAGE: &str = "<html><script id=\"basalt-config\" type=\"application/json\"
 
 struct Built {
     site: Site,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 fn built() -> Built {
@@ -28,8 +28,8 @@ fn built() -> Built {
         routes: vec!["/".to_owned(), "/about".to_owned()],
         ..SiteSettings::default()
     };
-    let site = Site::open(settings, None, "public-key".to_owned()).unwrap();
-    Built { site, _folder: folder }
+    let site = Site::open(settings, None, "public-key".to_owned(), None).unwrap();
+    Built { site, folder }
 }
 
 async fn get(built: &Built, path: &'static str, headers: &[(&'static str, &str)]) -> Response {
@@ -115,6 +115,55 @@ async fn the_compressed_page_is_the_same_page() {
     let mut unpacked = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*bytes), &mut unpacked).unwrap();
     assert_eq!(unpacked, plain);
+}
+
+/// Lays a description of one page's head beside the page, and marks where it goes.
+fn describe(built: &Built, description: &str) {
+    let write = |name: &str, text: &str| std::fs::write(built.folder.path().join(name), text).unwrap();
+    write(".heads.json", description);
+    write("index.html", &PAGE.replace("<script", "<!--head--><title>plain</title><!--/head--><script"));
+}
+
+const DESCRIPTION: &str = r#"{
+    "queries": {}, "pages": {"/": {"title": "{{origin}} & co", "elements": [], "isListed": true}},
+    "notFound": {"title": "Gone", "elements": [], "isListed": false},
+    "documents": {"/app.webmanifest": {"type": "application/manifest+json", "body": {"start_url": "{{origin}}/"}}}
+}"#;
+
+#[tokio::test]
+async fn each_page_has_its_own_head() {
+    let built = built();
+    describe(&built, DESCRIPTION);
+    let page = text(get(&built, "/", &[]).await).await;
+    assert!(page.contains("<html><title>http://site.example:8080 &amp; co</title><script"), "{page}");
+    // The description knows the pages; the setting `routes` is for clients without one.
+    let gone = get(&built, "/about", &[]).await;
+    assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+    assert!(text(gone).await.contains("<title>Gone</title>"));
+    assert_eq!(get(&built, "/.heads.json", &[]).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn files_for_machines_are_made_and_revalidated() {
+    let built = built();
+    describe(&built, DESCRIPTION);
+    let manifest = get(&built, "/app.webmanifest", &[]).await;
+    assert_eq!(manifest.header("content-type"), Some("application/manifest+json"));
+    let etag = manifest.header("etag").unwrap().to_owned();
+    assert_eq!(text(manifest).await, "{\"start_url\":\"http://site.example:8080/\"}");
+    let again = get(&built, "/app.webmanifest", &[("if-none-match", &etag)]).await;
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let robots = text(get(&built, "/robots.txt", &[]).await).await;
+    assert!(robots.ends_with("Sitemap: http://site.example:8080/sitemap.xml\n"), "{robots}");
+}
+
+#[tokio::test]
+async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
+    let built = built();
+    describe(&built, "{");
+    let page = get(&built, "/about", &[]).await;
+    assert_eq!(page.status(), StatusCode::OK);
+    assert!(text(page).await.contains("<title>plain</title>"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Which path leads where.
 
+use std::sync::Arc;
+
 use gateway::Gateway;
 use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
@@ -23,7 +25,8 @@ pub(super) fn public(
     let others = match settings.site.enabled {
         true => {
             let key = keys.api_keys().publishable().to_owned();
-            let site = Site::open(settings.site.clone(), settings.external_url.clone(), key)?;
+            let api = running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed()));
+            let site = Site::open(settings.site.clone(), settings.external_url.clone(), key, api)?;
             gateway.open("site", site).boxed()
         }
         false => gateway.open("none", endpoint::make(nothing)).boxed(),

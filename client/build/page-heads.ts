@@ -1,0 +1,231 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+
+import type { Plugin } from 'vite'
+
+import {
+  DESCRIPTION_LENGTH,
+  pageElements,
+  siteElements,
+  type HeadElement,
+  type HeadFacts,
+} from '../src/app/head.ts'
+import {
+  article,
+  faqPage,
+  jobPosting,
+  jsonLdDocument,
+  organization,
+  type Site,
+} from '../src/app/structured-data.ts'
+import { PAGES, tabTitle, type PageFacts } from '../src/app/tab-title.ts'
+import { ARTICLE_PICTURES, ARTICLES, type ArticleFacts } from '../src/features/article/articles.ts'
+import {
+  DEFAULT_SETTINGS,
+  FAVICONS,
+  PAGE_TITLES,
+  type Favicons,
+  type PageTitles,
+} from '../src/lib/default-settings.ts'
+
+/** The file that tells a server what to write into the pages' heads. Its format: docs/page-heads.md. */
+const FILE = '.heads.json'
+
+/** How a stored text becomes a value. */
+type Step =
+  'unquote' | { member: string } | { excerpt: number } | { file: { bucket: string; own?: boolean } }
+
+/** Where a value comes from. */
+interface Source {
+  query: string
+  column: string
+  where?: Record<string, string>
+  steps?: Step[]
+  /** The text where none is stored. It goes through the steps, too. */
+  default?: string
+  /** What stands in for the value where the default fails, too: placeholders are filled in. */
+  otherwise?: string
+}
+
+interface Page {
+  title: string
+  elements: { tag: string; attributes: Record<string, string> }[]
+  jsonLd?: object
+  values?: Record<string, Source>
+  /** The query without whose row there is no such page. */
+  requires?: string
+  /** Whether search engines are to know of it. */
+  isListed: boolean
+  /** The value that tells when the page was last changed. */
+  modified?: string
+}
+
+/** Text in whose place the server writes the value called `name`. */
+function placeholder(name: string) {
+  return `{{${name}}}`
+}
+
+/** An object of placeholders for the members that `example` has. */
+function placeholders<T extends object>(prefix: string, example: T) {
+  const members = Object.keys(example).map((name) => [name, placeholder(`${prefix}.${name}`)])
+  return Object.fromEntries(members) as Record<keyof T, string>
+}
+
+/** The parts of the API that are asked, by PostgREST's rules, as a visitor. */
+const QUERIES = {
+  settings: 'settings?select=key,category,value',
+  faqs: 'faqs?select=question,answer&is_visible=is.true&order=order_index',
+  openings: 'job_openings?select=id,title,description&is_active=is.true&order=display_order',
+  article: 'blog_posts?select=title,content,updated_at&link=eq.{{path}}',
+}
+
+const SITE: Site = {
+  origin: placeholder('origin'),
+  siteName: placeholder('site.name'),
+  siteDescription: placeholder('site.description'),
+  pageTitles: placeholders<PageTitles>('title', PAGE_TITLES),
+  favicons: placeholders<Favicons>('icon', FAVICONS),
+  ogImage: placeholder('site.image'),
+  linkedinUrl: placeholder('site.linkedin'),
+  contactPhone: placeholder('site.phone'),
+  contactEmail: placeholder('site.email'),
+}
+
+function setting(key: keyof typeof DEFAULT_SETTINGS, ...steps: Step[]): Source {
+  const { category, value } = DEFAULT_SETTINGS[key]
+  return {
+    query: 'settings',
+    where: { key, category },
+    column: 'value',
+    steps: ['unquote', ...steps],
+    default: value,
+  }
+}
+
+const VALUES: Record<string, Source> = {
+  'site.name': setting('site_name'),
+  'site.description': setting('site_description'),
+  'site.image': setting('og_image', { file: { bucket: 'other' } }),
+  'site.linkedin': setting('linkedin_url'),
+  'site.phone': setting('contact_phone'),
+  'site.email': setting('contact_email'),
+  'site.protection': setting('password_protection'),
+  ...Object.fromEntries(
+    Object.keys(PAGE_TITLES).map((member) => [
+      `title.${member}`,
+      setting('page_titles', { member }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.keys(FAVICONS).map((member) => [
+      `icon.${member}`,
+      setting('favicons', { member }, { file: { bucket: 'app', own: true } }),
+    ]),
+  ),
+}
+
+function written({ tag, key, value }: HeadElement) {
+  return { tag, attributes: Object.fromEntries([key, value]) }
+}
+
+/** A page's head: `facts` are what it does not share with the others. */
+function page(facts: Partial<HeadFacts> & { title: string }, jsonLd: object[], rest = {}): Page {
+  const complete = {
+    description: SITE.siteDescription,
+    url: `${SITE.origin}${placeholder('path')}`,
+    image: SITE.ogImage,
+    isArticle: false,
+    isHidden: false,
+    ...facts,
+  }
+  return {
+    title: facts.title,
+    elements: [...siteElements(SITE), ...pageElements(complete)].map(written),
+    ...(jsonLd.length > 0 ? { jsonLd: jsonLdDocument(jsonLd) } : {}),
+    isListed: !complete.isHidden,
+    ...rest,
+  }
+}
+
+/** The structured data of the pages that have some; `[]` in a placeholder repeats its object for each row. */
+const JSON_LD: Record<string, object[]> = {
+  '/': [
+    organization(SITE),
+    faqPage([{ question: placeholder('faqs[].question'), answer: placeholder('faqs[].answer') }]),
+  ],
+  '/careers': [
+    jobPosting(
+      {
+        id: placeholder('openings[].id'),
+        title: placeholder('openings[].title'),
+        description: placeholder('openings[].description'),
+      },
+      SITE,
+    ),
+  ],
+}
+
+function fixedPage(route: string, { description, noIndex = false }: PageFacts): Page {
+  const facts = route === '/' ? {} : { description }
+  return page({ ...facts, title: tabTitle(route, SITE), isHidden: noIndex }, JSON_LD[route] ?? [])
+}
+
+function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
+  const title = placeholder('article.title')
+  const description = placeholder('article.excerpt')
+  const picture = `${placeholder('storage')}/${ARTICLE_PICTURES}/${image}`
+  const column = (name: string, rest: Partial<Source>) => ({
+    query: 'article',
+    column: name,
+    ...rest,
+  })
+  return page(
+    { title: tabTitle(link, SITE, title), description, image: picture, isArticle: true },
+    [article({ title, description, image: picture, path: link }, SITE)],
+    {
+      requires: 'article',
+      modified: 'article.modified',
+      values: {
+        'article.title': column('title', { default: defaultTitle }),
+        'article.excerpt': column('content', {
+          steps: [{ excerpt: DESCRIPTION_LENGTH }],
+          otherwise: SITE.siteDescription,
+        }),
+        'article.modified': column('updated_at', {}),
+      },
+    },
+  )
+}
+
+function manifest() {
+  const file = path.join(import.meta.dirname, '../public/site.webmanifest')
+  const fixed = JSON.parse(readFileSync(file, 'utf8')) as object
+  return { ...fixed, name: SITE.siteName, description: SITE.siteDescription }
+}
+
+/** What a server has to know to write the head of each page: the same as the pages write themselves. */
+export function describeHeads() {
+  const fixed = Object.entries(PAGES).map(([route, facts]) => [route, fixedPage(route, facts)])
+  const articles = ARTICLES.map((facts) => [facts.link, articlePage(facts)])
+  return {
+    queries: QUERIES,
+    values: VALUES,
+    pages: Object.fromEntries([...fixed, ...articles]) as Record<string, Page>,
+    notFound: page({ title: tabTitle('/not-found', SITE), isHidden: true }, []),
+    closed: { value: 'site.protection', is: '1', page: '/password' },
+    documents: {
+      '/site.webmanifest': { type: 'application/manifest+json', body: manifest() },
+    },
+  }
+}
+
+/** Puts the description of the pages' heads beside the built page. */
+export function pageHeads(): Plugin {
+  return {
+    name: 'page-heads',
+    apply: 'build',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: FILE, source: JSON.stringify(describeHeads()) })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { SiteSettings } from '@/lib/site-settings'
+
+/** An element of `<head>`: `key` tells it from the others with its tag, `value` is what it says. */
+export interface HeadElement {
+  tag: 'link' | 'meta'
+  key: readonly [name: string, value: string]
+  value: readonly [name: string, value: string]
+}
+
+/** What search engines and link previews are told about a page. Addresses are absolute. */
+export interface HeadFacts {
+  title: string
+  description: string
+  url: string
+  image: string
+  isArticle: boolean
+  /** Keeps search engines away. */
+  isHidden: boolean
+}
+
+/** The most characters that search engines show of a description. */
+export const DESCRIPTION_LENGTH = 160
+
+function meta(attribute: 'name' | 'property', name: string, content: string): HeadElement {
+  return { tag: 'meta', key: [attribute, name], value: ['content', content] }
+}
+
+function link(rel: string, href: string): HeadElement {
+  return { tag: 'link', key: ['rel', rel], value: ['href', href] }
+}
+
+/** What is a page's own in `<head>`, besides its title. Sources: the Open Graph protocol, X's cards. */
+export function pageElements(facts: HeadFacts): HeadElement[] {
+  const { title, description, url, image, isArticle, isHidden } = facts
+  const preview = Object.entries({ title, description, image })
+  return [
+    link('canonical', url),
+    meta('name', 'description', description),
+    meta('name', 'robots', isHidden ? 'noindex' : 'index, follow'),
+    ...preview.map(([name, value]) => meta('property', `og:${name}`, value)),
+    meta('property', 'og:url', url),
+    meta('property', 'og:type', isArticle ? 'article' : 'website'),
+    meta('name', 'twitter:card', 'summary_large_image'),
+    ...preview.map(([name, value]) => meta('name', `twitter:${name}`, value)),
+  ]
+}
+
+/** What all pages share in `<head>`: the icons and the site's name. */
+export function siteElements({
+  favicons,
+  siteName,
+}: Pick<SiteSettings, 'favicons' | 'siteName'>): HeadElement[] {
+  return [
+    link('icon', favicons.favicon),
+    link('apple-touch-icon', favicons.apple_touch_icon),
+    link('manifest', favicons.manifest),
+    meta('property', 'og:site_name', siteName),
+  ]
+}

@@ -1,0 +1,77 @@
+//! Files for search engines and browsers that are made of the pages and the settings.
+
+use std::fmt::Write as _;
+
+use super::description::Description;
+use super::scope::Scope;
+use super::template::escape;
+use super::{Heads, Place, is_missing};
+
+/// A file, ready to be sent.
+pub(in crate::site) struct Document {
+    pub(in crate::site) content_type: String,
+    pub(in crate::site) body: String,
+}
+
+impl Heads {
+    /// The document at `place`, if it is one of those that are made here.
+    pub(in crate::site) async fn document(
+        &self,
+        description: &Description,
+        place: &Place<'_>,
+    ) -> Option<Document> {
+        match place.path {
+            "/robots.txt" => Some(self.robots(description, place).await),
+            "/sitemap.xml" => Some(self.sitemap(description, place).await),
+            path => {
+                let document = description.documents.get(path)?;
+                let queries = description.queries_in(&document.body).unwrap_or_default();
+                let answers = self.ask(description, queries, "").await;
+                let scope = Scope::new(description, None, place, &answers);
+                let body = scope.render(&document.body)?.to_string();
+                Some(Document { content_type: document.content_type.clone(), body })
+            }
+        }
+    }
+
+    /// Source: RFC 9309; `Sitemap` is that of sitemaps.org.
+    async fn robots(&self, description: &Description, place: &Place<'_>) -> Document {
+        let body = match self.is_closed(description, place).await {
+            true => "User-agent: *\nDisallow: /\n".to_owned(),
+            false => format!("User-agent: *\nAllow: /\n\nSitemap: {}/sitemap.xml\n", place.origin),
+        };
+        Document { content_type: "text/plain; charset=utf-8".to_owned(), body }
+    }
+
+    /// Source: the protocol of sitemaps.org, version 0.9.
+    async fn sitemap(&self, description: &Description, place: &Place<'_>) -> Document {
+        let mut body = String::from(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
+        );
+        let is_closed = self.is_closed(description, place).await;
+        let pages = description.pages.iter().filter(|(_, page)| page.is_listed && !is_closed);
+        for (path, page) in pages {
+            let answers = self.answers(description, page, path).await;
+            if is_missing(page, &answers) {
+                continue;
+            }
+            let place = Place { path, ..*place };
+            let scope = Scope::new(description, Some(page), &place, &answers);
+            let modified = page.modified.as_ref().map(|name| scope.value(name));
+            let modified = modified.filter(|time| !time.is_empty());
+            let modified =
+                modified.map_or_else(String::new, |time| format!("<lastmod>{}</lastmod>", escape(&time)));
+            // Writing to a string cannot fail.
+            let _ =
+                writeln!(body, "  <url><loc>{}{}</loc>{modified}</url>", escape(place.origin), escape(path));
+        }
+        body.push_str("</urlset>\n");
+        Document { content_type: "application/xml".to_owned(), body }
+    }
+
+    async fn is_closed(&self, description: &Description, place: &Place<'_>) -> bool {
+        let page = &description.not_found;
+        let answers = self.answers(description, page, "").await;
+        self.gate(description, &Scope::new(description, Some(page), place, &answers)).is_some()
+    }
+}

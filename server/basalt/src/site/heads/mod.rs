@@ -1,0 +1,157 @@
+//! Writes what search engines and link previews read: title, description, canonical address, Open Graph, JSON-LD,
+//! `robots.txt`, `sitemap.xml` and the web manifest.
+//!
+//! The client says in `.heads.json` which pages there are, what their heads look like, and which rows of the API fill
+//! them. Rows are read as visitors read them, so nothing gets into a head that the page itself could not show. A
+//! client without that file is served as it is.
+
+mod description;
+mod documents;
+mod rows;
+mod scope;
+mod template;
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use poem::http::StatusCode;
+
+use super::assets::Assets;
+use super::page;
+use description::{Description, Page, Tag};
+pub(super) use documents::Document;
+pub(crate) use rows::Api;
+use rows::{Limits, Rows};
+use scope::{Answers, Scope};
+use template::escape;
+
+/// Where a page is asked for.
+pub(super) struct Place<'a> {
+    /// Where the browser reached the site.
+    pub(super) origin: &'a str,
+    /// Where public files of the storage are.
+    pub(super) storage: &'a str,
+    /// The page's path, without slashes at its end.
+    pub(super) path: &'a str,
+}
+
+/// A page's head as HTML, and the status that the page is served with.
+pub(super) struct Head {
+    pub(super) html: String,
+    pub(super) status: StatusCode,
+}
+
+/// The heads of the client's pages.
+pub(super) struct Heads {
+    rows: Rows,
+    /// The description that was read last, and the tag of its file.
+    current: Mutex<Option<(String, Option<Arc<Description>>)>>,
+}
+
+impl Heads {
+    /// Heads that are filled with rows of `api`; without one, with their defaults.
+    pub(super) fn new(api: Option<Api>) -> Self {
+        Self { rows: Rows::new(api, Limits::default()), current: Mutex::default() }
+    }
+
+    /// The description that lies among `assets`; `None` if there is none, or none that can be used.
+    pub(super) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
+        let file = assets.heads().await?;
+        let lock = || self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((etag, description)) = &*lock()
+            && *etag == file.etag
+        {
+            return description.clone();
+        }
+        let parsed = Description::parse(&file.body).map(Arc::new);
+        let parsed = parsed.inspect_err(|reason| {
+            tracing::error!(
+                reason,
+                "the client's .heads.json cannot be used; its pages are served as they are"
+            );
+        });
+        let description = parsed.ok();
+        *lock() = Some((file.etag, description.clone()));
+        description
+    }
+
+    /// The head of the page at `place`.
+    pub(super) async fn page(&self, description: &Description, place: &Place<'_>) -> Head {
+        let found = description.pages.get_key_value(place.path);
+        let (route, page) =
+            found.map_or(("", &description.not_found), |(route, page)| (route.as_str(), page));
+        let answers = self.answers(description, page, route).await;
+        let scope = Scope::new(description, Some(page), place, &answers);
+        if let Some(gate) = self.gate(description, &scope) {
+            let place = Place { path: gate.0, ..*place };
+            let answers = self.answers(description, gate.1, gate.0).await;
+            let html = html(&Scope::new(description, Some(gate.1), &place, &answers), gate.1);
+            return Head {
+                html,
+                status: if found.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND },
+            };
+        }
+        let exists = found.is_some() && !is_missing(page, &answers);
+        Head { html: html(&scope, page), status: if exists { StatusCode::OK } else { StatusCode::NOT_FOUND } }
+    }
+
+    /// The page that speaks for all of them while the site is closed to the public.
+    fn gate<'a>(&self, description: &'a Description, scope: &Scope<'_>) -> Option<(&'a str, &'a Page)> {
+        let closed = description.closed.as_ref()?;
+        let (path, page) = description.pages.get_key_value(&closed.page)?;
+        (scope.value(&closed.value) == closed.is).then_some((path.as_str(), page))
+    }
+
+    /// The answers to what `page`, which is found at `route`, asks.
+    async fn answers<'a>(&self, description: &'a Description, page: &'a Page, route: &str) -> Answers<'a> {
+        let queries = description.queries_of(page).unwrap_or_default();
+        self.ask(description, queries, route).await
+    }
+
+    async fn ask<'a>(
+        &self,
+        description: &'a Description,
+        queries: impl IntoIterator<Item = &'a str>,
+        route: &str,
+    ) -> Answers<'a> {
+        let route = utf8_percent_encode(route, NON_ALPHANUMERIC).to_string();
+        let asked = queries.into_iter().map(|name| {
+            let target = description.queries.get(name).map_or("", String::as_str);
+            let target = target.replace("{{path}}", &route);
+            async move { Some((name, self.rows.read(&target).await?)) }
+        });
+        join_all(asked).await.into_iter().flatten().collect()
+    }
+}
+
+/// Whether the row without which there is no such page is known not to be there.
+fn is_missing(page: &Page, answers: &Answers<'_>) -> bool {
+    let required = page.requires.as_deref().and_then(|query| answers.get(query));
+    required.is_some_and(|rows| rows.is_empty())
+}
+
+/// The elements of `page`'s head.
+fn html(scope: &Scope<'_>, page: &Page) -> String {
+    let mut html = format!("<title>{}</title>", escape(&scope.fill(&page.title)));
+    for element in &page.elements {
+        html.push_str(match element.tag {
+            Tag::Link => "\n    <link",
+            Tag::Meta => "\n    <meta",
+        });
+        for (name, value) in &element.attributes {
+            // Writing to a string cannot fail.
+            let _ = write!(html, " {}=\"{}\"", escape(name), escape(&scope.fill(value)));
+        }
+        html.push('>');
+    }
+    if let Some(json_ld) = page.json_ld.as_ref().and_then(|template| scope.render(template)) {
+        let json = page::escape(&json_ld.to_string());
+        let _ = write!(html, "\n    <script id=\"json-ld\" type=\"application/ld+json\">{json}</script>");
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Texts and JSON with placeholders: `{{name}}` for a value, `{{query[].column}}` for a column of each row.
+
+use serde_json::Value;
+
+/// What stands between two pairs of braces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placeholder<'a> {
+    /// The value of that name.
+    Value(&'a str),
+    /// A column of the row that the surrounding item of a list is made for.
+    Column { query: &'a str, column: &'a str },
+}
+
+impl<'a> Placeholder<'a> {
+    fn parse(name: &'a str) -> Self {
+        match name.split_once("[].") {
+            Some((query, column)) => Self::Column { query, column },
+            None => Self::Value(name),
+        }
+    }
+}
+
+/// A text up to its next placeholder, that placeholder, and the rest of the text; `None` if there is none.
+fn split(text: &str) -> Option<(&str, Placeholder<'_>, &str)> {
+    let (before, rest) = text.split_once("{{")?;
+    let (name, after) = rest.split_once("}}")?;
+    Some((before, Placeholder::parse(name), after))
+}
+
+/// The placeholders of `text`, in their order.
+pub(super) fn placeholders(mut text: &str) -> impl Iterator<Item = Placeholder<'_>> {
+    std::iter::from_fn(move || {
+        let (_, placeholder, after) = split(text)?;
+        text = after;
+        Some(placeholder)
+    })
+}
+
+/// `text` with each placeholder replaced by what `value` says. What it says is not looked through again.
+pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) -> String {
+    let mut filled = String::with_capacity(text.len());
+    while let Some((before, placeholder, after)) = split(text) {
+        filled.push_str(before);
+        filled.push_str(&value(placeholder));
+        text = after;
+    }
+    filled.push_str(text);
+    filled
+}
+
+/// The query for each of whose rows `item`, an item of a list, is to be repeated: the one whose columns it names
+/// outside of lists of its own.
+pub(super) fn repeated(item: &Value) -> Option<&str> {
+    match item {
+        Value::String(text) => placeholders(text).find_map(|placeholder| match placeholder {
+            Placeholder::Column { query, .. } => Some(query),
+            Placeholder::Value(_) => None,
+        }),
+        Value::Object(members) => members.values().find_map(repeated),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    }
+}
+
+/// Makes `text` safe between tags and in quoted attributes. Source: HTML standard, section 13.3.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_once() {
+        let filled = fill("{{a}} | {{b}}{{", |placeholder| match placeholder {
+            Placeholder::Value("a") => "{{b}}".to_owned(),
+            Placeholder::Value(name) => format!("<{name}>"),
+            Placeholder::Column { .. } => String::new(),
+        });
+        assert_eq!(filled, "{{b}} | <b>{{");
+    }
+
+    #[test]
+    fn an_item_is_repeated_by_the_rows_it_names_itself() {
+        let job = serde_json::json!({ "title": "{{jobs[].title}}", "at": { "id": "{{jobs[].id}}" } });
+        assert_eq!(repeated(&job), Some("jobs"));
+        let page = serde_json::json!({ "name": "{{site.name}}", "entities": ["{{faqs[].question}}"] });
+        assert_eq!(repeated(&page), None);
+    }
+
+    #[test]
+    fn what_means_something_in_html_is_escaped() {
+        assert_eq!(escape("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
+    }
+}
