@@ -9,7 +9,7 @@ export default mergeConfig(
       environment: 'jsdom',
       setupFiles: ['./src/testing/setup.ts'],
       env: { VITE_SUPABASE_URL: 'http://backend.test', VITE_SUPABASE_ANON_KEY: 'anon-key' },
-      testTimeout: 90_000,
+      testTimeout: 20_000,
       restoreMocks: true,
       unstubGlobals: true,
     },

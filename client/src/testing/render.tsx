@@ -3,7 +3,9 @@ import { render } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { MemoryRouter } from 'react-router-dom'
 
+import '@/components/ui/sonner'
 import { Toaster } from '@/components/ui/toaster'
+import '@/lib/supabase-client'
 import { createQueryClient } from '@/lib/query-client'
 
 /** Renders one feature with what the site gives to all of them. */

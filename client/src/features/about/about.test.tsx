@@ -1,9 +1,9 @@
 import { screen, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import { About } from './about'
 import { isAhead } from './period'
@@ -76,11 +76,11 @@ describe('the journey', () => {
   it('opens and closes each description by itself', async () => {
     openAbout()
     const first = await screen.findByRole('button', { name: 'Expand: Kick-off' })
-    await userEvent.click(first)
+    await user.click(first)
     expect(screen.getByRole('button', { name: 'Collapse: Kick-off' })).toHaveTextContent('Collapse')
     expect(screen.getByText('It began.').closest('[inert]')).toBeNull()
     expect(screen.getByText('To come.').closest('[inert]')).not.toBeNull()
-    await userEvent.click(screen.getByRole('button', { name: 'Collapse: Kick-off' }))
+    await user.click(screen.getByRole('button', { name: 'Collapse: Kick-off' }))
     expect(screen.getByText('It began.').closest('[inert]')).not.toBeNull()
   })
 

@@ -1,10 +1,10 @@
 import { screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { getSupabase } from '@/lib/supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
+import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
 
 import { loginError } from './login-form'
@@ -21,9 +21,9 @@ const answers = (over: Record<string, () => Response> = {}) => ({
 })
 
 async function logIn() {
-  await userEvent.type(await screen.findByLabelText('Email'), 'ada@club.example')
-  await userEvent.type(screen.getByLabelText('Password'), 'kick-off')
-  await userEvent.click(screen.getByRole('button', { name: 'Log in' }))
+  await user.type(await screen.findByLabelText('Email'), 'ada@club.example')
+  await user.type(screen.getByLabelText('Password'), 'kick-off')
+  await user.click(screen.getByRole('button', { name: 'Log in' }))
 }
 
 async function openCard(over?: Record<string, () => Response>) {
@@ -54,7 +54,7 @@ describe('the login', () => {
   it('needs both fields', async () => {
     stubBackend()
     visit('/auth')
-    await userEvent.click(await screen.findByRole('button', { name: 'Log in' }))
+    await user.click(await screen.findByRole('button', { name: 'Log in' }))
     expect(await screen.findAllByText('Please fill in this field.')).toHaveLength(2)
   })
 
@@ -62,9 +62,9 @@ describe('the login', () => {
     stubBackend()
     visit('/auth')
     const password = await screen.findByLabelText('Password')
-    await userEvent.click(screen.getByRole('button', { name: 'Show password' }))
+    await user.click(screen.getByRole('button', { name: 'Show password' }))
     expect(password).toHaveAttribute('type', 'text')
-    await userEvent.click(screen.getByRole('button', { name: 'Hide password' }))
+    await user.click(screen.getByRole('button', { name: 'Hide password' }))
     expect(password).toHaveAttribute('type', 'password')
     expect(screen.getByRole('link', { name: 'Back to Home' })).toHaveAttribute('href', '/')
   })
@@ -114,7 +114,7 @@ describe('the profile card', () => {
 
   it('signs out', async () => {
     await openCard()
-    await userEvent.click(screen.getByRole('button', { name: 'Logout' }))
+    await user.click(screen.getByRole('button', { name: 'Logout' }))
     expect(await screen.findByText('Logged out successfully')).toBeInTheDocument()
     expect(await screen.findByRole('button', { name: 'Log in' })).toBeInTheDocument()
     expect(screen.queryByText('Ada Quist')).toBeNull()
@@ -122,7 +122,7 @@ describe('the profile card', () => {
 
   it('says where signing out fails', async () => {
     await openCard({ logout: () => jsonAnswer({ msg: 'down' }, 500) })
-    await userEvent.click(screen.getByRole('button', { name: 'Logout' }))
+    await user.click(screen.getByRole('button', { name: 'Logout' }))
     expect(await screen.findByText('Error logging out')).toBeInTheDocument()
   })
 })

@@ -1,10 +1,10 @@
 import { screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 
 import { csrfToken } from '@/lib/csrf-token'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import ApplicationForm from './application-form'
 import { applicationSchema, EMPTY } from './schema'
@@ -21,9 +21,9 @@ function openForm(roleId?: string, answer = () => jsonAnswer({ ok: true }, 200))
 }
 
 async function apply() {
-  await userEvent.type(screen.getByLabelText('Full Name'), ' Zoë O’Brien-Li ')
-  await userEvent.type(screen.getByLabelText('Email Address'), 'Zoe@Mail.Example')
-  await userEvent.click(screen.getByRole('button', { name: 'Submit Application' }))
+  await user.type(screen.getByLabelText('Full Name'), ' Zoë O’Brien-Li ')
+  await user.type(screen.getByLabelText('Email Address'), 'Zoe@Mail.Example')
+  await user.click(screen.getByRole('button', { name: 'Submit Application' }))
 }
 
 const role = () => screen.getByLabelText<HTMLSelectElement>(/^Position You're Applying For/)
@@ -90,7 +90,7 @@ describe('the application form', () => {
 
   it('says what is wrong beside the field and in a toast', async () => {
     openForm()
-    await userEvent.click(screen.getByRole('button', { name: 'Submit Application' }))
+    await user.click(screen.getByRole('button', { name: 'Submit Application' }))
     expect(await screen.findAllByText('Name must be at least 2 characters')).toHaveLength(2)
     expect(screen.getByLabelText('Email Address')).toHaveAccessibleDescription(
       'Please enter a valid email address',

@@ -1,9 +1,9 @@
 import { screen, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import { Careers } from './careers'
 
@@ -35,7 +35,7 @@ describe('the open roles', () => {
         <div id="job-application" />
       </Careers>,
     )
-    await userEvent.click(await screen.findByText('Get in touch'))
+    await user.click(await screen.findByText('Get in touch'))
     expect(onChooseRole).toHaveBeenCalledWith('r1')
     expect(window.scrollTo).toHaveBeenCalledWith({ top: -80, behavior: 'smooth' })
   })
@@ -45,7 +45,7 @@ describe('the open roles', () => {
     const assign = vi.fn()
     vi.stubGlobal('location', { assign })
     renderFeature(<Careers onChooseRole={vi.fn()} />)
-    await userEvent.click(await screen.findByText('Get in touch'))
+    await user.click(await screen.findByText('Get in touch'))
     expect(assign).toHaveBeenCalledWith(
       'mailto:careers@terrace.example?subject=Interest%20in%20Groundskeeper%20position',
     )

@@ -1,11 +1,12 @@
 import { act, screen, waitFor, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
+import './chat-panel'
 import { ChatWidget } from './chat-widget'
 import { greeting } from './copy'
 import { renderMarkdown } from './markdown'
@@ -34,19 +35,16 @@ async function openChat(
     { 'chat-ai': answer },
   )
   renderFeature(<Chat />)
-  const button = await screen.findByRole('button', { name: /^Open chat/ }, { timeout: 10_000 })
-  await userEvent.click(button)
+  act(() => void vi.advanceTimersByTime(2000))
+  await user.click(screen.getByRole('button', { name: /^Open chat/ }))
   await screen.findByRole('dialog')
   return requests.filter.bind(requests, ({ table }) => table === 'chat-ai')
 }
 
 const input = () => screen.getByPlaceholderText<HTMLInputElement>('Type your message...')
-const say = (text: string) => userEvent.type(input(), `${text}{Enter}`)
+const say = (text: string) => user.type(input(), `${text}{Enter}`)
 
 describe('the chat button', () => {
-  beforeEach(() => vi.useFakeTimers())
-  afterEach(() => vi.useRealTimers())
-
   it('comes after two seconds, with a badge', () => {
     stubBackend()
     renderFeature(<Chat />)
@@ -64,7 +62,7 @@ describe('the chat', () => {
     const asked = await openChat()
     expect(await screen.findByText('terrace', { selector: 'strong' })).toBeInTheDocument()
     const suggestions = await screen.findByRole('list', { name: 'Suggested questions' })
-    await userEvent.click(await within(suggestions).findByText('Who owns the data?'))
+    await user.click(await within(suggestions).findByText('Who owns the data?'))
     expect(await screen.findByText('Nothing.')).toBeInTheDocument()
     expect(asked()[0]?.body).toEqual({ message: 'Who owns the data?' })
     expect(screen.queryByRole('list', { name: 'Suggested questions' })).toBeNull()
@@ -81,11 +79,11 @@ describe('the chat', () => {
     expect(input()).toHaveFocus()
     await say('Hello')
     await screen.findByText('Nothing.')
-    await userEvent.keyboard('{Escape}')
+    await user.keyboard('{Escape}')
     expect(screen.queryByRole('dialog')).toBeNull()
     const button = screen.getByRole('button', { name: 'Open chat' })
     expect(button).toHaveFocus()
-    await userEvent.click(button)
+    await user.click(button)
     expect(screen.getByText('Nothing.')).toBeInTheDocument()
   })
 
@@ -122,7 +120,7 @@ describe('the chat', () => {
     expect(
       await screen.findByText('Could not get a response. Please try again.'),
     ).toBeInTheDocument()
-    await userEvent.click(screen.getByRole('button', { name: 'Connection issue. Try again?' }))
+    await user.click(screen.getByRole('button', { name: 'Connection issue. Try again?' }))
     expect(await screen.findByText('Here I am.')).toBeInTheDocument()
     expect(screen.queryByText(apology)).toBeNull()
     expect(asked().map(({ body }) => body)).toEqual([
@@ -150,8 +148,8 @@ describe('the chat', () => {
         "I'm sorry, I'm having trouble connecting right now. Please try again later.",
       ),
     ).toBeInTheDocument()
-    await userEvent.click(screen.getByRole('button', { name: 'Close chat' }))
-    await userEvent.click(screen.getByRole('button', { name: 'Open chat' }))
+    await user.click(screen.getByRole('button', { name: 'Close chat' }))
+    await user.click(screen.getByRole('button', { name: 'Open chat' }))
     await waitFor(() =>
       expect(screen.queryByRole('button', { name: /configuration issue/ })).toBeNull(),
     )

@@ -1,10 +1,10 @@
 import { fireEvent, screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 
 import { csrfToken } from '@/lib/csrf-token'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import ContactForm from './contact-form'
 
@@ -20,13 +20,13 @@ const field = (label: RegExp) => screen.getByLabelText<HTMLInputElement>(label)
 
 async function fill(values: { name?: string; company?: string; email?: string; message?: string }) {
   const { name = 'Ada Quist', company = 'Harbour Row', email = 'Ada@Club.Example ' } = values
-  await userEvent.type(field(/^Name/), name)
-  await userEvent.type(field(/^Company/), company)
-  await userEvent.type(field(/^Email/), email)
-  if (values.message) await userEvent.type(field(/^Message/), values.message)
+  await user.type(field(/^Name/), name)
+  await user.type(field(/^Company/), company)
+  await user.type(field(/^Email/), email)
+  if (values.message) await user.type(field(/^Message/), values.message)
 }
 
-const press = () => userEvent.click(screen.getByRole('button', { name: 'Book a demo' }))
+const press = () => user.click(screen.getByRole('button', { name: 'Book a demo' }))
 
 describe('the contact form', () => {
   it('sends what was filled in, then is empty again with a new token', async () => {

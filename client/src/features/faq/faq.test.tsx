@@ -1,9 +1,9 @@
 import { screen, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import { Faq } from './faq'
 
@@ -35,27 +35,27 @@ describe('Faq', () => {
 
   it('opens one answer at a time, and closes it again', async () => {
     renderFeature(<Faq />)
-    await userEvent.click(await screen.findByRole('button', { name: 'Who pays?' }))
+    await user.click(await screen.findByRole('button', { name: 'Who pays?' }))
     expect(screen.getByText('We do.')).toBeVisible()
-    await userEvent.click(screen.getByRole('button', { name: 'Whose badge?' }))
+    await user.click(screen.getByRole('button', { name: 'Whose badge?' }))
     expect(screen.queryByText('We do.')).not.toBeInTheDocument()
-    await userEvent.click(screen.getByRole('button', { name: 'Whose badge?' }))
+    await user.click(screen.getByRole('button', { name: 'Whose badge?' }))
     expect(screen.queryByText('Yours.')).not.toBeInTheDocument()
   })
 
   it('shows only the questions of the chosen topic', async () => {
     renderFeature(<Faq />)
     await screen.findByRole('button', { name: 'Who pays?' })
-    await userEvent.click(topic('BrandControl'))
+    await user.click(topic('BrandControl'))
     expect(question('Who pays?')).not.toBeInTheDocument()
     expect(question('Whose badge?')).toBeInTheDocument()
   })
 
   it('chooses a topic from the badge below an answer', async () => {
     renderFeature(<Faq />)
-    await userEvent.click(await screen.findByRole('button', { name: 'Who pays?' }))
+    await user.click(await screen.findByRole('button', { name: 'Who pays?' }))
     const answer = screen.getByRole('region', { name: 'Who pays?' })
-    await userEvent.click(within(answer).getByText('Data'))
+    await user.click(within(answer).getByText('Data'))
     expect(topic('Data')).toBeChecked()
     expect(question('Whose badge?')).not.toBeInTheDocument()
   })
@@ -63,7 +63,7 @@ describe('Faq', () => {
   it('names the topic that has no questions', async () => {
     renderFeature(<Faq />)
     await screen.findByRole('button', { name: 'Who pays?' })
-    await userEvent.click(topic('DAVE'))
+    await user.click(topic('DAVE'))
     expect(screen.getByText('No FAQs found with the label "DAVE".')).toBeInTheDocument()
   })
 
@@ -82,7 +82,7 @@ describe('Faq', () => {
       await screen.findByText('Failed to load FAQs. Please try again later.'),
     ).toBeInTheDocument()
     expect(await screen.findByText('Failed to load FAQs')).toBeInTheDocument()
-    await userEvent.click(screen.getByRole('button', { name: 'Try Again' }))
+    await user.click(screen.getByRole('button', { name: 'Try Again' }))
     expect(reload).toHaveBeenCalledOnce()
   })
 })

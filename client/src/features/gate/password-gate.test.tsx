@@ -1,8 +1,8 @@
 import { screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 
 import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
 
 const FLAG = 'site_authenticated'
@@ -22,8 +22,8 @@ const form = () => screen.findByRole('heading', { name: 'Password Protected' })
 
 async function enter(password: string) {
   await form()
-  await userEvent.type(screen.getByLabelText('Password'), password)
-  await userEvent.click(screen.getByRole('button', { name: 'Access Site' }))
+  await user.type(screen.getByLabelText('Password'), password)
+  await user.click(screen.getByRole('button', { name: 'Access Site' }))
 }
 
 describe('the password gate', () => {

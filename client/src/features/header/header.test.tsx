@@ -1,8 +1,8 @@
 import { act, fireEvent, screen } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import { Header } from './header'
 
@@ -30,9 +30,9 @@ describe('Header', () => {
       removeEventListener: () => undefined,
     }))
     renderFeature(<Header />)
-    await userEvent.click(await screen.findByRole('button', { name: 'Open menu' }))
+    await user.click(await screen.findByRole('button', { name: 'Open menu' }))
     expect(screen.getByRole('dialog', { name: 'Menu' })).toBeInTheDocument()
-    await userEvent.click(screen.getByRole('link', { name: 'FAQ' }))
+    await user.click(screen.getByRole('link', { name: 'FAQ' }))
     expect(screen.queryByRole('dialog')).not.toBeInTheDocument()
   })
 })

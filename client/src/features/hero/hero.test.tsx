@@ -1,9 +1,9 @@
 import { fireEvent, screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import { FALLBACK_HEADLINES } from './copy'
 import { Hero } from './hero'
@@ -50,7 +50,7 @@ describe('the demo video', () => {
     )
     renderFeature(<Hero />)
     expect(await screen.findByText('Click to play video')).toBeInTheDocument()
-    await userEvent.click(screen.getByRole('button', { name: 'Play Video' }))
+    await user.click(screen.getByRole('button', { name: 'Play Video' }))
     expect(video().play).toHaveBeenCalledTimes(2)
   })
 
@@ -84,7 +84,7 @@ describe('the demo video', () => {
     stubBackend()
     renderFeature(<Hero />)
     fireEvent.playing(video())
-    await userEvent.click(screen.getByRole('button', { name: 'Pause animation' }))
+    await user.click(screen.getByRole('button', { name: 'Pause animation' }))
     expect(video().pause).toHaveBeenCalled()
     expect(screen.getByRole('button', { name: 'Play Video' })).toBeInTheDocument()
   })

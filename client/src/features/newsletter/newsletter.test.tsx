@@ -1,9 +1,9 @@
-import { fireEvent, screen, waitFor } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
+import { user } from '@/testing/user'
 
 import FooterForm from './footer-form'
 import { isIpAddress } from './ip-lookup'
@@ -27,31 +27,29 @@ const ip = () => jsonAnswer({ ip: address }, 200)
 const email = () => screen.getByLabelText<HTMLInputElement>('Email address')
 
 async function subscribe(value = ' Fan@Club.Example') {
-  await userEvent.clear(email())
-  await userEvent.type(email(), value)
+  await user.clear(email())
+  await user.type(email(), value)
   if (!screen.getByRole<HTMLInputElement>('checkbox').checked)
-    await userEvent.click(screen.getByRole('checkbox'))
-  await userEvent.click(screen.getByRole('button', { name: /^Subscribe/ }))
+    await user.click(screen.getByRole('checkbox'))
+  await user.click(screen.getByRole('button', { name: /^Subscribe/ }))
 }
 
 let minutes = 0
 
 beforeEach(() => {
   // The limit is kept in memory for as long as the page is open; each test comes ten minutes later.
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ++minutes * 600_000 })
+  vi.setSystemTime(Date.now() + ++minutes * 600_000)
   address = '203.0.113.7'
 })
-
-afterEach(() => void vi.useRealTimers())
 
 describe('the footer’s form', () => {
   it('can be sent once there are an address and consent', async () => {
     open('footer')
     const button = screen.getByRole('button', { name: 'Subscribe' })
     expect(button).toBeDisabled()
-    await userEvent.type(email(), 'fan@club.example')
+    await user.type(email(), 'fan@club.example')
     expect(button).toBeDisabled()
-    await userEvent.click(screen.getByRole('checkbox'))
+    await user.click(screen.getByRole('checkbox'))
     expect(button).toBeEnabled()
   })
 
@@ -67,7 +65,8 @@ describe('the footer’s form', () => {
       user_id: null,
       csrf_token: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     })
-    await screen.findByRole('button', { name: 'Subscribe' }, { timeout: 6000 })
+    await act(() => vi.advanceTimersByTimeAsync(3000))
+    expect(screen.getByRole('button', { name: 'Subscribe' })).toBeInTheDocument()
   })
 
   it('leaves out an address that is none', async () => {
@@ -163,7 +162,7 @@ describe('the popup’s form', () => {
 
   it('asks for what is missing', async () => {
     open('popup')
-    await userEvent.click(screen.getByRole('button', { name: 'Subscribe' }))
+    await user.click(screen.getByRole('button', { name: 'Subscribe' }))
     expect((await screen.findAllByText('Email is required')).length).toBeGreaterThan(1)
     expect(screen.getByText('Consent is required')).toBeInTheDocument()
   })
@@ -178,7 +177,7 @@ describe('the popup’s form', () => {
   it.each(['No, thanks', 'Close'])('closes by %s', async (name) => {
     const onClose = vi.fn()
     open('popup', accept, onClose)
-    await userEvent.click(screen.getByRole('button', { name }))
+    await user.click(screen.getByRole('button', { name }))
     expect(onClose).toHaveBeenCalledOnce()
   })
 })
