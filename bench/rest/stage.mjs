@@ -26,13 +26,14 @@ export class Stage {
   /**
    * Starts everything.
    * @param {string} binary Basalt's
-   * @param {{ withPostgREST?: boolean }} [options]
+   * @param {{ withPostgREST?: boolean, measured?: string }} [options] `measured` is run in place of `binary` where it is
+   *   what is measured
    */
-  static async start(binary, { withPostgREST = true } = {}) {
+  static async start(binary, { withPostgREST = true, measured = binary } = {}) {
     const stage = new Stage()
     try {
       await stage.#cluster(binary)
-      await stage.#basalt(binary)
+      await stage.#basalt(measured)
       if (withPostgREST) await stage.#postgrest()
     } catch (error) {
       await stage.stop()
