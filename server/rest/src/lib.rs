@@ -3,7 +3,8 @@
 //! A request goes one way, through one module each:
 //! [`request`] (parsed, nothing looked up) → [`plan`] (resolved against the [`schema_cache`], nothing executed) →
 //! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
-//! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O.
+//! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O. The
+//! [`plan_cache`] spares a request the first three steps that is like one before, but for its values.
 //!
 //! This crate refuses to build the JSON of rows: Postgres does, or for long lists `database` while it reads them, and
 //! the bytes go to the client untouched. The
@@ -20,6 +21,7 @@ mod legacy;
 mod live;
 pub mod openapi;
 pub mod plan;
+pub mod plan_cache;
 pub mod request;
 pub mod response;
 pub mod schema_cache;

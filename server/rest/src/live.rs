@@ -35,6 +35,14 @@ impl Live {
     }
 }
 
+#[cfg(test)]
+impl Live {
+    /// These settings, and no key.
+    pub(crate) const fn for_tests(settings: Settings) -> Self {
+        Self { settings, verifier: None }
+    }
+}
+
 /// Upstream's default of `jwt-cache-max-entries`.
 const DEFAULT_CACHE: usize = 1000;
 

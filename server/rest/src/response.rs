@@ -30,11 +30,11 @@ struct Draft {
 /// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
 const HEADERS: usize = 12;
 
-/// The answer to `request`.
+/// The answer to `request`, whose canonical query string is `query`.
 ///
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
-pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
+pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
     if plan.body().is_some_and(|body| body.explain().is_some()) {
         let mut draft = Draft::new(StatusCode::OK);
         draft.show(request, plan, outcome.body);
@@ -46,7 +46,7 @@ pub fn success(request: &Request, plan: &Plan, outcome: Outcome) -> Result<Respo
                 return Err(Error::NotSingular(outcome.rows.unsigned_abs()));
             }
             let mut draft = ranged(request, &outcome)?;
-            let location = content_location(request);
+            let location = content_location(request, query);
             if location.len() <= LONGEST_CONTENT_LOCATION {
                 draft.push(header::CONTENT_LOCATION, location);
             }
@@ -161,15 +161,14 @@ fn content_range(range: Range, total: Option<i64>) -> String {
 /// whose headers exceed their buffers, of which 8 KiB is a common size.
 const LONGEST_CONTENT_LOCATION: usize = 4 * 1024;
 
-fn content_location(request: &Request) -> String {
+fn content_location(request: &Request, query: &str) -> String {
     let Action::Read { relation } = &request.action else { return String::new() };
-    let canonical = request.query.canonical.as_str();
-    let mut location = String::with_capacity(relation.len() + canonical.len() + 2);
+    let mut location = String::with_capacity(relation.len() + query.len() + 2);
     location.push('/');
     location.extend(utf8_percent_encode(relation, ENCODED));
-    if !canonical.is_empty() {
+    if !query.is_empty() {
         location.push('?');
-        location.push_str(canonical);
+        location.push_str(query);
     }
     location
 }

@@ -19,7 +19,8 @@ use crate::legacy;
 use crate::live::{Live, Shared};
 use crate::openapi;
 use crate::plan::Plan;
-use crate::request::{Incoming, Request};
+use crate::plan_cache::{Generation, PlanCache, Shape, Template};
+use crate::request::{Incoming, Request, Sent};
 use crate::response;
 use crate::schema_cache::reload::SharedCache;
 use crate::schema_cache::{LoadError, SchemaCache};
@@ -40,6 +41,7 @@ struct Inner {
     live: Shared,
     database: Database,
     cache: SharedCache,
+    plans: PlanCache,
     writers: Writers,
 }
 
@@ -58,7 +60,13 @@ pub fn service_from(
 ) -> Rest {
     let live = Shared::new(Box::new(settings), verifier.into());
     Rest {
-        inner: Arc::new(Inner { live, database, cache: SharedCache::default(), writers: Writers::default() }),
+        inner: Arc::new(Inner {
+            live,
+            database,
+            cache: SharedCache::default(),
+            plans: PlanCache::default(),
+            writers: Writers::default(),
+        }),
     }
 }
 
@@ -99,8 +107,8 @@ impl Rest {
         self.inner.live.current()
     }
 
-    async fn answer(&self, live: &Live, mut incoming: poem::Request) -> Result<Response, Error> {
-        let inner = &self.inner;
+    async fn answer(&self, live: &Arc<Live>, mut incoming: poem::Request) -> Result<Response, Error> {
+        let inner = &*self.inner;
         let settings = &live.settings;
         let mut timing = Timing::new(settings.server_timing_enabled);
         let verifier = live.verifier.as_ref();
@@ -115,36 +123,115 @@ impl Rest {
         } else {
             body::read(incoming.take_body(), settings.max_body_size).await?
         };
-        let request = Request::parse(
-            &Incoming {
-                method: incoming.method(),
-                path: incoming.uri().path(),
-                query: incoming.uri().query().unwrap_or_default(),
-                headers: incoming.headers(),
-                body,
-            },
-            settings,
-        )?;
-        timing.lap("parse");
-        let mut plan = Plan::new(&request, &cache, settings)?;
-        timing.lap("plan");
-        let context = Context {
-            request: &request,
-            cache: &cache,
-            settings,
-            identity: &identity,
-            writers: &inner.writers,
+        let incoming = Incoming {
+            method: incoming.method(),
+            path: incoming.uri().path(),
+            query: incoming.uri().query().unwrap_or_default(),
+            headers: incoming.headers(),
+            body,
         };
-        let outcome = context.run(&mut plan, &inner.database).await?;
-        timing.lap("transaction");
+        let plans = inner.plans.of(live, &cache);
+        let shape = Shape::of(&incoming);
+        let sent = Sent::new(incoming.headers);
+        let mut asked = Asked { inner, settings, cache: &cache, identity: &identity, sent, timing };
+        if let Some(shape) = &shape
+            && let Some(template) = plans.find(shape)
+            && let Some(response) = asked.again(&template, shape, &plans).await?
+        {
+            return Ok(response);
+        }
+        // Boxed since it is large and seldom needed.
+        Box::pin(asked.anew(&incoming, shape.as_ref(), &plans)).await
+    }
+}
+
+/// A request that is being answered.
+struct Asked<'a> {
+    inner: &'a Inner,
+    settings: &'a Settings,
+    cache: &'a SchemaCache,
+    identity: &'a Identity,
+    sent: Sent,
+    timing: Timing,
+}
+
+impl Asked<'_> {
+    /// Answers with what requests of this shape have in common. `None` where that was not right for this one, and
+    /// nothing has been changed.
+    async fn again(
+        &mut self,
+        template: &Template,
+        shape: &Shape<'_>,
+        plans: &Generation,
+    ) -> Result<Option<Response>, Error> {
+        self.timing.lap("parse");
+        let (request, plan) = (template.request(), template.plan());
+        let Some(values) = template.values(shape) else { return Ok(None) };
+        let Some(statements) = template.statements(&values) else { return Ok(None) };
+        self.timing.lap("plan");
+        let outcome = match self.context(request).execute(plan, &statements, &self.inner.database).await {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => {
+                // There are rows that only Postgres can write, and so there will be the next time.
+                plans.forget(shape);
+                return Ok(None);
+            }
+            // What is wrong with the payload is Postgres' to say.
+            Err(error) if error.is_about_values() && plan.reads_payload() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        self.timing.lap("transaction");
+        self.response(request, &template.canonical(shape), plan, outcome).map(Some)
+    }
+
+    /// Answers a request that is like no other that is known.
+    async fn anew(
+        &mut self,
+        incoming: &Incoming<'_>,
+        shape: Option<&Shape<'_>>,
+        plans: &Generation,
+    ) -> Result<Response, Error> {
+        let (cache, settings) = (self.cache, self.settings);
+        let request = Request::parse(incoming, settings)?;
+        self.timing.lap("parse");
+        let mut plan = Plan::new(&request, cache, settings)?;
+        self.timing.lap("plan");
+        let (outcome, was_right) = self.context(&request).run(&mut plan, &self.inner.database).await?;
+        self.timing.lap("transaction");
+        if let Some(shape) = shape.filter(|shape| was_right && plans.expects(shape))
+            && let Some(template) = Template::new(incoming, shape, &request, cache, settings)
+        {
+            plans.keep(shape, template);
+        }
         let outcome = match &plan {
-            Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,
+            Plan::Describe(_) if !request.headers_only => described(&request, cache, settings, outcome)?,
             _ => outcome,
         };
-        let mut response = response::success(&request, &plan, outcome)?;
-        timing.lap("response");
-        add(&mut response, "warning", legacy::warning(&request, &plan));
-        add(&mut response, "server-timing", timing.header());
+        self.response(&request, &request.query.canonical, &plan, outcome)
+    }
+
+    fn context<'c>(&'c self, request: &'c Request) -> Context<'c> {
+        Context {
+            request,
+            sent: &self.sent,
+            cache: self.cache,
+            settings: self.settings,
+            identity: self.identity,
+            writers: &self.inner.writers,
+        }
+    }
+
+    fn response(
+        &mut self,
+        request: &Request,
+        query: &str,
+        plan: &Plan,
+        outcome: Outcome,
+    ) -> Result<Response, Error> {
+        let mut response = response::success(request, query, plan, outcome)?;
+        self.timing.lap("response");
+        add(&mut response, "warning", legacy::warning(request, plan));
+        add(&mut response, "server-timing", self.timing.header());
         Ok(response)
     }
 }

@@ -23,8 +23,8 @@ impl Timing {
     }
 
     /// The header's value.
-    pub(crate) fn header(self) -> Option<String> {
-        self.0.map(|(_, text)| text)
+    pub(crate) fn header(&mut self) -> Option<String> {
+        self.0.take().map(|(_, text)| text)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::caller::Identity;
 use crate::error::Error;
 use crate::freshness::Writers;
 use crate::plan::{Body, Plan};
-use crate::request::{Count, Request, TransactionEnd};
+use crate::request::{Count, Request, Sent, TransactionEnd};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
 use crate::statement::{Gives, ResponseColumn, ResultColumn, Statement, Statements};
@@ -46,6 +46,8 @@ pub struct Outcome {
 pub struct Context<'a> {
     /// The request.
     pub request: &'a Request,
+    /// What came with it.
+    pub sent: &'a Sent,
     /// What it was planned against.
     pub cache: &'a SchemaCache,
     /// The service's settings.
@@ -57,29 +59,34 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Runs `plan`. Where its plain rows turn out to be of a kind that only Postgres can write, it is asked again; so it
+    /// Runs `plan`, and answers whether it was right as it was. Where its plain rows turn out to be of a kind that only Postgres can write, it is asked again; so it
     /// is where a value was refused, for Postgres to say what is wrong with the payload as it came, and whether at all.
     ///
     /// Errors: what Postgres refused, under its SQLSTATE; `PGRST116`, `PGRST124` and `PGRST115` when the number of
     /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`; `PGRST100` for more
     /// values than one statement can have.
-    pub async fn run(&self, plan: &mut Plan, database: &Database) -> Result<Outcome, Error> {
+    pub async fn run(&self, plan: &mut Plan, database: &Database) -> Result<(Outcome, bool), Error> {
+        let mut was_right = true;
         loop {
             let Some(statements) = Statements::new(plan, self.request, self.settings)? else {
-                return Ok(Outcome::default());
+                return Ok((Outcome::default(), was_right));
             };
             match self.execute(plan, &statements, database).await {
-                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(Some(outcome)) => return Ok((outcome, was_right)),
                 Ok(None) if plan.write_in_database() => {}
                 Ok(None) => return Err(Error::Client("the rows could not be written".to_owned())),
                 Err(error) if error.is_about_values() && plan.read_in_database() => {}
                 Err(error) => return Err(error),
             }
+            was_right = false;
         }
     }
 
-    /// `None` when there were plain rows that only Postgres can write as JSON; nothing has been changed then.
-    async fn execute(
+    /// Runs the `statements` of `plan`. `None` when there were plain rows that only Postgres can write as JSON; nothing
+    /// has been changed then.
+    ///
+    /// Errors: as [`Self::run`].
+    pub async fn execute(
         &self,
         plan: &Plan,
         statements: &Statements<'_>,
@@ -94,7 +101,7 @@ impl Context<'_> {
         let main = usize::from(self.settings.db_pre_request.is_some());
         transaction = if statements.gives == Gives::Rows {
             let Statement { sql, parameters } = &statements.main;
-            transaction.json_statement(sql.as_str(), borrowed(parameters))
+            transaction.json_statement(&**sql, borrowed(parameters))
         } else {
             add(transaction, &statements.main)
         };
@@ -173,8 +180,8 @@ impl Context<'_> {
             .setting("request.jwt.claims", self.identity.claims.as_str())
             .setting("request.method", request.method.as_str())
             .setting("request.path", request.path.as_str())
-            .setting("request.headers", request.headers.as_str())
-            .setting("request.cookies", &*request.cookies);
+            .setting("request.headers", self.sent.headers.as_str())
+            .setting("request.cookies", &*self.sent.cookies);
         for (name, value) in &self.settings.app_settings {
             transaction = transaction.setting(name, value.as_str());
         }
@@ -242,7 +249,7 @@ const fn is_read_only(plan: &Plan) -> bool {
 }
 
 fn add<'t>(transaction: Transaction<'t>, statement: &'t Statement<'_>) -> Transaction<'t> {
-    transaction.statement(statement.sql.as_str(), borrowed(&statement.parameters))
+    transaction.statement(&*statement.sql, borrowed(&statement.parameters))
 }
 
 fn borrowed<'t>(parameters: &'t [Option<Cow<'_, [u8]>>]) -> Vec<Option<Cow<'t, [u8]>>> {

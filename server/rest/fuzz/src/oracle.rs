@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use rest::plan::Plan;
+use rest::plan_cache::{Shape, Template};
 use rest::request::{Incoming, Request};
 use rest::schema_cache::{Catalog, SchemaCache};
 use rest::statement::{Statement, Statements};
@@ -48,10 +49,23 @@ pub(crate) fn check(input: &[u8]) {
             for other in [&statements.response, &statements.estimate].into_iter().flatten() {
                 check_statement(other, input.len());
             }
+            check_template(&incoming, &request, &statements, &settings);
         }
         Ok(None) => {}
         Err(error) => check_refusal(&error, &settings),
     }
+}
+
+/// What requests of one shape have in common makes of this one what planning it did.
+fn check_template(incoming: &Incoming<'_>, request: &Request, planned: &Statements<'_>, settings: &Settings) {
+    let Some(shape) = Shape::of(incoming) else { return };
+    let Some(template) = Template::new(incoming, &shape, request, cache(), settings) else { return };
+    let Some(values) = template.values(&shape) else { return };
+    assert_eq!(template.statements(&values).as_ref(), Some(planned));
+    assert_eq!(template.canonical(&shape), request.query.canonical);
+    assert_eq!(template.request().action, request.action);
+    assert_eq!(template.request().range, request.range);
+    assert_eq!(template.request().preferences, request.preferences);
 }
 
 /// A refusal is the client's mistake, has a code of the interface, and can be told over HTTP.
@@ -65,7 +79,7 @@ fn check_refusal(error: &Error, settings: &Settings) {
 
 /// Outside of quotes there are only words that the statements are made of, and every parameter has its place.
 fn check_statement(statement: &Statement<'_>, request_size: usize) {
-    let sql = statement.sql.as_str();
+    let sql = &*statement.sql;
     let (least, times) = LARGEST;
     assert!(sql.len() <= least.max(times * request_size), "{} bytes of SQL", sql.len());
     let mut placeholders = vec![0; statement.parameters.len()];

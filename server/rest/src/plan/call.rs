@@ -58,6 +58,8 @@ pub struct Argument {
     pub type_name: String,
     /// Whether it takes the rest of the arguments.
     pub is_variadic: bool,
+    /// Whether the text of a JSON value is one of the type, too.
+    pub is_scalar: bool,
     /// The value.
     pub value: ArgumentValue,
 }
@@ -74,6 +76,26 @@ pub enum ArgumentValue {
 }
 
 impl CallPlan {
+    /// As [`Plan::values_of`].
+    pub(super) fn values_of(&self, payload: &Payload) -> Option<Vec<Option<Bytes>>> {
+        let Payload::Json { raw, .. } = payload else { return None };
+        if let [whole] = self.arguments.as_slice()
+            && whole.name.is_empty()
+        {
+            return (whole.type_name != "bytea").then(|| vec![Some(raw.clone())]);
+        }
+        let fields = Fields::read(raw).ok()?;
+        let values = self.arguments.iter().map(|argument| {
+            let value = fields.value(&argument.name);
+            match (&argument.value, json_value(&argument.type_name, argument.is_scalar, value)) {
+                (ArgumentValue::Text(_), ArgumentValue::Text(text)) => Some(text),
+                (ArgumentValue::Json(_), ArgumentValue::Json(json)) => Some(Some(json)),
+                _ => None,
+            }
+        });
+        values.collect()
+    }
+
     /// Whether the function's one value is the body, whatever it is.
     pub fn shows_value_alone(&self) -> bool {
         let Node { columns, embeds, conditions, grouping, order, range, .. } = &self.tree;
@@ -268,6 +290,7 @@ fn argument(parameter: &Parameter, value: ArgumentValue) -> Argument {
         name: parameter.name.clone(),
         type_name: parameter.type_name.clone(),
         is_variadic: parameter.is_variadic,
+        is_scalar: parameter.is_scalar,
         value,
     }
 }
@@ -296,32 +319,47 @@ fn from_pairs(parameters: &[Parameter], pairs: &[(String, String)]) -> Vec<Argum
 ///
 /// Errors: `PGRST102` for anything else, which is not looked at before when `columns=` names the keys.
 fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<Vec<Argument>, Error> {
-    type Fields<'a> = BTreeMap<String, &'a RawValue>;
-    let invalid = |_| Error::InvalidBody("Empty or invalid json".to_owned());
-    let is_array = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-    let fields: Fields<'_> = if is_array {
-        let rows: Vec<Fields<'_>> = serde_json::from_slice(raw).map_err(invalid)?;
-        rows.into_iter().next().unwrap_or_default()
-    } else {
-        serde_json::from_slice(raw).map_err(invalid)?
-    };
+    let fields = Fields::read(raw)?;
     let given = parameters.iter().filter(|parameter| keys.contains(&parameter.name)).map(|parameter| {
-        let value = fields.get(&parameter.name).map_or("null", |value| value.get());
-        argument(parameter, json_value(parameter, value))
+        let value = fields.value(&parameter.name);
+        argument(parameter, json_value(&parameter.type_name, parameter.is_scalar, value))
     });
     Ok(given.collect())
 }
 
+/// The values of an object, or of the first object of an array, as JSON.
+struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Fields<'a> {
+    /// Errors: `PGRST102` for anything else.
+    fn read(raw: &'a [u8]) -> Result<Self, Error> {
+        let invalid = |_| Error::InvalidBody("Empty or invalid json".to_owned());
+        let is_array = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+        let fields = if is_array {
+            let rows: Vec<BTreeMap<String, &'a RawValue>> = serde_json::from_slice(raw).map_err(invalid)?;
+            rows.into_iter().next().unwrap_or_default()
+        } else {
+            serde_json::from_slice(raw).map_err(invalid)?
+        };
+        Ok(Self(fields))
+    }
+
+    /// That of the key `name`; null without one.
+    fn value(&self, name: &str) -> &'a str {
+        self.0.get(name).map_or("null", |value| value.get())
+    }
+}
+
 /// The value that Postgres' `json_to_record` would make of the JSON text `value`: the unquoted text of a string,
 /// the JSON text itself of anything else, null of null; JSON types keep the quotes.
-fn json_value(parameter: &Parameter, value: &str) -> ArgumentValue {
-    if !parameter.is_scalar {
+fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
+    if !is_scalar {
         return ArgumentValue::Json(wrapped(value));
     }
     if value == "null" {
         return ArgumentValue::Text(None);
     }
-    let is_json = matches!(&*parameter.type_name, "json" | "jsonb");
+    let is_json = matches!(type_name, "json" | "jsonb");
     if is_json || !value.starts_with('"') {
         return ArgumentValue::Text(Some(Bytes::copy_from_slice(value.as_bytes())));
     }

@@ -28,7 +28,7 @@ pub use representation::{AggregateInput, Body, Shape};
 pub use values::Values;
 
 use crate::error::Error;
-use crate::request::{Action, Representation, Request};
+use crate::request::{self, Action, Representation, Request};
 use crate::schema_cache::{Schema, SchemaCache};
 use crate::settings::Settings;
 
@@ -91,12 +91,27 @@ impl Plan {
         }
     }
 
+    /// The values that the statement of this plan would have of `payload`, whose keys are those of the payload that it
+    /// was made for. `None` where its statement would be another one.
+    pub fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
+        match self {
+            Self::Mutate(plan) => plan.values_of(payload),
+            Self::Call(plan) => plan.values_of(payload),
+            Self::Read(_) | Self::Describe(_) | Self::Info(_) => Some(Vec::new()),
+        }
+    }
+
     /// Leaves the body to Postgres. Answers whether it was not so before.
     pub fn write_in_database(&mut self) -> bool {
         match self {
             Self::Read(plan) => plan.plain.take().is_some(),
             _ => false,
         }
+    }
+
+    /// Whether the payload is read before Postgres does.
+    pub fn reads_payload(&self) -> bool {
+        matches!(self, Self::Mutate(plan) if plan.reads_payload())
     }
 
     /// Leaves the payload to Postgres. Answers whether it was not so before.
@@ -155,9 +170,9 @@ impl Planner<'_> {
 }
 
 /// The bytes of a body as Postgres will read them.
-fn raw_body(payload: Option<&crate::request::Payload>) -> Bytes {
+fn raw_body(payload: Option<&request::Payload>) -> Bytes {
     match payload {
-        Some(crate::request::Payload::Json { raw, .. } | crate::request::Payload::Raw(raw)) => raw.clone(),
+        Some(request::Payload::Json { raw, .. } | request::Payload::Raw(raw)) => raw.clone(),
         _ => Bytes::new(),
     }
 }

@@ -69,6 +69,32 @@ pub enum Change {
 }
 
 impl MutatePlan {
+    /// As [`Plan::values_of`].
+    pub(super) fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
+        let request::Payload::Json { raw, is_object, .. } = payload else { return None };
+        let (Change::Insert { payload: own, .. }
+        | Change::Put { payload: own, .. }
+        | Change::Update { payload: own, .. }) = &self.change
+        else {
+            return Some(Vec::new());
+        };
+        // Without values in this plan, Postgres reads the payload whatever its values are.
+        let Some(values) = &own.values else { return Some(Vec::new()) };
+        match (values, values::of(raw, *is_object, &own.columns)?) {
+            (Values::Row(_), Values::Row(row)) => Some(row),
+            (Values::Arrays(_), Values::Arrays(arrays)) => Some(arrays.into_iter().map(Some).collect()),
+            _ => None,
+        }
+    }
+
+    /// Whether the payload is read before Postgres does.
+    pub(super) fn reads_payload(&self) -> bool {
+        match &self.change {
+            Change::Insert { payload, .. } | Change::Update { payload, .. } => payload.values.is_some(),
+            Change::Put { .. } | Change::Delete { .. } => false,
+        }
+    }
+
     /// Leaves the payload to Postgres. Answers whether it was not so before.
     pub(super) fn read_in_database(&mut self) -> bool {
         match &mut self.change {

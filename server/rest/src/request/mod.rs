@@ -24,8 +24,10 @@ use percent_encoding::percent_decode_str;
 pub use explain::{Explain, ExplainFormat, ExplainOption};
 pub use media::MediaType;
 pub use payload::Payload;
+pub(crate) use preferences::PREFER;
 pub use preferences::{Count, Handling, Missing, Preferences, Representation, Resolution, TransactionEnd};
 pub use query::Query;
+pub(crate) use query::{ENCODED, decode};
 pub use range::Range;
 
 use crate::error::Error;
@@ -112,13 +114,26 @@ pub struct Request {
     pub method: Method,
     /// The path, for `request.path`.
     pub path: String,
+}
+
+/// What a client sent that no plan depends on.
+#[derive(Debug, Clone)]
+pub struct Sent {
     /// The headers but the cookies, as a JSON object, for `request.headers`.
     pub headers: String,
     /// The cookies, as a JSON object, for `request.cookies`.
     pub cookies: Cow<'static, str>,
 }
 
+impl Sent {
+    /// Reads it from the headers of a request.
+    pub fn new(headers: &HeaderMap) -> Self {
+        Self { headers: headers_json(headers), cookies: cookies_json(headers) }
+    }
+}
+
 /// A request as it came over HTTP.
+#[derive(Debug)]
 pub struct Incoming<'a> {
     /// The method.
     pub method: &'a Method,
@@ -168,8 +183,6 @@ impl Request {
             content_type,
             method: incoming.method.clone(),
             path: incoming.path.to_owned(),
-            headers: headers_json(incoming.headers),
-            cookies: cookies_json(incoming.headers),
         })
     }
 }
@@ -194,11 +207,17 @@ fn resource(path: &str, settings: &Settings) -> Result<Resource, Error> {
     }
 }
 
+/// The header that names the schema of a request with this method.
+pub(crate) fn profile_header(method: &Method) -> HeaderName {
+    match *method {
+        Method::POST | Method::PATCH | Method::PUT | Method::DELETE => CONTENT_PROFILE,
+        _ => ACCEPT_PROFILE,
+    }
+}
+
 /// The schema by `Accept-Profile` or, for methods with a body, `Content-Profile`; else the first that is exposed.
 fn schema(incoming: &Incoming<'_>, settings: &Settings) -> Result<(String, bool), Error> {
-    let has_body = matches!(*incoming.method, Method::POST | Method::PATCH | Method::PUT | Method::DELETE);
-    let profile = if has_body { CONTENT_PROFILE } else { ACCEPT_PROFILE };
-    match text_header(incoming.headers, profile).map(Cow::into_owned) {
+    match text_header(incoming.headers, profile_header(incoming.method)).map(Cow::into_owned) {
         Some(schema) if settings.db_schemas.contains(&schema) => Ok((schema, true)),
         Some(schema) => Err(Error::UnacceptableSchema { schema, exposed: settings.db_schemas.clone() }),
         None => {
@@ -356,11 +375,15 @@ fn cookies_json(headers: &HeaderMap) -> Cow<'static, str> {
 mod tests {
     use super::*;
 
+    fn header_map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        headers.iter().map(pair).collect()
+    }
+
     fn parse(method: &str, path: &str, headers: &[(&'static str, &'static str)]) -> Result<Request, Error> {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| (http::HeaderName::from_static(name), http::HeaderValue::from_static(value)))
-            .collect();
+        let headers = header_map(headers);
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let settings = Settings { db_schemas: vec!["public".into(), "other".into()], ..Settings::default() };
@@ -401,9 +424,9 @@ mod tests {
     #[test]
     fn headers_become_json() {
         let headers = [("x-a", "1\"2"), ("x-b", "1"), ("cookie", "a=1; b=2"), ("x-b", "2")];
-        let found = parse("GET", "/t", &headers).unwrap();
+        let found = Sent::new(&header_map(&headers));
         assert_eq!(found.headers, r#"{"x-a":"1\"2","x-b":"2"}"#);
-        assert_eq!(parse("GET", "/t", &[]).unwrap().headers, "{}");
+        assert_eq!(Sent::new(&HeaderMap::new()).headers, "{}");
         assert_eq!(found.cookies, r#"{"a":"1","b":"2"}"#);
     }
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName};
 
 use crate::error::Error;
 
-const PREFER: HeaderName = HeaderName::from_static("prefer");
+pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// What the client prefers; the first of each kind counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

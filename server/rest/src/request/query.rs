@@ -11,7 +11,7 @@ use super::{filter, order, select};
 use crate::error::Error;
 
 /// What stays as it is in a canonical query string (RFC 3986, section 2.3).
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+pub(crate) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The query string's parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,7 +120,8 @@ pub(super) fn split(text: &str) -> Result<Pairs<'_>, Error> {
         .collect()
 }
 
-fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
+/// One name or value as [`split`] decodes it.
+pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+' | b'\0')) {
         return Ok(Cow::Borrowed(text));
     }

@@ -10,7 +10,7 @@ use crate::request::Explain;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<'p> {
     /// The text, with `$1` and so on for the parameters.
-    pub sql: String,
+    pub sql: Cow<'p, str>,
     /// The parameters.
     pub parameters: Vec<Option<Cow<'p, [u8]>>>,
 }
@@ -20,7 +20,7 @@ impl Statement<'_> {
     pub(super) fn explain(&mut self, explain: &Explain) {
         let options = explain.options.iter().map(|option| format!(", {}", option.name()));
         let options: String = options.collect();
-        self.sql = format!("EXPLAIN (FORMAT {}{options}) {}", explain.format.name(), self.sql);
+        self.sql = format!("EXPLAIN (FORMAT {}{options}) {}", explain.format.name(), self.sql).into();
     }
 }
 
@@ -104,6 +104,6 @@ impl<'p> Sql<'p> {
 
 impl<'p> From<Sql<'p>> for Statement<'p> {
     fn from(sql: Sql<'p>) -> Self {
-        Self { sql: sql.text, parameters: sql.parameters }
+        Self { sql: sql.text.into(), parameters: sql.parameters }
     }
 }

@@ -9,7 +9,7 @@ fn sql_of(method: &str, url: &str, headers: &[&str], body: &str) -> String {
     let settings = Settings { db_aggregates_enabled: true, ..Settings::default() };
     let plan = Plan::new(&request, &fixture::cache(), &settings).unwrap();
     let statements = Statements::new(&plan, &request, &settings).unwrap().unwrap();
-    let mut out = statements.main.sql.clone();
+    let mut out = statements.main.sql.to_string();
     for (index, value) in statements.main.parameters.iter().enumerate() {
         let value = value.as_deref().map_or("null".into(), String::from_utf8_lossy);
         out.push_str(&format!("\n${}: {value}", index + 1));

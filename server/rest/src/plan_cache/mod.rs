@@ -1,0 +1,145 @@
+//! Plans of requests that came before, with their statements.
+//!
+//! An application sends the same few requests again and again, with other values in them. What two of them have in
+//! common is their [`Shape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
+//! places for the values. A request whose shape is known needs to be neither parsed nor planned nor written as SQL.
+//!
+//! No value of a client's can get from one request into another, because no template ever holds one: it is made from
+//! a request in which marks stand for the values, and marks are all that is replaced.
+
+mod shape;
+mod template;
+
+use std::collections::HashMap;
+use std::hash::BuildHasher as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use arc_swap::ArcSwapOption;
+use foldhash::fast::RandomState;
+
+pub use shape::Shape;
+pub use template::{Template, Values};
+
+use crate::live::Live;
+use crate::schema_cache::SchemaCache;
+
+/// The most templates that are kept.
+const MOST: usize = 512;
+/// The most bytes that all of them may take, by estimate.
+const MOST_BYTES: usize = 6 << 20;
+/// How many shapes are remembered that came once: what never comes again is not worth a template.
+const CANDIDATES: usize = 4096;
+
+/// The templates of a schema cache and settings. Others make other plans, and so begin anew.
+#[derive(Default)]
+pub(crate) struct PlanCache {
+    current: ArcSwapOption<Generation>,
+}
+
+/// Everything that was planned with one schema cache and one set of settings.
+pub(crate) struct Generation {
+    live: Arc<Live>,
+    schema: Arc<SchemaCache>,
+    hasher: RandomState,
+    templates: RwLock<Templates>,
+    /// Hashes of shapes that came once, each at the place that it gives.
+    candidates: Box<[AtomicU64]>,
+    clock: AtomicU64,
+}
+
+#[derive(Default)]
+struct Templates {
+    by_shape: HashMap<Box<[u8]>, Entry, RandomState>,
+    bytes: usize,
+}
+
+struct Entry {
+    template: Arc<Template>,
+    bytes: usize,
+    last_used: AtomicU64,
+}
+
+impl PlanCache {
+    /// What was planned with `schema` and `live`.
+    pub(crate) fn of(&self, live: &Arc<Live>, schema: &Arc<SchemaCache>) -> Arc<Generation> {
+        if let Some(current) = &*self.current.load()
+            && Arc::ptr_eq(&current.live, live)
+            && Arc::ptr_eq(&current.schema, schema)
+        {
+            return Arc::clone(current);
+        }
+        let new = Arc::new(Generation::new(Arc::clone(live), Arc::clone(schema)));
+        self.current.store(Some(Arc::clone(&new)));
+        new
+    }
+}
+
+impl Generation {
+    fn new(live: Arc<Live>, schema: Arc<SchemaCache>) -> Self {
+        Self {
+            live,
+            schema,
+            hasher: RandomState::default(),
+            templates: RwLock::default(),
+            candidates: std::iter::repeat_with(AtomicU64::default).take(CANDIDATES).collect(),
+            clock: AtomicU64::new(0),
+        }
+    }
+
+    /// The template for requests of this shape, if there is one.
+    pub(crate) fn find(&self, shape: &Shape<'_>) -> Option<Arc<Template>> {
+        let templates = self.templates.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = templates.by_shape.get(shape.key())?;
+        entry.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Some(Arc::clone(&entry.template))
+    }
+
+    /// Whether a request of this shape came before, so that a template will be of use.
+    pub(crate) fn expects(&self, shape: &Shape<'_>) -> bool {
+        let hash = self.hasher.hash_one(shape.key());
+        let place = usize::try_from(hash % CANDIDATES as u64).unwrap_or(0);
+        self.candidates[place].swap(hash, Ordering::Relaxed) == hash
+    }
+
+    /// Keeps `template` for requests of this shape. Those that were not used for the longest time make room.
+    pub(crate) fn keep(&self, shape: &Shape<'_>, template: Template) {
+        let bytes = shape.key().len() + template.size();
+        if bytes > MOST_BYTES / 16 {
+            return;
+        }
+        let last_used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
+        let entry = Entry { template: Arc::new(template), bytes, last_used };
+        let mut templates = self.templates.write().unwrap_or_else(PoisonError::into_inner);
+        templates.remove(shape.key());
+        while templates.by_shape.len() >= MOST || templates.bytes + bytes > MOST_BYTES {
+            templates.remove_oldest();
+        }
+        templates.bytes += bytes;
+        templates.by_shape.insert(shape.key().into(), entry);
+    }
+
+    /// Forgets what requests of this shape have in common, since it was not right for one of them.
+    pub(crate) fn forget(&self, shape: &Shape<'_>) {
+        self.templates.write().unwrap_or_else(PoisonError::into_inner).remove(shape.key());
+    }
+}
+
+impl Templates {
+    fn remove(&mut self, key: &[u8]) {
+        if let Some(entry) = self.by_shape.remove(key) {
+            self.bytes -= entry.bytes;
+        }
+    }
+
+    fn remove_oldest(&mut self) {
+        let oldest = self.by_shape.iter().min_by_key(|(_, entry)| entry.last_used.load(Ordering::Relaxed));
+        match oldest.map(|(key, _)| key.clone()) {
+            Some(key) => self.remove(&key),
+            None => self.bytes = 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

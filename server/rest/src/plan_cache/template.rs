@@ -1,0 +1,263 @@
+//! What the requests of one shape have in common.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher as _, RandomState};
+
+use bytes::Bytes;
+use percent_encoding::utf8_percent_encode;
+
+use super::shape::{Parameter, Shape};
+use crate::plan::{Body, Plan};
+use crate::request::{ENCODED, Incoming, Payload, Request};
+use crate::schema_cache::SchemaCache;
+use crate::settings::Settings;
+use crate::statement::{Gives, Statement, Statements};
+
+/// How much larger a template is than its texts, about: plans have every name in an allocation of its own.
+const OVERHEAD: usize = 6;
+
+/// The plan and the statements of all requests of one shape.
+#[derive(Debug)]
+pub struct Template {
+    request: Request,
+    plan: Plan,
+    main: Text,
+    gives: Gives,
+    response: Option<Text>,
+    estimate: Option<Text>,
+    canonical: Vec<Piece>,
+}
+
+/// A statement with places for values.
+#[derive(Debug)]
+struct Text {
+    sql: String,
+    parameters: Vec<Place>,
+}
+
+/// Where a parameter's value comes from.
+#[derive(Debug)]
+enum Place {
+    /// It belongs to the shape.
+    Fixed(Option<Vec<u8>>),
+    /// The value of a filter.
+    Filter(usize),
+    /// A value of the payload.
+    Payload(usize),
+    /// The payload as a whole.
+    Whole,
+}
+
+/// A part of the canonical query string.
+#[derive(Debug)]
+enum Piece {
+    Fixed(String),
+    Filter(usize),
+}
+
+/// The values of a request, for the places of a [`Template`].
+#[derive(Debug)]
+pub struct Values<'v> {
+    filters: &'v [Cow<'v, str>],
+    payload: Vec<Option<Bytes>>,
+    whole: Option<&'v Bytes>,
+}
+
+impl Template {
+    /// Makes the template for requests like `incoming`, of this shape, of which `request` was made. `None` where a value
+    /// is used for more than to be sent to Postgres as it is.
+    pub fn new(
+        incoming: &Incoming<'_>,
+        shape: &Shape<'_>,
+        request: &Request,
+        cache: &SchemaCache,
+        settings: &Settings,
+    ) -> Option<Self> {
+        let marks = Marks::new();
+        let filters: Vec<Cow<'_, str>> =
+            (0..shape.values().len()).map(|index| marks.of(index).into()).collect();
+        let body = match &request.payload {
+            Some(payload) => marks.body(payload)?,
+            None => Bytes::new(),
+        };
+        let query = with_values(incoming.query, &filters);
+        let model = Incoming { query: &query, body, ..*incoming };
+        let model_shape = Shape::of(&model)?;
+        let request = Request::parse(&model, settings).ok()?;
+        let plan = Plan::new(&request, cache, settings).ok()?;
+        if matches!(plan, Plan::Describe(_) | Plan::Info(_)) || plan.body().and_then(Body::explain).is_some()
+        {
+            return None;
+        }
+        let values = Values::of(&model_shape, &plan)?;
+        let statements = Statements::new(&plan, &request, settings).ok()??;
+        // A payload without keys has no marks to tell it by: then no text is sure not to be of it.
+        let may_be_fixed = request.payload.as_ref().is_none_or(|payload| !payload.keys().is_empty());
+        let text = |statement: &Statement<'_>| marks.text(statement, &values, may_be_fixed);
+        let main = text(&statements.main)?;
+        let gives = statements.gives;
+        let response =
+            statements.response.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
+        let estimate =
+            statements.estimate.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
+        let canonical = marks.pieces(&request.query.canonical, filters.len());
+        Some(Self { request, plan, main, gives, response, estimate, canonical })
+    }
+
+    /// What every request of this shape is, with marks for values.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The plan of every request of this shape, with marks for values.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The values of the request that `shape` is of. `None` where its payload needs another statement.
+    pub fn values<'v>(&self, shape: &'v Shape<'_>) -> Option<Values<'v>> {
+        Values::of(shape, &self.plan)
+    }
+
+    /// The statements of the request with these `values`.
+    pub fn statements<'t>(&'t self, values: &'t Values<'_>) -> Option<Statements<'t>> {
+        let fill = |text: Option<&'t Text>| text.map_or(Some(None), |text| text.fill(values).map(Some));
+        Some(Statements {
+            main: self.main.fill(values)?,
+            gives: self.gives,
+            response: fill(self.response.as_ref())?,
+            estimate: fill(self.estimate.as_ref())?,
+        })
+    }
+
+    /// The canonical query string of the request that `shape` is of.
+    pub fn canonical(&self, shape: &Shape<'_>) -> String {
+        let mut text = String::with_capacity(self.request.query.canonical.len());
+        for piece in &self.canonical {
+            match piece {
+                Piece::Fixed(fixed) => text.push_str(fixed),
+                Piece::Filter(index) => {
+                    let value = shape.values().get(*index).map_or("", |value| value);
+                    text.extend(utf8_percent_encode(value, ENCODED));
+                }
+            }
+        }
+        text
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let texts = [Some(&self.main), self.response.as_ref(), self.estimate.as_ref()];
+        let sql: usize = texts.iter().flatten().map(|text| text.sql.len()).sum();
+        size_of::<Self>() + OVERHEAD * (sql + self.request.query.canonical.len())
+    }
+}
+
+impl Text {
+    /// The statement with `values` in their places.
+    fn fill<'t>(&'t self, values: &'t Values<'_>) -> Option<Statement<'t>> {
+        let parameters = self.parameters.iter().map(|place| {
+            let value: Option<&[u8]> = match place {
+                Place::Fixed(value) => value.as_deref(),
+                Place::Filter(index) => Some(values.filters.get(*index)?.as_bytes()),
+                Place::Payload(index) => values.payload.get(*index)?.as_deref(),
+                Place::Whole => Some(values.whole?),
+            };
+            Some(value.map(Cow::Borrowed))
+        });
+        Some(Statement { sql: Cow::Borrowed(&self.sql), parameters: parameters.collect::<Option<_>>()? })
+    }
+}
+
+impl<'v> Values<'v> {
+    /// The values of the request that `shape` is of; `None` where `plan` is not one for its payload.
+    fn of(shape: &'v Shape<'_>, plan: &Plan) -> Option<Self> {
+        let (payload, whole) = match shape.payload() {
+            Some(payload @ Payload::Json { raw, .. }) => (plan.values_of(payload)?, Some(raw)),
+            Some(_) => return None,
+            None => (Vec::new(), None),
+        };
+        Some(Self { filters: shape.values(), payload, whole })
+    }
+}
+
+/// Texts that stand for values. Nobody can guess them, so that none is in a request by chance or on purpose.
+struct Marks(String);
+
+impl Marks {
+    fn new() -> Self {
+        let random = || RandomState::new().hash_one(0);
+        Self(format!("m{:016x}{:016x}", random(), random()))
+    }
+
+    /// The mark of this number. None begins another.
+    fn of(&self, number: usize) -> String {
+        format!("{}x{number:05}", self.0)
+    }
+
+    /// A body like `payload`, with a mark for the value of each key.
+    fn body(&self, payload: &Payload) -> Option<Bytes> {
+        let Payload::Json { is_object, keys, .. } = payload else { return None };
+        let marks = keys
+            .iter()
+            .enumerate()
+            .map(|(index, key)| (key.clone(), serde_json::Value::from(format!("{}y{index:05}", self.0))));
+        let object = serde_json::Value::Object(marks.collect()).to_string();
+        Some(Bytes::from(if *is_object { object } else { format!("[{object}]") }))
+    }
+
+    /// `statement`, with a place for each of `values`, which are marks.
+    fn text(&self, statement: &Statement<'_>, values: &Values<'_>, may_be_fixed: bool) -> Option<Text> {
+        let has_mark = |text: &[u8]| text.windows(self.0.len()).any(|part| part == self.0.as_bytes());
+        if has_mark(statement.sql.as_bytes()) {
+            return None;
+        }
+        let place = |value: &Option<Cow<'_, [u8]>>| {
+            let Some(text) = value.as_deref() else { return Some(Place::Fixed(None)) };
+            let filter = || values.filters.iter().position(|mark| mark.as_bytes() == text);
+            let payload = || values.payload.iter().position(|mark| mark.as_deref() == Some(text));
+            let is_whole = || values.whole.is_some_and(|whole| *whole == text);
+            Some(if !has_mark(text) {
+                return may_be_fixed.then(|| Place::Fixed(Some(text.to_vec())));
+            } else if let Some(index) = filter() {
+                Place::Filter(index)
+            } else if let Some(index) = payload() {
+                Place::Payload(index)
+            } else if is_whole() {
+                Place::Whole
+            } else {
+                return None;
+            })
+        };
+        let parameters = statement.parameters.iter().map(place).collect::<Option<_>>()?;
+        Some(Text { sql: statement.sql.to_string(), parameters })
+    }
+
+    /// `text`, parted at the marks of the first `count` numbers.
+    fn pieces(&self, text: &str, count: usize) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(&self.0) {
+            let (before, from) = rest.split_at(at);
+            let found =
+                (0..count).map(|index| (index, self.of(index))).find(|(_, mark)| from.starts_with(mark));
+            let Some((index, mark)) = found else { break };
+            pieces.extend([Piece::Fixed(before.to_owned()), Piece::Filter(index)]);
+            rest = &from[mark.len()..];
+        }
+        pieces.push(Piece::Fixed(rest.to_owned()));
+        pieces
+    }
+}
+
+/// The query string `query` with other values of its comparisons, which need no encoding.
+fn with_values(query: &str, values: &[Cow<'_, str>]) -> String {
+    let mut values = values.iter();
+    let parameters = query.split('&').map(|text| match Parameter::of(text) {
+        Parameter::Comparison { before, .. } => {
+            format!("{before}{}", values.next().map_or("", |value| value))
+        }
+        Parameter::Other(text) => text.to_owned(),
+    });
+    parameters.collect::<Vec<_>>().join("&")
+}
