@@ -20,6 +20,7 @@ mod messages;
 mod nullable;
 mod passwords;
 mod providers;
+mod saml;
 mod settings;
 mod sms;
 mod store;
@@ -50,6 +51,7 @@ use mail::Mailer;
 use messages::Messages;
 use passwords::Hasher;
 use providers::Providers;
+use saml::{MetadataSource, ServiceProvider};
 use sms::Texter;
 use store::cleanup::Cleanup;
 
@@ -69,6 +71,9 @@ pub(crate) struct Auth {
     cleanup: Cleanup,
     redirects: Redirects,
     providers: Providers,
+    /// None if settings switch SAML off.
+    saml: Option<ServiceProvider>,
+    saml_metadata: MetadataSource,
 }
 
 /// Settings that the service cannot work with.
@@ -79,7 +84,7 @@ pub struct InvalidSettings(String);
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
 ///
-/// Errors: [`InvalidSettings`] for a hook, a sender or a template that cannot be used.
+/// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
 pub fn service(
     settings: Settings,
     database: Database,
@@ -112,6 +117,8 @@ impl Auth {
             relying_party: RelyingParty::new(&settings),
             cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
+            saml: ServiceProvider::new(&settings)?,
+            saml_metadata: MetadataSource::new(client.clone(), &settings),
             providers: Providers::new(client, &settings.providers),
             verifier: keys.verifier(),
             settings,

@@ -36,7 +36,8 @@ pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Va
     }
 }
 
-fn has_nul(value: &Value) -> bool {
+/// Whether any text in `value` has a NUL.
+pub(super) fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(elements) => elements.iter().any(has_nul),

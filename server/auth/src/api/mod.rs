@@ -3,6 +3,7 @@
 mod admin_audit;
 mod admin_factors;
 mod admin_links;
+mod admin_sso;
 mod admin_users;
 mod answer;
 mod body;
@@ -22,6 +23,7 @@ mod request;
 mod send;
 mod session_answer;
 mod sign_up;
+mod sso;
 mod sweep;
 mod token;
 mod user;
@@ -56,6 +58,7 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
             admin_links::AdminLinksApi { auth: Arc::clone(&auth) },
             admin_audit::AdminAuditApi { auth: Arc::clone(&auth) },
         ),
+        (sso::SsoApi { auth: Arc::clone(&auth) }, admin_sso::AdminSsoApi { auth: Arc::clone(&auth) }),
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")

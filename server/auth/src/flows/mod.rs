@@ -26,6 +26,8 @@ pub(crate) mod session;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
 pub(crate) mod sign_up;
+pub(crate) mod sso;
+pub(crate) mod sso_providers;
 pub(crate) mod user_update;
 pub(crate) mod verify;
 pub(crate) mod web3;

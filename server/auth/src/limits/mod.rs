@@ -42,6 +42,8 @@ pub(crate) enum Bucket {
     AnonymousUsers,
     /// Challenges and verifications of second factors.
     Factor,
+    Sso,
+    SamlAssertion,
 }
 
 impl Bucket {
@@ -61,6 +63,8 @@ impl Bucket {
             Bucket::Passkey => "passkey",
             Bucket::AnonymousUsers => "anonymous",
             Bucket::Factor => "factor",
+            Bucket::Sso => "sso",
+            Bucket::SamlAssertion => "saml_assertion",
         }
     }
 
@@ -83,6 +87,8 @@ impl Bucket {
                 };
             }
             Bucket::Factor => (settings.mfa, MINUTE),
+            Bucket::Sso => (settings.sso, FIVE_MINUTES),
+            Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
         };
         Allowance { burst: BURST, rate: number / period }
     }
@@ -125,6 +131,12 @@ impl Limits {
         if granted { Ok(()) } else { Err(refusals::over_request_rate_limit()) }
     }
 
+    /// Whether `name` is used for the first time within `window`, on any node. Kept with the counters because it is one:
+    /// of things that may happen once.
+    pub(crate) async fn is_first_use(&self, name: &str, window: Duration) -> Result<bool, Error> {
+        self.shared.count_for("used", name, 1.0, window).await
+    }
+
     /// Takes one of the mails that this project may send.
     ///
     /// Errors: `over_email_send_rate_limit`.
@@ -158,7 +170,7 @@ impl Limits {
                     Allowance { burst: rate.events, rate: 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE) };
                 self.shared.take(name, EVERYBODY, rate).await
             }
-            None => self.shared.count(name, rate.events, Duration::from_secs(3600)).await,
+            None => self.shared.count_for(name, EVERYBODY, rate.events, Duration::from_secs(3600)).await,
         }
     }
 }

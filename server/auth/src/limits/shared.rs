@@ -28,7 +28,7 @@ const TAKE: &str = "insert into basalt.rate_limits as l (bucket, client, tokens,
 
 /// Takes one of a number that holds for a window of time, counted from the first that is taken in it.
 const COUNT: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
-   select $1, '', $2::float8 - 1, clock_timestamp(), clock_timestamp() + $3::interval where $2::float8 >= 1
+   select $1, $4, $2::float8 - 1, clock_timestamp(), clock_timestamp() + $3::interval where $2::float8 >= 1
    on conflict (bucket, client) do update set
      tokens = case when l.full_at <= clock_timestamp() then $2::float8 else least($2::float8, l.tokens) end - 1,
      updated_at = clock_timestamp(),
@@ -62,10 +62,17 @@ impl Shared {
         self.run(Transaction::anonymous().statement(TAKE, parameters)).await
     }
 
-    /// Takes one of `number` that everybody together may do within `window`. Returns whether there was one.
-    pub(super) async fn count(&self, bucket: &str, number: f64, window: Duration) -> Result<bool, Error> {
+    /// Takes one of `number` that `client` may do within `window`. Returns whether there was one.
+    pub(super) async fn count_for(
+        &self,
+        bucket: &str,
+        client: &str,
+        number: f64,
+        window: Duration,
+    ) -> Result<bool, Error> {
+        let client = stored(client);
         let window = owned(format!("{} seconds", window.as_secs()));
-        let parameters = vec![text(bucket), owned(number.floor()), window];
+        let parameters = vec![text(bucket), owned(number.floor()), window, text(&client)];
         self.run(Transaction::anonymous().statement(COUNT, parameters)).await
     }
 

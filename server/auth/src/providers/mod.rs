@@ -21,9 +21,7 @@ pub(crate) use id_token::Wording;
 pub(crate) use mapping::apple_name;
 pub(crate) use oauth2::code_verifier;
 pub(crate) use oidc::{Discovery, IdToken, IssuerPlace, Issuers, claimed_issuer};
-#[cfg(test)]
-pub(crate) use profile::Email;
-pub(crate) use profile::{Claims, Profile};
+pub(crate) use profile::{Claims, Email, Profile};
 pub(crate) use table::{
     APPLE_ISSUERS, FACEBOOK, GOOGLE, KAKAO, Provider, SNAPCHAT, VERCEL_MARKETPLACE, is_azure, is_azure_ciam,
     trim,

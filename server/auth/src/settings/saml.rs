@@ -18,6 +18,9 @@ pub struct SamlSettings {
     /// How long a sign-in may take at the identity provider (`SAML_RELAY_STATE_VALIDITY_PERIOD`).
     /// Default two minutes.
     pub relay_state_validity: Duration,
+    /// Lets metadata be fetched from private networks, and without TLS (`SAML_ALLOW_PRIVATE_ADDRESSES`, which upstream
+    /// does not have). Default false: an administrator's token must not open the network that this server stands in.
+    pub private_addresses: bool,
 }
 
 impl Default for SamlSettings {
@@ -29,6 +32,7 @@ impl Default for SamlSettings {
             external_url: None,
             allow_encrypted_assertions: false,
             relay_state_validity: Duration::from_secs(120),
+            private_addresses: false,
         }
     }
 }

@@ -12,7 +12,9 @@ pub(crate) mod oauth_client_states;
 pub(crate) mod one_time_tokens;
 pub(crate) mod passkeys;
 pub(crate) mod refresh;
+pub(crate) mod saml_relay_states;
 pub(crate) mod sessions;
+pub(crate) mod sso_providers;
 pub(crate) mod users;
 mod work;
 

@@ -1,0 +1,131 @@
+//! Identity providers of single sign-on, for administrators.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use serde::Deserialize;
+
+use super::body::Unread;
+use super::{fields, request};
+use crate::flows::sso_providers::{self as flow, Definition};
+use crate::saml::AttributeMapping;
+use crate::store::sso_providers::{self as store, SsoProvider};
+use crate::{Auth, Error};
+
+pub(super) struct AdminSsoApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A provider as an administrator defines it.
+#[derive(Object, Deserialize)]
+struct SsoProviderFields {
+    /// `saml`.
+    #[oai(rename = "type")]
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// Where its metadata is; over `https`.
+    metadata_url: Option<String>,
+    /// Its metadata itself.
+    metadata_xml: Option<String>,
+    /// E-mail domains whose users sign in there.
+    domains: Option<Vec<String>>,
+    /// Which of its attributes become which claims.
+    attribute_mapping: Option<AttributeMapping>,
+    /// The kind of name that it is asked for (SAML 2.0 Core, section 8.3). Default persistent.
+    name_id_format: Option<String>,
+    /// A name of one's own.
+    resource_id: Option<String>,
+    /// Lets nobody sign in there. Default false.
+    disabled: Option<bool>,
+}
+
+impl SsoProviderFields {
+    /// Errors: `validation_failed` for text with a NUL, which Postgres cannot store.
+    fn definition(self) -> Result<Definition, Error> {
+        let mapping = self.attribute_mapping.unwrap_or_default();
+        let texts = [&self.metadata_url, &self.metadata_xml, &self.resource_id].into_iter().flatten();
+        let has_nul = texts.chain(self.domains.iter().flatten()).any(|text| text.contains('\0'))
+            || serde_json::to_value(&mapping).is_ok_and(|value| fields::has_nul(&value));
+        if has_nul {
+            return Err(Error::validation("fields must not contain NUL characters"));
+        }
+        Ok(Definition {
+            kind: self.kind.unwrap_or_default(),
+            metadata_url: self.metadata_url.unwrap_or_default(),
+            metadata_xml: self.metadata_xml.unwrap_or_default(),
+            domains: self.domains,
+            attribute_mapping: mapping,
+            name_id_format: self.name_id_format.unwrap_or_default(),
+            resource_id: self.resource_id,
+            disabled: self.disabled,
+        })
+    }
+}
+
+/// Providers, without their metadata.
+#[derive(Object)]
+struct SsoProviders {
+    items: Vec<SsoProvider>,
+}
+
+#[derive(ApiResponse)]
+enum Created {
+    #[oai(status = 201)]
+    Provider(Json<SsoProvider>),
+}
+
+#[OpenApi]
+impl AdminSsoApi {
+    /// Lists the identity providers of single sign-on. For administrators.
+    #[oai(path = "/admin/sso/providers", method = "get")]
+    async fn list(
+        &self,
+        request: &Request,
+        /// Only the one with this resource id.
+        resource_id: Query<Option<String>>,
+        /// Only those whose resource id begins with this.
+        resource_id_prefix: Query<Option<String>>,
+    ) -> Result<Json<SsoProviders>, Error> {
+        request::admin(&self.auth, request).await?;
+        let (id, prefix) = (resource_id.0.unwrap_or_default(), resource_id_prefix.0.unwrap_or_default());
+        Ok(Json(SsoProviders { items: store::list(&self.auth.database, &id, &prefix).await? }))
+    }
+
+    /// Adds an identity provider. For administrators.
+    #[oai(path = "/admin/sso/providers", method = "post")]
+    async fn create(&self, request: &Request, body: Unread<SsoProviderFields>) -> Result<Created, Error> {
+        request::admin(&self.auth, request).await?;
+        let definition = body.read()?.definition()?;
+        flow::create(&self.auth, definition).await.map(|created| Created::Provider(Json(created)))
+    }
+
+    /// An identity provider, named by its id or by `resource_` and its resource id. For administrators.
+    #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
+    async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
+        request::admin(&self.auth, request).await?;
+        flow::find(&self.auth, &idp_id.0).await.map(Json)
+    }
+
+    /// Changes an identity provider. For administrators.
+    #[oai(path = "/admin/sso/providers/:idp_id", method = "put")]
+    async fn update(
+        &self,
+        request: &Request,
+        idp_id: Path<String>,
+        body: Unread<SsoProviderFields>,
+    ) -> Result<Json<SsoProvider>, Error> {
+        request::admin(&self.auth, request).await?;
+        let definition = body.read()?.definition()?;
+        flow::update(&self.auth, &idp_id.0, definition).await.map(Json)
+    }
+
+    /// Removes an identity provider. For administrators.
+    #[oai(path = "/admin/sso/providers/:idp_id", method = "delete")]
+    async fn delete(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
+        request::admin(&self.auth, request).await?;
+        flow::delete(&self.auth, &idp_id.0).await.map(Json)
+    }
+}

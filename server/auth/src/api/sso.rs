@@ -1,0 +1,148 @@
+//! Single sign-on at identity providers (SAML 2.0).
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Query;
+use poem_openapi::payload::{Json, PlainText};
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use serde::Deserialize;
+use time::OffsetDateTime;
+use url::form_urlencoded;
+use uuid::Uuid;
+
+use super::body::Body;
+use super::fields::Security;
+use super::form::FormFields;
+use super::redirect::Redirect;
+use super::{answer, request};
+use crate::flows::sso::{self, Arrival, Departure};
+use crate::limits::Bucket;
+use crate::{Auth, Error};
+
+pub(super) struct SsoApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// Somebody who wants to sign in at an identity provider, which is named by its id or by one of its domains.
+#[derive(Object, Deserialize)]
+struct SsoFields {
+    provider_id: Option<Uuid>,
+    /// The domain of the user's e-mail address.
+    domain: Option<String>,
+    /// Where the user is sent in the end.
+    redirect_to: Option<String>,
+    /// Answers with the URL instead of sending the browser there.
+    skip_http_redirect: Option<bool>,
+    /// PKCE (RFC 7636): the sign-in will end in a code.
+    code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    code_challenge_method: Option<String>,
+    gotrue_meta_security: Option<Security>,
+}
+
+/// Where the user has to go.
+#[derive(Object)]
+struct UrlAnswer {
+    url: String,
+}
+
+#[derive(ApiResponse)]
+enum Departed {
+    /// For clients that open it themselves.
+    #[oai(status = 200)]
+    Url(Json<UrlAnswer>),
+    #[oai(status = 303)]
+    SeeOther(#[oai(header = "Location")] String),
+}
+
+/// What an identity provider makes the browser post.
+#[derive(Object)]
+#[oai(rename_all = "PascalCase")]
+struct AssertionFields {
+    /// What the user left with; or where an unsolicited response wants to lead.
+    relay_state: Option<String>,
+    /// A `samlp:Response` in base64.
+    #[oai(rename = "SAMLResponse")]
+    saml_response: Option<String>,
+    /// A reference to a response, which is not taken.
+    #[oai(rename = "SAMLart")]
+    saml_artifact: Option<String>,
+}
+
+#[derive(ApiResponse)]
+enum Metadata {
+    #[oai(status = 200, content_type = "application/xml")]
+    Document(
+        PlainText<String>,
+        #[oai(header = "Cache-Control")] String,
+        #[oai(header = "Content-Disposition")] Option<String>,
+    ),
+}
+
+#[OpenApi]
+impl SsoApi {
+    /// Sends the user to an identity provider.
+    #[oai(path = "/sso", method = "post")]
+    async fn depart(&self, request: &Request, body: Body<SsoFields>) -> Result<Departed, Error> {
+        let (auth, Body(fields)) = (&self.auth, body);
+        sso::require_enabled(auth)?;
+        request::limit(auth, request, Bucket::Sso).await?;
+        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
+        let departure = Departure {
+            provider_id: fields.provider_id,
+            domain: fields.domain.as_deref().unwrap_or_default(),
+            redirect_to: fields.redirect_to.as_deref().unwrap_or_default(),
+            code_challenge: fields.code_challenge.as_deref(),
+            code_challenge_method: fields.code_challenge_method.as_deref(),
+        };
+        let url = sso::depart(auth, departure).await?;
+        let told = fields.skip_http_redirect.unwrap_or_default();
+        Ok(if told { Departed::Url(Json(UrlAnswer { url })) } else { Departed::SeeOther(url) })
+    }
+
+    /// What identity providers need to know of this service.
+    #[oai(path = "/sso/saml/metadata", method = "get")]
+    async fn metadata(
+        &self,
+        /// `true` for a document to keep.
+        download: Query<Option<String>>,
+    ) -> Result<Metadata, Error> {
+        let service = sso::require_enabled(&self.auth)?;
+        let downloaded = download.0.as_deref() == Some("true");
+        let document = service.metadata(OffsetDateTime::now_utc(), downloaded);
+        let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
+        Ok(Metadata::Document(PlainText(document), service.metadata_caching().to_owned(), name))
+    }
+
+    /// Receives users whom identity providers send, and sends them on.
+    #[oai(path = "/sso/saml/acs", method = "post")]
+    async fn arrive(&self, request: &Request, form: FormFields<AssertionFields>) -> Result<Redirect, Error> {
+        let auth = &self.auth;
+        sso::require_enabled(auth)?;
+        request::limit(auth, request, Bucket::SamlAssertion).await?;
+        let arrival = Arrival {
+            relay_state: either(&form, request, "RelayState"),
+            response: form.text("SAMLResponse").to_owned(),
+            artifact: either(&form, request, "SAMLart"),
+        };
+        let context = request::context(auth, request, None)?;
+        match sso::arrive(&context, &arrival).await {
+            Ok(url) => Ok(Redirect::Found(url)),
+            Err(error) => {
+                answer::log(&error, request);
+                sso::failed(auth, &error).map(Redirect::SeeOther)
+            }
+        }
+    }
+}
+
+/// A field of the form, else a parameter of the same name; empty if there is neither.
+fn either(form: &FormFields<AssertionFields>, request: &Request, name: &str) -> String {
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    let parameter = || form_urlencoded::parse(query).find(|(known, _)| known == name);
+    match form.text(name) {
+        "" => parameter().map(|(_, value)| value.into_owned()).unwrap_or_default(),
+        text => text.to_owned(),
+    }
+}

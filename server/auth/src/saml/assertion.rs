@@ -1,0 +1,176 @@
+//! What an identity provider asserts of a user.
+
+use time::OffsetDateTime;
+
+use super::moment;
+use super::xml::{Element, ns};
+
+/// The attribute that identifies a user for good (SAML V2.0 Subject Identifier Attributes Profile, section 3.3).
+const SUBJECT_ID: &str = "urn:oasis:names:tc:SAML:attribute:subject-id";
+
+/// Attributes that are taken for an e-mail address where no mapping names one, the best one first.
+const EMAILS: [&str; 6] = [
+    "urn:oid:0.9.2342.19200300.100.1.3",
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
+    "http://schemas.xmlsoap.org/claims/EmailAddress",
+    "mail",
+    "Mail",
+    "email",
+];
+
+/// Formats of names (SAML 2.0 Core, section 8.3).
+pub(crate) mod format {
+    pub(crate) const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+    pub(crate) const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+    pub(crate) const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+    pub(crate) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+}
+
+/// An assertion that was verified.
+#[derive(Debug, Clone)]
+pub(crate) struct Assertion {
+    id: String,
+    name: Option<Name>,
+    attributes: Vec<Attribute>,
+    session_end: Option<OffsetDateTime>,
+}
+
+/// `NameID`.
+#[derive(Debug, Clone)]
+struct Name {
+    format: String,
+    value: String,
+}
+
+#[derive(Debug, Clone)]
+struct Attribute {
+    name: String,
+    friendly_name: String,
+    values: Vec<String>,
+}
+
+impl Assertion {
+    /// Reads what `element` says of its user.
+    pub(super) fn read(element: Element<'_>) -> Assertion {
+        let name = element.child(ns::ASSERTION, "Subject").and_then(|subject| {
+            let name = subject.child(ns::ASSERTION, "NameID")?;
+            let format = name.attribute("Format").unwrap_or_default().to_owned();
+            Some(Name { format, value: name.text() })
+        });
+        let attributes = element
+            .named(ns::ASSERTION, "AttributeStatement")
+            .flat_map(|statement| statement.named(ns::ASSERTION, "Attribute"));
+        let attributes = attributes.map(|attribute| Attribute {
+            name: attribute.attribute("Name").unwrap_or_default().to_owned(),
+            friendly_name: attribute.attribute("FriendlyName").unwrap_or_default().to_owned(),
+            values: attribute.named(ns::ASSERTION, "AttributeValue").map(Element::text).collect(),
+        });
+        let mut statements = element.named(ns::ASSERTION, "AuthnStatement");
+        Assertion {
+            id: element.attribute("ID").unwrap_or_default().to_owned(),
+            name,
+            attributes: attributes.collect(),
+            session_end: statements
+                .find_map(|statement| moment::parse(statement.attribute("SessionNotOnOrAfter")?)),
+        }
+    }
+
+    /// The provider's name of this assertion, which it gives once.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// All values of the attribute whose name or friendly name is `name`; upper and lower case are the same.
+    pub(crate) fn values(&self, name: &str) -> Vec<&str> {
+        let name = name.to_lowercase();
+        let is_named = |attribute: &&Attribute| {
+            attribute.name.to_lowercase() == name || attribute.friendly_name.to_lowercase() == name
+        };
+        self.attributes.iter().filter(is_named).flat_map(|found| &found.values).map(String::as_str).collect()
+    }
+
+    /// What identifies the user at the provider for good; empty if nothing does.
+    pub(crate) fn user_id(&self) -> String {
+        if let Some(subject) = self.values(SUBJECT_ID).first() {
+            return (*subject).to_owned();
+        }
+        match &self.name {
+            Some(Name { format, value }) if format == format::EMAIL => value.trim().to_lowercase(),
+            Some(Name { format, value }) if format != format::TRANSIENT => value.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// The best guess at the user's e-mail address; empty if there is none.
+    pub(crate) fn email(&self) -> &str {
+        let attributes = EMAILS.iter().flat_map(|name| self.values(name));
+        let name = self.name.iter().filter(|name| name.format == format::EMAIL).map(|name| name.value.trim());
+        attributes.chain(name).find(|address| !address.is_empty()).unwrap_or_default()
+    }
+
+    /// When the user's session ends at the latest, if the provider says so (`SessionNotOnOrAfter`).
+    pub(crate) fn session_end(&self) -> Option<String> {
+        self.session_end.map(moment::format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::saml::xml;
+
+    fn assertion(content: &str) -> Assertion {
+        let text = format!("<Assertion xmlns='{}' ID='a'>{content}</Assertion>", ns::ASSERTION);
+        let document = xml::parse(&text).unwrap();
+        Assertion::read(Element::root(&document).unwrap())
+    }
+
+    fn attributes(list: &[(&str, &str, &str)]) -> String {
+        let attributes = list.iter().map(|(name, friendly, value)| {
+            format!(
+                "<Attribute Name='{name}' FriendlyName='{friendly}'><AttributeValue>{value}</AttributeValue></Attribute>"
+            )
+        });
+        format!("<AttributeStatement>{}</AttributeStatement>", attributes.collect::<String>())
+    }
+
+    fn named(format: &str, value: &str) -> String {
+        format!("<Subject><NameID Format='{format}'>{value}</NameID></Subject>")
+    }
+
+    #[test]
+    fn users_are_identified_by_what_does_not_change() {
+        let subject = attributes(&[("URN:oasis:names:tc:SAML:attribute:subject-id", "", "42@idp")]);
+        for (content, expected) in [
+            (named(format::PERSISTENT, "p-1"), "p-1"),
+            (named(format::UNSPECIFIED, " u "), " u "),
+            (named("", "u"), "u"),
+            (named(format::EMAIL, " Ada@Example.com "), "ada@example.com"),
+            (named(format::TRANSIENT, "t"), ""),
+            (format!("{}{subject}", named(format::TRANSIENT, "t")), "42@idp"),
+            (String::new(), ""),
+        ] {
+            assert_eq!(assertion(&content).user_id(), expected, "{content}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_found_where_providers_put_them() {
+        let email = |content: &str| assertion(content).email().to_owned();
+        assert_eq!(
+            email(&attributes(&[("x", "MAIL", ""), ("y", "email", "b@x"), ("z", "mail", "a@x")])),
+            "a@x"
+        );
+        let claim = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
+        assert_eq!(email(&attributes(&[(claim, "", "c@x"), ("mail", "", "a@x")])), "c@x");
+        assert_eq!(email(&named(format::EMAIL, "d@x")), "d@x");
+        assert_eq!(email(&named(format::PERSISTENT, "d@x")), "");
+    }
+
+    #[test]
+    fn the_first_session_that_ends_counts() {
+        let content = "<AuthnStatement/><AuthnStatement SessionNotOnOrAfter='2026-01-01T00:00:00.5Z'/>";
+        assert_eq!(assertion(content).session_end().as_deref(), Some("2026-01-01T00:00:00Z"));
+        assert_eq!(assertion("<AuthnStatement/>").session_end(), None);
+    }
+}

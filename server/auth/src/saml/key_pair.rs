@@ -1,0 +1,189 @@
+//! The service provider's RSA key and the certificate that carries it to identity providers.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bergshamra::core::algorithm;
+use bergshamra::crypto::sign;
+use bergshamra::{Key, SoftwareKey};
+use pkcs1::RsaPrivateKey;
+use x509_cert::attr::AttributeTypeAndValue;
+use x509_cert::certificate::Version;
+use x509_cert::der::asn1::{
+    Any, BitString, GeneralizedTime, Ia5String, Null, ObjectIdentifier, OctetString, SetOfVec, UtcTime,
+};
+use x509_cert::der::{self, DateTime, Decode, Encode, Tag};
+use x509_cert::ext::Extension;
+use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::{KeyUsage, KeyUsages, SubjectAltName};
+use x509_cert::name::{RdnSequence, RelativeDistinguishedName};
+use x509_cert::serial_number::SerialNumber;
+use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
+use x509_cert::time::{Time, Validity};
+use x509_cert::{Certificate, TbsCertificate};
+
+use crate::Secret;
+
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+const SHA256_WITH_RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.11");
+
+/// Fewest bits of a modulus.
+const MIN_BITS: usize = 2048;
+/// The one public exponent that is taken.
+const EXPONENT: [u8; 3] = [1, 0, 1];
+
+/// A key and its certificate.
+pub(super) struct KeyPair {
+    key: SoftwareKey,
+    /// DER in base64.
+    certificate: String,
+}
+
+impl KeyPair {
+    /// Reads the key from setting `name`. The certificate is made anew from the key and `host`, byte by byte the one that
+    /// upstream makes of them, so that identity providers that have stored it know this service again; `decrypts` says
+    /// whether it also invites to encrypt.
+    ///
+    /// Errors: a sentence for the operator.
+    pub(super) fn new(name: &str, secret: &Secret, host: &str, decrypts: bool) -> Result<KeyPair, String> {
+        let expected = format!(
+            "{name}: expected an RSA key of at least {MIN_BITS} bits with exponent 65537, as PKCS#1 DER in base64 \
+             (openssl genrsa -traditional {MIN_BITS} | openssl rsa -traditional -outform DER | base64 -w0)"
+        );
+        let wrong = |found: &str| format!("{expected}, found {found}");
+        let der = STANDARD.decode(secret.expose()).map_err(|_| wrong("no base64"))?;
+        let parsed = RsaPrivateKey::from_der(&der).map_err(|_| wrong("no PKCS#1 key"))?;
+        if parsed.public_exponent.as_bytes() != EXPONENT {
+            return Err(wrong("another exponent"));
+        }
+        let bits = parsed.modulus.as_bytes().len() * 8
+            - parsed.modulus.as_bytes().first().map_or(0, |byte| byte.leading_zeros() as usize);
+        if bits < MIN_BITS {
+            return Err(wrong(&format!("{bits} bits")));
+        }
+        let key = load(&der).map_err(|error| wrong(&format!("a key that cannot be used ({error})")))?;
+        let signing = key.software_key().map_err(|error| wrong(&error.to_string()))?;
+        let signing = signing.ok_or_else(|| wrong("a key that cannot sign"))?;
+        let public = key.to_spki_der().ok_or_else(|| wrong("a key without its public half"))?;
+        let certificate = certify(&signing, &public, host, decrypts)
+            .map_err(|error| format!("{name}: no certificate can be made of the key: {error}"))?;
+        Ok(KeyPair { key: signing, certificate: STANDARD.encode(certificate) })
+    }
+
+    /// The certificate, DER in base64.
+    pub(super) fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
+    /// The private key.
+    pub(super) fn private_key(&self) -> &SoftwareKey {
+        &self.key
+    }
+
+    /// Signs with RSASSA-PKCS1-v1_5 and SHA-256.
+    pub(super) fn sign(&self, data: &[u8]) -> Result<Vec<u8>, bergshamra::Error> {
+        sign::from_uri(algorithm::RSA_SHA256)?.sign(&self.key, data)
+    }
+}
+
+/// The library reads PKCS#1 in PEM only.
+fn load(der: &[u8]) -> Result<Key, bergshamra::Error> {
+    let mut pem = "-----BEGIN RSA PRIVATE KEY-----\n".to_owned();
+    let text = STANDARD.encode(der);
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (line, more) = rest.split_at(rest.len().min(64));
+        pem.push_str(line);
+        pem.push('\n');
+        rest = more;
+    }
+    pem.push_str("-----END RSA PRIVATE KEY-----\n");
+    bergshamra::keys::loader::load_rsa_private_pem(pem.as_bytes())
+}
+
+/// A certificate of the key, signed by itself. Nobody judges it by anything but its key; its members are upstream's.
+fn certify(
+    key: &SoftwareKey,
+    public: &[u8],
+    host: &str,
+    decrypts: bool,
+) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let name = common_name(&format!("SAML 2.0 Certificate for {host}"))?;
+    let sha256_with_rsa =
+        AlgorithmIdentifierOwned { oid: SHA256_WITH_RSA, parameters: Some(Any::from(Null)) };
+    let mut usages = KeyUsages::DigitalSignature.into();
+    if decrypts {
+        usages |= KeyUsages::DataEncipherment;
+    }
+    let names = vec![GeneralName::DnsName(Ia5String::new(&format!("_samlsp.{host}"))?)];
+    let tbs_certificate = TbsCertificate {
+        version: Version::V3,
+        serial_number: SerialNumber::new(&[0])?,
+        signature: sha256_with_rsa.clone(),
+        issuer: name.clone(),
+        validity: Validity {
+            not_before: Time::UtcTime(UtcTime::from_unix_duration(Duration::ZERO)?),
+            not_after: Time::GeneralTime(GeneralizedTime::from_date_time(DateTime::new(
+                2170, 1, 1, 0, 0, 0,
+            )?)),
+        },
+        subject: name,
+        subject_public_key_info: SubjectPublicKeyInfoOwned::from_der(public)?,
+        issuer_unique_id: None,
+        subject_unique_id: None,
+        extensions: Some(vec![
+            extension(KEY_USAGE, true, &KeyUsage(usages))?,
+            extension(SUBJECT_ALT_NAME, false, &SubjectAltName(names))?,
+        ]),
+    };
+    let signature = sign::from_uri(algorithm::RSA_SHA256)?.sign(key, &tbs_certificate.to_der()?)?;
+    let certificate = Certificate {
+        tbs_certificate,
+        signature_algorithm: sha256_with_rsa,
+        signature: BitString::from_bytes(&signature)?,
+    };
+    Ok(certificate.to_der()?)
+}
+
+fn common_name(text: &str) -> der::Result<RdnSequence> {
+    let printable = |byte: u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte);
+    let tag = if text.bytes().all(printable) { Tag::PrintableString } else { Tag::Utf8String };
+    let attribute = AttributeTypeAndValue { oid: COMMON_NAME, value: Any::new(tag, text.as_bytes())? };
+    Ok(RdnSequence(vec![RelativeDistinguishedName::from(SetOfVec::try_from(vec![attribute])?)]))
+}
+
+fn extension(extn_id: ObjectIdentifier, critical: bool, value: &impl Encode) -> der::Result<Extension> {
+    Ok(Extension { extn_id, critical, extn_value: OctetString::new(value.to_der()?)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use data_encoding::HEXLOWER;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// A key that was made for tests and protects nothing.
+    const KEY: &str = include_str!("../../tests/http/keys/service_provider.b64");
+
+    #[test]
+    fn the_certificate_is_the_one_that_upstream_makes() {
+        // What Go's crypto/x509 makes of upstream's template with the same key and host.
+        for (decrypts, expected) in [
+            (false, "5d5e1a5134d3ee17c96d26309dff11c7feca82843268673656517a53c30c15d3"),
+            (true, "6a44034d241c706058c0650ba6acf0e019b76928581f683e99c910224905ad8f"),
+        ] {
+            let pair = KeyPair::new("KEY", &KEY.into(), "project.example", decrypts).unwrap();
+            let der = STANDARD.decode(pair.certificate()).unwrap();
+            assert_eq!(HEXLOWER.encode(&Sha256::digest(&der)), expected);
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_no_printable_string_is_certified_too() {
+        assert!(KeyPair::new("KEY", &KEY.into(), "my_host", false).is_ok());
+    }
+}

@@ -1,0 +1,204 @@
+//! Responses of identity providers: from what a browser posts to an assertion that counts.
+//!
+//! What must hold is SAML's Web Browser SSO Profile (section 4.1.4), with upstream's time limits.
+
+use time::{Duration, OffsetDateTime};
+
+use super::assertion::Assertion;
+use super::key_pair::KeyPair;
+use super::metadata::IdentityProvider;
+use super::signature::Trusted;
+use super::xml::{self, Element, ns};
+use super::{encryption, moment};
+
+const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
+const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
+
+/// How old a response may be when it arrives.
+const MAX_AGE: Duration = Duration::seconds(90);
+/// How far clocks may be apart.
+const MAX_SKEW: Duration = Duration::seconds(180);
+/// For how long an assertion that was used has to be remembered: none counts longer than this.
+pub(crate) const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
+
+/// What a response is held against.
+pub(super) struct Expected<'a> {
+    pub(super) provider: &'a IdentityProvider,
+    /// The id of the request that it answers; None if the identity provider has begun.
+    pub(super) request_id: Option<&'a str>,
+    /// Where responses are posted to.
+    pub(super) consumer: &'a str,
+    /// The id of this service.
+    pub(super) audience: &'a str,
+    /// What assertions may be encrypted for; empty if none may.
+    pub(super) keys: Vec<&'a KeyPair>,
+    pub(super) now: OffsetDateTime,
+}
+
+/// Why a response does not count: a sentence for the log.
+type Refusal = String;
+
+/// Who claims to have sent a response, to find out whether that is true; empty if it does not say. None for what is no
+/// response.
+pub(super) fn issuer(text: &str) -> Option<String> {
+    let document = xml::parse(text).ok()?;
+    let root = Element::root(&document).filter(|root| root.is(ns::PROTOCOL, "Response"))?;
+    Some(root.child(ns::ASSERTION, "Issuer").map(Element::text).unwrap_or_default())
+}
+
+/// The assertion in a response that counts: signed itself, or within a signed response, by one of the provider's keys,
+/// meant for this service, now, and for the request that it answers.
+///
+/// A response with more than one assertion is refused, and so is one with an assertion or a signature anywhere else than
+/// where they belong: it is what forged responses are made of (signature wrapping), and no provider sends such.
+pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, Refusal> {
+    let document = xml::parse(text)?;
+    let root = Element::root(&document).ok_or("an empty document")?;
+    if !root.is(ns::PROTOCOL, "Response") {
+        return Err("the document is no samlp:Response".to_owned());
+    }
+    let plain = root.count(ns::ASSERTION, "Assertion");
+    let encrypted = root.count(ns::ASSERTION, "EncryptedAssertion");
+    if plain + encrypted != 1 || root.count(ns::PROTOCOL, "Response") != 1 {
+        return Err(format!("expected one assertion, found {plain} and {encrypted} encrypted ones"));
+    }
+    let trusted = Trusted::new(expected.provider.certificates(), expected.now)?;
+    if let Some(element) = root.only(ns::ASSERTION, "Assertion") {
+        let [response, assertion] = trusted.verify(text, &document, root, [root, element])?;
+        check_response(root, response, expected)?;
+        if !response && !assertion {
+            return Err("neither the response nor the assertion is signed".to_owned());
+        }
+        check_assertion(element, expected)?;
+        return Ok(Assertion::read(element));
+    }
+    let element = root
+        .only(ns::ASSERTION, "EncryptedAssertion")
+        .ok_or("the assertion is not directly within the response")?;
+    let [response] = trusted.verify(text, &document, root, [root])?;
+    check_response(root, response, expected)?;
+    accept_encrypted(element, response, &trusted, expected)
+}
+
+/// Decrypts and judges an assertion. `vouched` says whether the response around it is signed.
+fn accept_encrypted(
+    element: Element<'_>,
+    vouched: bool,
+    trusted: &Trusted,
+    expected: &Expected<'_>,
+) -> Result<Assertion, Refusal> {
+    let mut reason =
+        "the assertion is encrypted, and GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS is off".to_owned();
+    let decrypted = expected
+        .keys
+        .iter()
+        .find_map(|key| encryption::decrypt(element, key.private_key()).map_err(|error| reason = error).ok());
+    let text = decrypted.ok_or(reason)?;
+    let document = xml::parse(&text)?;
+    let root = Element::root(&document).filter(|root| root.is(ns::ASSERTION, "Assertion"));
+    let root = root.ok_or("what was encrypted is no assertion")?;
+    if root.count(ns::ASSERTION, "Assertion") != 1 {
+        return Err("the encrypted assertion holds another one".to_owned());
+    }
+    let [signed] = trusted.verify(&text, &document, root, [root])?;
+    if !vouched && !signed {
+        return Err("neither the response nor the encrypted assertion is signed".to_owned());
+    }
+    check_assertion(root, expected)?;
+    Ok(Assertion::read(root))
+}
+
+fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> Result<(), Refusal> {
+    let destination = root.attribute("Destination").unwrap_or_default();
+    // Who signs a response must say whom it is for.
+    if (signed || !destination.is_empty()) && destination != expected.consumer {
+        return Err(format!("expected Destination {:?}, found {destination:?}", expected.consumer));
+    }
+    if let Some(request) = expected.request_id
+        && root.attribute("InResponseTo") != Some(request)
+    {
+        return Err("the response's InResponseTo is not the request that it came back for".to_owned());
+    }
+    check_age(root, "response", expected.now)?;
+    if let Some(issuer) = root.child(ns::ASSERTION, "Issuer") {
+        check_issuer(issuer, expected)?;
+    }
+    let status =
+        root.child(ns::PROTOCOL, "Status").and_then(|status| status.child(ns::PROTOCOL, "StatusCode"));
+    match status.and_then(|status| status.attribute("Value")) {
+        Some(SUCCESS) => Ok(()),
+        other => Err(format!("the identity provider has answered with status {other:?}")),
+    }
+}
+
+fn check_assertion(element: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+    if element.attribute("ID").unwrap_or_default().is_empty() {
+        return Err("an assertion without an ID".to_owned());
+    }
+    check_age(element, "assertion", expected.now)?;
+    let issuer = element.only(ns::ASSERTION, "Issuer").ok_or("an assertion without an Issuer")?;
+    check_issuer(issuer, expected)?;
+    let subject = element.only(ns::ASSERTION, "Subject").ok_or("an assertion without exactly one Subject")?;
+    let mut bearers = 0;
+    for confirmation in subject.named(ns::ASSERTION, "SubjectConfirmation") {
+        check_confirmation(confirmation, expected)?;
+        bearers += usize::from(confirmation.attribute("Method") == Some(BEARER));
+    }
+    if bearers == 0 {
+        return Err("an assertion without a bearer's SubjectConfirmation".to_owned());
+    }
+    let conditions = element.only(ns::ASSERTION, "Conditions").ok_or("an assertion without Conditions")?;
+    check_conditions(conditions, expected)
+}
+
+fn check_confirmation(confirmation: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+    let data = confirmation.only(ns::ASSERTION, "SubjectConfirmationData");
+    let data = data.ok_or("a SubjectConfirmation without data")?;
+    if let Some(request) = expected.request_id
+        && data.attribute("InResponseTo") != Some(request)
+    {
+        return Err("the assertion's InResponseTo is not the request that it came back for".to_owned());
+    }
+    let recipient = data.attribute("Recipient").unwrap_or_default();
+    if recipient != expected.consumer {
+        return Err(format!("expected Recipient {:?}, found {recipient:?}", expected.consumer));
+    }
+    check_end(data, "SubjectConfirmationData", expected.now)
+}
+
+fn check_conditions(conditions: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+    if let Some(text) = conditions.attribute("NotBefore") {
+        let begin = moment::parse(text).ok_or("Conditions with a NotBefore that is no time")?;
+        if begin.saturating_sub(MAX_SKEW) > expected.now {
+            return Err(format!("the assertion is not valid before {text}"));
+        }
+    }
+    check_end(conditions, "Conditions", expected.now)?;
+    for restriction in conditions.named(ns::ASSERTION, "AudienceRestriction") {
+        let mut audiences = restriction.named(ns::ASSERTION, "Audience").map(Element::text);
+        if !audiences.any(|audience| audience == expected.audience) {
+            return Err(format!("the assertion is not for audience {:?}", expected.audience));
+        }
+    }
+    Ok(())
+}
+
+fn check_issuer(issuer: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+    let (found, entity) = (issuer.text(), expected.provider.entity_id());
+    if found == entity { Ok(()) } else { Err(format!("expected Issuer {entity:?}, found {found:?}")) }
+}
+
+fn check_age(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), Refusal> {
+    let text = element.attribute("IssueInstant").unwrap_or_default();
+    let issued = moment::parse(text).ok_or_else(|| format!("the {what} has no IssueInstant"))?;
+    if issued.saturating_add(MAX_AGE) < now || issued.saturating_sub(MAX_SKEW) > now {
+        return Err(format!("the {what} was issued at {text}, which is too long ago or yet to come"));
+    }
+    Ok(())
+}
+
+fn check_end(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), Refusal> {
+    let text = element.attribute("NotOnOrAfter").unwrap_or_default();
+    let end = moment::parse(text).ok_or_else(|| format!("{what} without NotOnOrAfter"))?;
+    if end.saturating_add(MAX_SKEW) <= now { Err(format!("{what} ended at {text}")) } else { Ok(()) }
+}

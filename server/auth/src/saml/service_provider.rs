@@ -1,0 +1,80 @@
+//! What this service publishes of itself (SAML 2.0 Metadata), for identity providers to be set up with.
+
+use std::fmt::Write;
+
+use time::{Duration, OffsetDateTime};
+
+use super::assertion::format;
+use super::key_pair::KeyPair;
+use super::xml::{escape, ns};
+use super::{ServiceProvider, moment};
+
+/// How long metadata holds that is fetched.
+const LIFE: Duration = Duration::days(2);
+/// How long metadata holds that somebody downloads, to keep it.
+const DOWNLOAD_LIFE: Duration = Duration::days(5 * 365);
+
+/// What the assertions of identity providers may be encrypted with.
+const ENCRYPTION_METHODS: [&str; 7] = [
+    "http://www.w3.org/2009/xmlenc11#aes128-gcm",
+    "http://www.w3.org/2009/xmlenc11#aes192-gcm",
+    "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+    "http://www.w3.org/2001/04/xmlenc#aes128-cbc",
+    "http://www.w3.org/2001/04/xmlenc#aes192-cbc",
+    "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
+    "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p",
+];
+
+impl ServiceProvider {
+    /// The document at `now`, to be fetched again and again or to be `downloaded`.
+    pub(crate) fn metadata(&self, now: OffsetDateTime, downloaded: bool) -> String {
+        let inner = &self.inner;
+        let until = moment::format(now + LIFE);
+        let entity_until = if downloaded { moment::format(now + DOWNLOAD_LIFE) } else { until.clone() };
+        let mut keys = String::new();
+        for pair in std::iter::once(&inner.key).chain(&inner.next) {
+            describe(&mut keys, pair, "signing", "");
+            if inner.decrypts {
+                describe(&mut keys, pair, "encryption", &encryption_methods());
+            }
+        }
+        // While the key is about to change, nobody should keep this for long.
+        let cache = if inner.next.is_some() { " cacheDuration=\"PT1H\"" } else { "" };
+        format!(
+            "<EntityDescriptor xmlns=\"{metadata}\" validUntil=\"{entity_until}\"{cache} entityID=\"{entity}\">\
+             <SPSSODescriptor validUntil=\"{until}\" protocolSupportEnumeration=\"{protocol}\" \
+             WantAssertionsSigned=\"true\">{keys}\
+             <NameIDFormat>{email}</NameIDFormat><NameIDFormat>{persistent}</NameIDFormat>\
+             <AssertionConsumerService Binding=\"{post}\" Location=\"{consumer}\" index=\"1\"/>\
+             </SPSSODescriptor></EntityDescriptor>",
+            metadata = ns::METADATA,
+            protocol = ns::PROTOCOL,
+            entity = escape(&inner.entity_id()),
+            email = format::EMAIL,
+            persistent = format::PERSISTENT,
+            post = super::request::HTTP_POST,
+            consumer = escape(&inner.consumer()),
+        )
+    }
+
+    /// How long caches may keep the document (RFC 9111).
+    pub(crate) fn metadata_caching(&self) -> &'static str {
+        if self.inner.next.is_some() { "public, max-age=60" } else { "public, max-age=600" }
+    }
+}
+
+fn describe(document: &mut String, pair: &KeyPair, usage: &str, methods: &str) {
+    // Writing to text does not fail.
+    let _ = write!(
+        document,
+        "<KeyDescriptor use=\"{usage}\"><KeyInfo xmlns=\"{}\"><X509Data><X509Certificate>{}</X509Certificate>\
+         </X509Data></KeyInfo>{methods}</KeyDescriptor>",
+        ns::DSIG,
+        pair.certificate(),
+    );
+}
+
+fn encryption_methods() -> String {
+    let methods = ENCRYPTION_METHODS.iter();
+    methods.map(|name| format!("<EncryptionMethod Algorithm=\"{name}\"/>")).collect()
+}

@@ -1,0 +1,116 @@
+//! Where identity providers' metadata comes from.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use http::header::{ACCEPT, ACCEPT_CHARSET};
+use reqwest::Method;
+use url::Url;
+use uuid::Uuid;
+
+use super::metadata::IdentityProvider;
+use crate::http_client::{HttpClient, Reach};
+use crate::{Code, Error, Settings};
+
+/// Longest time to fetch a document, and never more than half of what a whole request may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a provider is left alone whose metadata could not be fetched at a sign-in, so that others do not wait, too.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Fetches metadata.
+pub(crate) struct MetadataSource {
+    client: HttpClient,
+    reach: Reach,
+    timeout: Duration,
+    /// When fetching failed last, by provider: as many as there are.
+    failures: Mutex<HashMap<Uuid, Instant>>,
+}
+
+/// Checks an address that an administrator sends. Only settings that allow private networks allow plain HTTP.
+///
+/// Errors: `validation_failed`.
+pub(crate) fn check_url(settings: &Settings, url: &str) -> Result<(), Error> {
+    let url = Url::parse(url).map_err(|_| Error::validation("metadata_url is not a valid URL"))?;
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if settings.saml.private_addresses => Ok(()),
+        _ => Err(Error::validation("metadata_url is not a HTTPS URL")),
+    }
+}
+
+impl MetadataSource {
+    pub(crate) fn new(client: HttpClient, settings: &Settings) -> MetadataSource {
+        MetadataSource {
+            client,
+            reach: if settings.saml.private_addresses { Reach::Anywhere } else { Reach::Public },
+            timeout: TIMEOUT.min(settings.request_timeout / 2),
+            failures: Mutex::default(),
+        }
+    }
+
+    /// The document at `url`.
+    ///
+    /// Errors: `saml_metadata_fetch_failed`; `validation_failed` for what is no UTF-8.
+    pub(crate) async fn fetch(&self, url: &str) -> Result<String, Error> {
+        let failed = |cause: &dyn std::fmt::Display| {
+            let message = format!("Error fetching SAML Metadata from URL '{url}': {cause}");
+            Code::SamlMetadataFetchFailed.because(message)
+        };
+        let request = self.client.request(Method::GET, url, self.reach).map_err(|error| failed(&error))?;
+        let request = request
+            .timeout(self.timeout)
+            .header(ACCEPT, "application/xml;charset=UTF-8")
+            .header(ACCEPT_CHARSET, "UTF-8");
+        let answer = self.client.send(request).await.map_err(|error| failed(&error))?;
+        if answer.status != StatusCode::OK {
+            let message =
+                format!("HTTP {} error fetching SAML Metadata from URL '{url}'", answer.status.as_u16());
+            return Err(Code::SamlMetadataFetchFailed.because(message));
+        }
+        String::from_utf8(answer.body.into()).map_err(|_| {
+            Error::validation(
+                "SAML Metadata XML contains invalid UTF-8 characters, which are not supported at this time",
+            )
+        })
+    }
+
+    /// The document at `url` and what it says of the identity provider that is `known`, for provider `id` at a sign-in.
+    /// None, with a word in the log, if it cannot be had or is about another one; for a while after that, it is not
+    /// asked for.
+    pub(crate) async fn renew(
+        &self,
+        id: Uuid,
+        url: &str,
+        known: &IdentityProvider,
+    ) -> Option<(String, IdentityProvider)> {
+        let recent =
+            |failures: &HashMap<Uuid, Instant>| failures.get(&id).is_some_and(|at| at.elapsed() < PAUSE);
+        if self.failures.lock().is_ok_and(|failures| recent(&failures)) {
+            return None;
+        }
+        let renewed = self.fetch(url).await.and_then(|text| {
+            let provider = IdentityProvider::parse(&text)?;
+            if provider.entity_id() == known.entity_id() {
+                return Ok((text, provider));
+            }
+            Err(Error::validation(format!(
+                "SAML Metadata is about another EntityID, {:?}",
+                provider.entity_id()
+            )))
+        });
+        let mut failures = self.failures.lock().ok()?;
+        match renewed {
+            Ok(renewed) => {
+                failures.remove(&id);
+                Some(renewed)
+            }
+            Err(error) => {
+                tracing::warn!(sso_provider_id = %id, %error, "SAML metadata is stale and could not be renewed");
+                failures.insert(id, Instant::now());
+                None
+            }
+        }
+    }
+}
