@@ -58,6 +58,17 @@ impl Server {
         Server::on(settings, database, keys).await
     }
 
+    /// What a server says of settings that it cannot work with.
+    pub(crate) async fn refused(settings: Settings) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
+        // Connections are made when they are needed, which is never.
+        let database = database::Settings::new("postgres://nobody@127.0.0.1:1/none");
+        let database = Database::connect(database).await.unwrap();
+        let service = auth::service(settings, database, keys);
+        service.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
     /// Another node on the same database.
     pub(crate) async fn second_node(&self) -> Server {
         self.second_node_with(self.settings.clone()).await
