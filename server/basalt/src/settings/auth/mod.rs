@@ -147,12 +147,7 @@ fn saml(reader: &mut Reader<'_>) -> Result<SamlSettings, Invalid> {
             "SAML_RELAY_STATE_VALIDITY_PERIOD",
             default.relay_state_validity,
         )?,
-        private_addresses: gotrue(
-            reader,
-            "",
-            "SAML_ALLOW_PRIVATE_ADDRESSES",
-            default.private_addresses,
-        )?,
+        private_addresses: gotrue(reader, "", "SAML_ALLOW_PRIVATE_ADDRESSES", default.private_addresses)?,
     };
     if saml.enabled && saml.private_key.is_empty() {
         let expected = "an RSA key of at least 2048 bits (PKCS#1 DER in base64) where SAML is enabled";
