@@ -65,6 +65,17 @@ test("an admin's edit shows after a reload, and a hidden row does not", async ({
   await expect(faq.getByText('Does an edit in psql show?')).toHaveCount(0)
 })
 
+test("an admin's edit shows when the visitor comes back to the page", async ({ page, server }) => {
+  const faq = page.locator('#faq')
+  await page.goto(server.access.url)
+  await faq.scrollIntoViewIfNeeded()
+  const where = 'where id = (select id from faqs where is_visible order by order_index limit 1)'
+  await expect(faq.getByText(await server.psql(`select question from faqs ${where}`))).toBeVisible()
+  await server.psql(`update faqs set question = 'Does it show without a reload?' ${where}`)
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+  await expect(faq.getByText('Does it show without a reload?')).toBeVisible()
+})
+
 test('pictures and the demo video come from the buckets', async ({ page, server }) => {
   const files = new Map<string, number>()
   page.on('response', (answer) => {

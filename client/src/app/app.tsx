@@ -6,6 +6,7 @@ import { Toaster } from '@/components/ui/toaster'
 import { createQueryClient } from '@/lib/query-client'
 
 import { DocumentHead } from './document-head'
+import { LiveContent } from './live-content'
 import { HomePage } from './pages/home'
 import { RequirePassword } from './require-password'
 import { SiteLayout } from './site-layout'
@@ -35,6 +36,7 @@ export function App() {
   return (
     <QueryClientProvider client={queryClient}>
       <DocumentHead />
+      <LiveContent />
       <Routes>
         <Route element={<SiteLayout />}>
           <Route element={<RequirePassword />}>

@@ -16,7 +16,10 @@ describe('readRuntimeConfig', () => {
 
   it('takes what the server has written into the page', () => {
     const config = { url: 'https://site.test', key: 'site-key' }
-    expect(readRuntimeConfig(page(JSON.stringify(config)), BUILD)).toEqual(config)
+    const read = (more: object) =>
+      readRuntimeConfig(page(JSON.stringify({ ...config, ...more })), BUILD)
+    expect(read({})).toEqual({ ...config, hasChannels: true })
+    expect(read({ channels: false })).toEqual({ ...config, hasChannels: false })
   })
 
   it("takes the build's settings while the placeholders stand", () => {
@@ -24,6 +27,7 @@ describe('readRuntimeConfig', () => {
     expect(readRuntimeConfig(page(placeholders), BUILD)).toEqual({
       url: 'https://build.test',
       key: 'build-key',
+      hasChannels: true,
     })
   })
 

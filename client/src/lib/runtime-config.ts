@@ -1,8 +1,13 @@
-/** Where the backend is and the public key that it takes from browsers. */
+/** Where the backend is, the public key that it takes from browsers, and what it offers. */
 export interface RuntimeConfig {
   url: string
   key: string
+  /** Whether it tells of changes through channels. */
+  hasChannels: boolean
 }
+
+/** What a server writes into the page; unknown until it is looked at. */
+type Injected = Partial<Record<'url' | 'key' | 'channels', unknown>>
 
 /** Values that a build is made with; used where no server fills in the page's own. */
 export interface BuildConfig extends Record<string, unknown> {
@@ -13,7 +18,7 @@ export interface BuildConfig extends Record<string, unknown> {
 const ELEMENT_ID = 'basalt-config'
 const PLACEHOLDER = /^%[A-Z_]+%$/
 
-function readPage(page: Document): Partial<RuntimeConfig> {
+function readPage(page: Document): Injected {
   const text = page.getElementById(ELEMENT_ID)?.textContent
   if (!text) return {}
   try {
@@ -43,5 +48,6 @@ export function readRuntimeConfig(page: Document, build: BuildConfig): RuntimeCo
   if (!key) {
     console.error('No API key: set VITE_SUPABASE_ANON_KEY, or serve the page with Basalt.')
   }
-  return { url: url.replace(/\/+$/, ''), key: key ?? 'no-api-key' }
+  const hasChannels = injected.channels !== false
+  return { url: url.replace(/\/+$/, ''), key: key ?? 'no-api-key', hasChannels }
 }

@@ -32,6 +32,12 @@ beforeEach(() => {
       disconnect() {}
     },
   )
+  vi.stubGlobal(
+    'WebSocket',
+    class {
+      close() {}
+    },
+  )
   vi.stubGlobal('scrollTo', vi.fn())
   vi.spyOn(HTMLMediaElement.prototype, 'play').mockResolvedValue()
   vi.spyOn(HTMLMediaElement.prototype, 'pause').mockReturnValue()

@@ -12,6 +12,9 @@ use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
 pub use error::Error;
 pub use settings::Settings;
 
+/// Whether there are channels to subscribe to.
+pub const HAS_CHANNELS: bool = false;
+
 /// The service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
 pub fn service(settings: Settings) -> impl Endpoint<Output = Response> {
     endpoint::make(answer).data(Arc::new(settings))

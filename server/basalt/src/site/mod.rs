@@ -34,13 +34,23 @@ pub(crate) struct Site {
 
 struct Inner {
     settings: SiteSettings,
-    /// Where clients reach the API, if it is not where they reach the site.
-    api_url: Option<String>,
-    public_key: String,
+    server: Server,
     assets: Assets,
     page: Page,
     heads: Heads,
     dev: Option<dev::Proxy>,
+}
+
+/// What the site's pages and scripts have to do with.
+pub(crate) struct Server {
+    /// Where scripts reach the API; `None`: where the page came from.
+    pub(crate) url: Option<String>,
+    /// The key that scripts show.
+    pub(crate) key: String,
+    /// Whether scripts are told of changes through channels.
+    pub(crate) has_channels: bool,
+    /// What the heads of pages are filled with.
+    pub(crate) api: Option<Api>,
 }
 
 /// Why the site cannot be served.
@@ -68,20 +78,14 @@ pub(crate) fn check(settings: &SiteSettings) -> Result<(), Error> {
 }
 
 impl Site {
-    /// The site of `settings`, whose scripts will call the API at `api_url` (`None`: where the page came from)
-    /// with `public_key`. The heads of its pages are filled with rows of `api`.
+    /// The site of `settings`, in front of `server`.
     ///
     /// Errors: [`Error::Dev`] for a dev server's URL that is none.
-    pub(crate) fn open(
-        settings: SiteSettings,
-        api_url: Option<String>,
-        public_key: String,
-        api: Option<Api>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(settings: SiteSettings, server: Server) -> Result<Self, Error> {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
-        let (page, heads) = (Page::default(), Heads::new(api));
-        let inner = Inner { settings, api_url, public_key, assets, page, heads, dev };
+        let (page, heads) = (Page::default(), Heads::new(server.api.clone()));
+        let inner = Inner { settings, server, assets, page, heads, dev };
         Ok(Self { inner: Arc::new(inner) })
     }
 }
@@ -157,16 +161,17 @@ impl Inner {
     }
 
     fn api_url(&self, origin: &Origin) -> String {
-        self.api_url.clone().unwrap_or_else(|| origin.to_string())
+        self.server.url.clone().unwrap_or_else(|| origin.to_string())
     }
 
     /// What the client needs to know to reach the API.
     fn config(&self, origin: &Origin) -> String {
-        serde_json::json!({ "url": self.api_url(origin), "key": self.public_key }).to_string()
+        let Server { key, has_channels, .. } = &self.server;
+        serde_json::json!({ "url": self.api_url(origin), "key": key, "channels": has_channels }).to_string()
     }
 
     fn policy(&self, origin: &Origin) -> String {
-        headers::content_security_policy(origin, self.api_url.as_deref(), &self.settings.connect_src)
+        headers::content_security_policy(origin, self.server.url.as_deref(), &self.settings.connect_src)
     }
 }
 

@@ -3,7 +3,7 @@
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, Request, Response};
 
-use super::Site;
+use super::{Server, Site};
 use crate::settings::SiteSettings;
 
 const PAGE: &str = "<html><script id=\"basalt-config\" type=\"application/json\">{}</script></html>";
@@ -28,7 +28,8 @@ fn built() -> Built {
         routes: vec!["/".to_owned(), "/about".to_owned()],
         ..SiteSettings::default()
     };
-    let site = Site::open(settings, None, "public-key".to_owned(), None).unwrap();
+    let server = Server { url: None, key: "public-key".to_owned(), has_channels: false, api: None };
+    let site = Site::open(settings, server).unwrap();
     Built { site, folder }
 }
 
@@ -52,7 +53,10 @@ async fn the_page_knows_where_its_api_is() {
     assert!(response.header("content-security-policy").unwrap().contains("default-src 'none'"));
     assert_eq!(response.header("strict-transport-security"), None);
     let page = text(response).await;
-    assert!(page.contains("{\"url\":\"http://site.example:8080\",\"key\":\"public-key\"}"), "{page}");
+    assert!(
+        page.contains("{\"url\":\"http://site.example:8080\",\"key\":\"public-key\",\"channels\":false}"),
+        "{page}"
+    );
 }
 
 #[tokio::test]

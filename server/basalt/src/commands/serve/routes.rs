@@ -10,7 +10,7 @@ use super::mounts::Mounts;
 use super::services::Running;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::site::Site;
+use crate::site::{Server, Site};
 
 /// Room for a multipart upload's frame around the object itself.
 const MULTIPART_FRAME: u64 = 1024 * 1024;
@@ -24,9 +24,13 @@ pub(super) fn public(
     let gateway = &running.gateway;
     let others = match settings.site.enabled {
         true => {
-            let key = keys.api_keys().publishable().to_owned();
-            let api = running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed()));
-            let site = Site::open(settings.site.clone(), settings.external_url.clone(), key, api)?;
+            let server = Server {
+                url: settings.external_url.clone(),
+                key: keys.api_keys().publishable().to_owned(),
+                has_channels: realtime::HAS_CHANNELS && settings.services.realtime.is_some(),
+                api: running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed())),
+            };
+            let site = Site::open(settings.site.clone(), server)?;
             gateway.open("site", site).boxed()
         }
         false => gateway.open("none", endpoint::make(nothing)).boxed(),

@@ -1,0 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+
+import { backend } from '@/lib/backend'
+import { usePageLoaded } from '@/lib/use-page-loaded'
+
+/** Lets edits show at once where the server tells of them. Waits until the page has what it needs itself. */
+export function LiveContent() {
+  const queries = useQueryClient()
+  const isTime = usePageLoaded() && backend.hasChannels
+
+  useEffect(() => {
+    if (!isTime) return
+    let stop: (() => void) | undefined
+    let isGone = false
+    const follow = async () => {
+      const { followContent } = await import('@/lib/live-content')
+      if (!isGone) stop = followContent(queries)
+    }
+    follow().catch((error: unknown) => console.error('Content is not followed:', error))
+    return () => {
+      isGone = true
+      stop?.()
+    }
+  }, [isTime, queries])
+
+  return null
+}
