@@ -123,6 +123,11 @@ impl Keys {
         sign(&self.0.signing, claims)
     }
 
+    /// Whether anybody can verify what [`sign`](Self::sign) makes, by the key set; false where a shared secret signs.
+    pub fn signs_publicly(&self) -> bool {
+        self.0.signing.public.is_some()
+    }
+
     /// Signs `claims` with the shared HS256 secret, for parties that know nothing else: signed storage URLs,
     /// edge functions.
     pub fn sign_with_secret<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
