@@ -138,5 +138,6 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
 /// an API key; for [`gateway::Gateway::guarded_except`].
 pub fn is_open(path: &str) -> bool {
     matches!(path, "/verify" | "/callback" | "/authorize" | "/sso/saml/acs" | "/sso/saml/metadata")
+        || matches!(path, "/oauth/authorize" | "/oauth/token" | "/oauth/userinfo" | "/oauth/clients/register")
         || path.starts_with("/.well-known/")
 }

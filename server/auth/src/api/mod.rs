@@ -9,12 +9,17 @@ mod answer;
 mod body;
 mod custom_providers;
 mod described;
+mod discovery;
 mod external;
 mod factors;
 mod fields;
 mod form;
+mod form_or_json;
 mod identities;
 mod listed_user;
+mod oauth_clients;
+mod oauth_grants;
+mod oauth_server;
 mod paging;
 mod passkeys;
 mod public;
@@ -59,6 +64,12 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
             admin_audit::AdminAuditApi { auth: Arc::clone(&auth) },
         ),
         (sso::SsoApi { auth: Arc::clone(&auth) }, admin_sso::AdminSsoApi { auth: Arc::clone(&auth) }),
+        (
+            discovery::DiscoveryApi { auth: Arc::clone(&auth) },
+            oauth_clients::OauthClientsApi { auth: Arc::clone(&auth) },
+            oauth_server::OauthServerApi { auth: Arc::clone(&auth) },
+            oauth_grants::OauthGrantsApi { auth: Arc::clone(&auth) },
+        ),
     );
     let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")

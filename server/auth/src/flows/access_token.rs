@@ -39,7 +39,34 @@ pub(crate) struct Session {
     counter: Option<i64>,
 }
 
+/// What an OAuth client gets (RFC 6749, section 5.1): tokens, and nothing of the user.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(crate) struct ClientTokens {
+    /// The token to send as `Authorization: Bearer`.
+    access_token: String,
+    /// Always `bearer`.
+    token_type: String,
+    /// Seconds until the access token expires.
+    expires_in: i64,
+    /// To be exchanged, once, for the next tokens.
+    refresh_token: String,
+    /// Who the user is, for the client itself (OpenID Connect Core, section 2).
+    id_token: Option<String>,
+}
+
 impl Session {
+    /// The session as an OAuth client keeps it.
+    pub(crate) fn into_client_tokens(self, id_token: Option<String>) -> ClientTokens {
+        ClientTokens {
+            access_token: self.access_token,
+            token_type: self.token_type,
+            expires_in: self.expires_in,
+            refresh_token: self.refresh_token,
+            id_token,
+        }
+    }
+
     /// Tells why the password should be changed.
     pub(crate) fn with_weak_password(mut self, weakness: Option<WeakPassword>) -> Session {
         self.weak_password = weakness;

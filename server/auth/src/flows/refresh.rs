@@ -65,6 +65,10 @@ fn refuse(verdict: Verdict, oauth_client: Option<Uuid>) -> Error {
                 },
             );
         }
+        Verdict::PlainSession => {
+            let message = "Client authentication not allowed for non-OAuth session";
+            return Error::oauth("invalid_client", message);
+        }
         Verdict::Ended => (Code::SessionExpired, "Session Expired"),
         Verdict::Inactive => (Code::SessionExpired, "Session Expired (Inactivity)"),
         Verdict::LowAal => (Code::SessionExpired, "Session Expired (Low AAL: User Needs MFA Verification)"),

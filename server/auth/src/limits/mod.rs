@@ -44,6 +44,8 @@ pub(crate) enum Bucket {
     Factor,
     Sso,
     SamlAssertion,
+    /// OAuth clients that register themselves.
+    OauthClientRegistration,
 }
 
 impl Bucket {
@@ -65,6 +67,7 @@ impl Bucket {
             Bucket::Factor => "factor",
             Bucket::Sso => "sso",
             Bucket::SamlAssertion => "saml_assertion",
+            Bucket::OauthClientRegistration => "oauth_client",
         }
     }
 
@@ -89,6 +92,7 @@ impl Bucket {
             Bucket::Factor => (settings.mfa, MINUTE),
             Bucket::Sso => (settings.sso, FIVE_MINUTES),
             Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
+            Bucket::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
         };
         Allowance { burst: BURST, rate: number / period }
     }

@@ -47,7 +47,7 @@ impl Cleanup {
     }
 }
 
-/// What is deleted when, and how much at once: upstream's rules.
+/// What is deleted when, and how much at once: upstream's rules, but for the last of the plain ones.
 fn statements(settings: &Settings) -> Vec<Statement> {
     let day_old = |table| stale(table, "created_at < now() - interval '24 hours'", 100);
     let mut plain = vec![
@@ -65,6 +65,8 @@ fn statements(settings: &Settings) -> Vec<Statement> {
         day_old("mfa_challenges"),
         stale("mfa_factors", "status = 'unverified' and created_at < now() - interval '24 hours'", 100),
         stale("webauthn_challenges", "expires_at < now()", 100),
+        // Upstream keeps these for ever; anybody can make them.
+        stale("oauth_authorizations", "expires_at < now() - interval '24 hours'", 100),
     ];
     if settings.providers.anonymous_users {
         plain.push(stale("users", "is_anonymous and created_at < now() - interval '30 days'", 100));

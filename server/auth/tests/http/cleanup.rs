@@ -37,7 +37,14 @@ const ROWS: &str = "
   insert into auth.sso_providers (id) values (gen_random_uuid());
   insert into auth.saml_relay_states (id, sso_provider_id, request_id, created_at)
     select gen_random_uuid(), p.id, 'x', now() - interval '1 hour' * hours
-    from auth.sso_providers p, unnest(array[1, 25]) as hours;";
+    from auth.sso_providers p, unnest(array[1, 25]) as hours;
+  insert into auth.oauth_clients
+    (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)
+    values (gen_random_uuid(), 'manual', 'myapp://callback', 'authorization_code', 'none');
+  insert into auth.oauth_authorizations (id, authorization_id, client_id, redirect_uri, scope, created_at, expires_at)
+    select gen_random_uuid(), 'request' || hours, c.id, c.redirect_uris, 'email', now() - interval '26 hours',
+      now() - interval '1 hour' * hours
+    from auth.oauth_clients c, unnest(array[1, 25]) as hours;";
 
 const LEFT: &str = "select (select count(*) from auth.flow_state) || ' ' ||
   (select count(*) from auth.webauthn_challenges) || ' ' || (select count(*) from auth.mfa_factors) || ' ' ||
@@ -46,14 +53,15 @@ const LEFT: &str = "select (select count(*) from auth.flow_state) || ' ' ||
   (select count(*) from auth.refresh_tokens where token like 'token%') || ' ' ||
   (select string_agg(tag, ',' order by created_at) from auth.sessions where tag is not null) || ' ' ||
   (select count(*) from auth.users where is_anonymous) || ' ' ||
-  (select count(*) from auth.oauth_client_states) || ' ' || (select count(*) from auth.saml_relay_states)";
+  (select count(*) from auth.oauth_client_states) || ' ' || (select count(*) from auth.saml_relay_states)
+  || ' ' || (select count(*) from auth.oauth_authorizations)";
 
 async fn left_after_sign_ins(settings: Settings) -> String {
     let server = Server::with(settings).await;
     server.user("ada@example.com").await;
     server.sql(ROWS).await;
     // As many as there are statements, which take turns.
-    for _ in 0..13 {
+    for _ in 0..14 {
         assert_eq!(server.sign_in("ada@example.com").await.status, StatusCode::OK);
     }
     server.text(LEFT).await
@@ -65,13 +73,13 @@ async fn expired_rows_go_as_requests_come_in() {
     settings.providers.anonymous_users = true;
     settings.sessions.timebox = Some(Duration::from_secs(12 * 3600));
     settings.sessions.inactivity_timeout = Some(Duration::from_secs(3600));
-    assert_eq!(left_after_sign_ins(settings).await, "1 1 3 1 1 1 kept 1 1 1");
+    assert_eq!(left_after_sign_ins(settings).await, "1 1 3 1 1 1 kept 1 1 1 1");
 }
 
 #[tokio::test]
 async fn they_stay_unless_the_settings_ask_for_it() {
     assert_eq!(
         left_after_sign_ins(Settings::default()).await,
-        "2 2 4 2 2 2 too old,inactive,never used,kept 2 2 2"
+        "2 2 4 2 2 2 too old,inactive,never used,kept 2 2 2 2"
     );
 }

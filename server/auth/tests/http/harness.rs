@@ -84,6 +84,11 @@ impl Server {
         Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
+    /// Another node on the same database, with other keys.
+    pub(crate) async fn second_node_with_keys(&self, keys: Keys) -> Server {
+        Server::on(self.settings.clone(), Arc::clone(&self.database), keys).await
+    }
+
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri)).await.unwrap();

@@ -46,8 +46,10 @@ pub(crate) enum Verdict {
     UserBanned,
     /// The token belongs to no session.
     SessionGone,
-    /// The session is an OAuth client's, who has to prove who it is; or another client's; or no client's.
+    /// The session is an OAuth client's, who has to prove who it is; or another client's.
     OauthSession,
+    /// An OAuth client has proved who it is, but the session is no client's.
+    PlainSession,
     /// `not_after` or the time box has passed.
     Ended,
     /// The last refresh was too long ago.
@@ -125,12 +127,13 @@ const SESSION_RULES: &str = "
   when account.id is null then 'user_gone'
   when account.banned_until > now() then 'user_banned'
   when session.id is null then 'session_gone'
-  when session.oauth_client_id is distinct from $13::uuid then 'oauth_session'
   when now() > session.not_after or now() > session.created_at + $8::interval then 'ended'
   when now() > session.last_refresh + $9::interval then 'inactive'
   when now() > session.created_at + $10::interval and coalesce(session.aal, 'aal1') = 'aal1' and exists (
     select from auth.mfa_factors f where f.user_id = account.id and f.status = 'verified'
   ) then 'low_aal'
+  when session.oauth_client_id is null and $13::uuid is not null then 'plain_session'
+  when session.oauth_client_id is distinct from $13::uuid then 'oauth_session'
   when $11::boolean and exists (select from newer) then 'superseded'";
 
 /// CTE `newer`: another valid session of the same user and kind that was refreshed later.

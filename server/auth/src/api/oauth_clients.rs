@@ -1,0 +1,245 @@
+//! Clients of the OAuth server: those that administrators register, and those that register themselves.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::body::Unread;
+use super::paging::{Page, given};
+use super::request;
+use crate::flows::oauth_server::clients::{self as flow, Registered, Registrar, Registration, Update};
+use crate::flows::oauth_server::require_enabled;
+use crate::limits::Bucket;
+use crate::store::oauth_clients::{self as store, OauthClient};
+use crate::{Auth, Error};
+
+pub(super) struct OauthClientsApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A client as it is registered (RFC 7591, section 2).
+#[derive(Object, Deserialize)]
+struct ClientFields {
+    /// Where codes may be sent to, compared exactly; one to ten.
+    redirect_uris: Option<Vec<String>>,
+    /// `public` or `confidential`; follows from the method if it is missing.
+    client_type: Option<String>,
+    /// `none`, `client_secret_basic` or `client_secret_post`; follows from the type if it is missing.
+    token_endpoint_auth_method: Option<String>,
+    /// `authorization_code`, `refresh_token`; default both.
+    grant_types: Option<Vec<String>>,
+    /// What people call it.
+    client_name: Option<String>,
+    /// Where it tells of itself.
+    client_uri: Option<String>,
+    /// Where its picture is.
+    logo_uri: Option<String>,
+}
+
+impl ClientFields {
+    fn registration(self) -> Registration {
+        Registration {
+            redirect_uris: self.redirect_uris.unwrap_or_default(),
+            client_type: self.client_type.unwrap_or_default(),
+            token_endpoint_auth_method: self.token_endpoint_auth_method.unwrap_or_default(),
+            grant_types: self.grant_types.unwrap_or_default(),
+            client_name: self.client_name.unwrap_or_default(),
+            client_uri: self.client_uri.unwrap_or_default(),
+            logo_uri: self.logo_uri.unwrap_or_default(),
+        }
+    }
+}
+
+/// What is to change of a client; what is missing stays.
+#[derive(Object, Deserialize)]
+struct ClientChanges {
+    redirect_uris: Option<Vec<String>>,
+    grant_types: Option<Vec<String>>,
+    /// An empty text takes it away; likewise below.
+    client_name: Option<String>,
+    client_uri: Option<String>,
+    logo_uri: Option<String>,
+    /// Only within the client's type.
+    token_endpoint_auth_method: Option<String>,
+}
+
+impl ClientChanges {
+    fn update(self) -> Update {
+        Update {
+            redirect_uris: self.redirect_uris,
+            grant_types: self.grant_types,
+            client_name: self.client_name,
+            client_uri: self.client_uri,
+            logo_uri: self.logo_uri,
+            token_endpoint_auth_method: self.token_endpoint_auth_method,
+        }
+    }
+}
+
+/// A client.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+struct Client {
+    client_id: Uuid,
+    /// Told when it is made, and never again.
+    client_secret: Option<String>,
+    client_type: String,
+    redirect_uris: Vec<String>,
+    token_endpoint_auth_method: String,
+    grant_types: Vec<String>,
+    response_types: Vec<String>,
+    client_name: Option<String>,
+    client_uri: Option<String>,
+    logo_uri: Option<String>,
+    /// `manual` or `dynamic`.
+    registration_type: String,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+}
+
+impl From<OauthClient> for Client {
+    fn from(client: OauthClient) -> Client {
+        let redirect_uris = client.redirect_uris().map(str::to_owned).collect();
+        let grant_types = client.grant_types().map(str::to_owned).collect();
+        Client {
+            client_id: client.id,
+            client_secret: None,
+            client_type: client.client_type.name().to_owned(),
+            redirect_uris,
+            token_endpoint_auth_method: client.token_endpoint_auth_method.name().to_owned(),
+            grant_types,
+            response_types: vec!["code".to_owned()],
+            client_name: client.client_name.filter(|text| !text.is_empty()),
+            client_uri: client.client_uri.filter(|text| !text.is_empty()),
+            logo_uri: client.logo_uri.filter(|text| !text.is_empty()),
+            registration_type: client.registration_type,
+            created_at: client.created_at,
+            updated_at: client.updated_at,
+        }
+    }
+}
+
+impl From<Registered> for Client {
+    fn from(registered: Registered) -> Client {
+        Client { client_secret: registered.secret, ..Client::from(registered.client) }
+    }
+}
+
+/// All clients, or a page of them.
+#[derive(Object)]
+struct Clients {
+    clients: Vec<Client>,
+}
+
+#[derive(ApiResponse)]
+enum Created {
+    #[oai(status = 201)]
+    Client(Json<Client>),
+}
+
+#[derive(ApiResponse)]
+enum Gone {
+    #[oai(status = 204)]
+    NoContent,
+}
+
+#[OpenApi]
+impl OauthClientsApi {
+    /// Registers the client that asks for it. Open to everybody where the settings allow it.
+    #[oai(path = "/oauth/clients/register", method = "post")]
+    async fn register(&self, request: &Request, body: Unread<ClientFields>) -> Result<Created, Error> {
+        require_enabled(&self.auth)?;
+        request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
+        flow::require_dynamic(&self.auth)?;
+        let registration = body.read()?.registration();
+        let registered = flow::register(&self.auth, Registrar::Dynamic, registration).await?;
+        Ok(Created::Client(Json(registered.into())))
+    }
+
+    /// Registers a client. For administrators.
+    #[oai(path = "/admin/oauth/clients", method = "post")]
+    async fn create(&self, request: &Request, body: Unread<ClientFields>) -> Result<Created, Error> {
+        self.admit(request).await?;
+        let registration = body.read()?.registration();
+        let registered = flow::register(&self.auth, Registrar::Manual, registration).await?;
+        Ok(Created::Client(Json(registered.into())))
+    }
+
+    /// Clients, newest first: all, or a page of them. For administrators.
+    #[oai(path = "/admin/oauth/clients", method = "get")]
+    async fn list(
+        &self,
+        request: &Request,
+        /// From 1. Without it and the next, all clients are listed.
+        page: Query<Option<String>>,
+        /// Default 50.
+        per_page: Query<Option<String>>,
+    ) -> Result<Response<Json<Clients>>, Error> {
+        self.admit(request).await?;
+        let (number, size) = (given(&page), given(&per_page));
+        let page = (number.is_some() || size.is_some()).then(|| Page::parse(number, size)).transpose()?;
+        let part = page.map(|page| (page.limit(), page.offset()));
+        let found = store::page(&self.auth.database, part).await?;
+        let clients = found.clients.into_iter().map(Client::from).collect();
+        let answer = Response::new(Json(Clients { clients }));
+        Ok(match page {
+            Some(page) => answer
+                .header("link", page.links(request, found.total))
+                .header("x-total-count", found.total.to_string()),
+            None => answer,
+        })
+    }
+
+    /// A client. For administrators.
+    #[oai(path = "/admin/oauth/clients/:client_id", method = "get")]
+    async fn get(&self, request: &Request, client_id: Path<String>) -> Result<Json<Client>, Error> {
+        self.admit(request).await?;
+        Ok(Json(flow::find(&self.auth, &client_id.0).await?.into()))
+    }
+
+    /// Changes a client. For administrators.
+    #[oai(path = "/admin/oauth/clients/:client_id", method = "put")]
+    async fn update(
+        &self,
+        request: &Request,
+        client_id: Path<String>,
+        body: Unread<ClientChanges>,
+    ) -> Result<Json<Client>, Error> {
+        self.admit(request).await?;
+        let client = flow::find(&self.auth, &client_id.0).await?;
+        Ok(Json(flow::update(&self.auth, &client, body.read()?.update()).await?.into()))
+    }
+
+    /// Deletes a client: it gets no tokens any more. For administrators.
+    #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
+    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Gone, Error> {
+        self.admit(request).await?;
+        let client = flow::find(&self.auth, &client_id.0).await?;
+        store::delete(&self.auth.database, client.id).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Gives a confidential client a new secret. For administrators.
+    #[oai(path = "/admin/oauth/clients/:client_id/regenerate_secret", method = "post")]
+    async fn regenerate_secret(
+        &self,
+        request: &Request,
+        client_id: Path<String>,
+    ) -> Result<Json<Client>, Error> {
+        self.admit(request).await?;
+        let client = flow::find(&self.auth, &client_id.0).await?;
+        Ok(Json(flow::regenerate_secret(&self.auth, &client).await?.into()))
+    }
+}
+
+impl OauthClientsApi {
+    async fn admit(&self, request: &Request) -> Result<(), Error> {
+        request::admin(&self.auth, request).await?;
+        require_enabled(&self.auth)
+    }
+}

@@ -1,0 +1,98 @@
+//! The clients that the caller has admitted.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Query;
+use poem_openapi::payload::Json;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use uuid::Uuid;
+
+use super::request;
+use crate::flows::oauth_server::{require_enabled, scopes};
+use crate::store::oauth_clients::OauthClient;
+use crate::store::oauth_consents::{self, Grant};
+use crate::{Auth, Code, Error};
+
+pub(super) struct OauthGrantsApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A client as its users see it.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+pub(super) struct ClientDetails {
+    id: Uuid,
+    name: Option<String>,
+    /// Where it tells of itself.
+    uri: Option<String>,
+    /// Where its picture is.
+    logo_uri: Option<String>,
+}
+
+impl From<OauthClient> for ClientDetails {
+    fn from(client: OauthClient) -> ClientDetails {
+        ClientDetails {
+            id: client.id,
+            name: client.client_name.filter(|text| !text.is_empty()),
+            uri: client.client_uri.filter(|text| !text.is_empty()),
+            logo_uri: client.logo_uri.filter(|text| !text.is_empty()),
+        }
+    }
+}
+
+/// What a client was granted.
+#[derive(Object)]
+struct GrantAnswer {
+    client: ClientDetails,
+    scopes: Vec<String>,
+    granted_at: Option<String>,
+}
+
+impl From<Grant> for GrantAnswer {
+    fn from(grant: Grant) -> GrantAnswer {
+        GrantAnswer {
+            client: grant.client.into(),
+            scopes: scopes::parse(&grant.scopes).into_iter().map(str::to_owned).collect(),
+            granted_at: grant.granted_at,
+        }
+    }
+}
+
+#[derive(ApiResponse)]
+enum Revoked {
+    #[oai(status = 204)]
+    NoContent,
+}
+
+#[OpenApi]
+impl OauthGrantsApi {
+    /// The clients that the caller has admitted, the latest first.
+    #[oai(path = "/user/oauth/grants", method = "get")]
+    async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
+        let bearer = request::bearer(&self.auth, request).await?;
+        require_enabled(&self.auth)?;
+        let grants = oauth_consents::list(&self.auth.database, bearer.user.id).await?;
+        Ok(Json(grants.into_iter().map(GrantAnswer::from).collect()))
+    }
+
+    /// Takes back what the caller has granted to a client, and ends its sessions.
+    #[oai(path = "/user/oauth/grants", method = "delete")]
+    async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Revoked, Error> {
+        let auth = &self.auth;
+        let bearer = request::bearer(auth, request).await?;
+        require_enabled(auth)?;
+        let id = client_id.0.unwrap_or_default();
+        if id.is_empty() {
+            return Err(Error::validation("client_id query parameter is required"));
+        }
+        let id = Uuid::parse_str(&id).map_err(|_| Error::validation("invalid client_id format"))?;
+        let client = request::client(request)?;
+        let revoked =
+            oauth_consents::revoke(&auth.database, &auth.settings, bearer.user.id, id, &client).await?;
+        if revoked {
+            return Ok(Revoked::NoContent);
+        }
+        Err(Code::OauthConsentNotFound.because("No active grant found for this client"))
+    }
+}

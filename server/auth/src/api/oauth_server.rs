@@ -1,0 +1,245 @@
+//! This service as an OAuth server: requests for access, the consent page's questions, tokens.
+
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, ORIGIN};
+use poem::Request;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{Object, OpenApi, Union};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::body::Unread;
+use super::form_or_json::FormOrJson;
+use super::oauth_grants::ClientDetails;
+use super::redirect::Redirect;
+use super::{request, session_answer};
+use crate::flows::access_token::ClientTokens;
+use crate::flows::oauth_server::authorize::{self, Request as AccessRequest};
+use crate::flows::oauth_server::claims::{self, UserInfo};
+use crate::flows::oauth_server::consent::{self, Decision, Question};
+use crate::flows::oauth_server::token::{self, CodeGrant, Credentials};
+use crate::flows::oauth_server::{clients, require_enabled};
+use crate::flows::refresh;
+use crate::{Auth, Error};
+
+pub(super) struct OauthServerApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// What a client asks for, for the consent page to show.
+#[derive(Object)]
+struct Details {
+    authorization_id: String,
+    /// Where the client gets its answer.
+    redirect_uri: String,
+    client: ClientDetails,
+    user: Asked,
+    /// Separated by blanks.
+    scope: String,
+}
+
+/// The user who is asked.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+struct Asked {
+    id: Uuid,
+    email: Option<String>,
+}
+
+/// Where the browser goes on.
+#[derive(Object)]
+struct Onward {
+    redirect_url: String,
+}
+
+/// What a client asks for; or, if as much was granted before, where the browser goes on.
+#[derive(Union)]
+enum DetailsOrOnward {
+    Details(Details),
+    Onward(Onward),
+}
+
+/// How the user decides.
+#[derive(Object, Deserialize)]
+struct ConsentFields {
+    /// `approve` or `deny`.
+    action: Option<String>,
+}
+
+/// What a client exchanges for tokens.
+#[derive(Object, Deserialize)]
+struct TokenFields {
+    /// `authorization_code` or `refresh_token`.
+    grant_type: Option<String>,
+    /// authorization_code: the code.
+    code: Option<String>,
+    /// authorization_code: where the code was sent to.
+    redirect_uri: Option<String>,
+    /// authorization_code: what the challenge was made of (RFC 7636).
+    code_verifier: Option<String>,
+    /// authorization_code: what the token is meant for (RFC 8707).
+    resource: Option<String>,
+    /// refresh_token: the token.
+    refresh_token: Option<String>,
+    /// Unless header `Authorization` tells it.
+    client_id: Option<String>,
+    /// Of clients that send it in the body.
+    client_secret: Option<String>,
+}
+
+#[OpenApi]
+impl OauthServerApi {
+    /// Takes a client's request for access to a user's account, and leads the browser to the consent page.
+    #[oai(path = "/oauth/authorize", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of the interface")]
+    async fn authorize(
+        &self,
+        /// The client's id.
+        client_id: Query<Option<String>>,
+        /// Where the client gets its answer: one of those that are registered.
+        redirect_uri: Query<Option<String>>,
+        /// `code`, the default.
+        response_type: Query<Option<String>>,
+        /// Of `openid`, `profile`, `email`, `phone`, `offline_access`, separated by blanks.
+        scope: Query<Option<String>>,
+        /// Comes back with the answer.
+        state: Query<Option<String>>,
+        /// What the token is meant for (RFC 8707).
+        resource: Query<Option<String>>,
+        /// Required (RFC 7636).
+        code_challenge: Query<Option<String>>,
+        /// `S256` or `plain`.
+        code_challenge_method: Query<Option<String>>,
+        /// Comes back in the ID token.
+        nonce: Query<Option<String>>,
+    ) -> Result<Redirect, Error> {
+        require_enabled(&self.auth)?;
+        let wish = AccessRequest {
+            client_id: client_id.0.unwrap_or_default(),
+            redirect_uri: redirect_uri.0.unwrap_or_default(),
+            response_type: response_type.0.unwrap_or_default(),
+            scope: scope.0.unwrap_or_default(),
+            state: state.0.unwrap_or_default(),
+            resource: resource.0.unwrap_or_default(),
+            code_challenge: code_challenge.0.unwrap_or_default(),
+            code_challenge_method: code_challenge_method.0.unwrap_or_default(),
+            nonce: nonce.0.unwrap_or_default(),
+        };
+        authorize::begin(&self.auth, &wish).await.map(Redirect::Found)
+    }
+
+    /// What a request for access is about. The first user who looks at it is the one who is asked.
+    #[oai(path = "/oauth/authorizations/:authorization_id", method = "get")]
+    async fn look(
+        &self,
+        request: &Request,
+        authorization_id: Path<String>,
+    ) -> Result<Json<DetailsOrOnward>, Error> {
+        require_enabled(&self.auth)?;
+        let bearer = request::bearer(&self.auth, request).await?;
+        consent::check_origin(&self.auth, origin(request))?;
+        let answer = match consent::look(&self.auth, &bearer, &authorization_id.0).await? {
+            Question::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
+            Question::Ask(asked, client) => DetailsOrOnward::Details(Details {
+                authorization_id: asked.authorization_id,
+                redirect_uri: asked.redirect_uri,
+                client: client.into(),
+                user: Asked {
+                    id: bearer.user.id,
+                    email: Some(bearer.user.email).filter(|email| !email.is_empty()),
+                },
+                scope: asked.scope,
+            }),
+        };
+        Ok(Json(answer))
+    }
+
+    /// Tells how the user decides on a request for access.
+    #[oai(path = "/oauth/authorizations/:authorization_id/consent", method = "post")]
+    async fn decide(
+        &self,
+        request: &Request,
+        authorization_id: Path<String>,
+        body: Unread<ConsentFields>,
+    ) -> Result<Json<Onward>, Error> {
+        require_enabled(&self.auth)?;
+        let bearer = request::bearer(&self.auth, request).await?;
+        consent::check_origin(&self.auth, origin(request))?;
+        let decision = Decision::parse(&body.read()?.action.unwrap_or_default())?;
+        let redirect_url = consent::decide(&self.auth, &bearer, &authorization_id.0, decision).await?;
+        Ok(Json(Onward { redirect_url }))
+    }
+
+    /// Exchanges a code or a refresh token for tokens of the client, who proves who it is as it is registered.
+    #[oai(path = "/oauth/token", method = "post")]
+    async fn token(
+        &self,
+        request: &Request,
+        body: FormOrJson<TokenFields>,
+    ) -> Result<Response<Json<ClientTokens>>, Error> {
+        let auth = &self.auth;
+        require_enabled(auth)?;
+        let fields = body.read().ok_or_else(|| Error::oauth("invalid_request", "Invalid JSON body"))?;
+        let credentials = match basic(request) {
+            Some(encoded) => Credentials::of_header(encoded)?,
+            None => Credentials::of_body(
+                fields.client_id.as_deref().unwrap_or_default(),
+                fields.client_secret.as_deref().unwrap_or_default(),
+            )?,
+        };
+        let client = token::authenticate(auth, &credentials).await?;
+        let grant_type = fields.grant_type.unwrap_or_default();
+        token::check_grant_type(&client, &grant_type)?;
+        if grant_type == clients::REFRESH_TOKEN {
+            let token = fields.refresh_token.unwrap_or_default();
+            let origin = request::client(request)?;
+            let refreshed = refresh::refresh(auth, &token, Some(client.id), &origin).await?;
+            return Ok(session_answer::wrapped(refreshed.session, |session| {
+                session.into_client_tokens(None)
+            }));
+        }
+        let grant = CodeGrant {
+            code: fields.code.unwrap_or_default(),
+            redirect_uri: fields.redirect_uri.unwrap_or_default(),
+            code_verifier: fields.code_verifier.unwrap_or_default(),
+            resource: fields.resource.unwrap_or_default(),
+        };
+        let context = request::context(auth, request, None)?;
+        let exchanged = token::exchange(&context, &client, &grant).await?;
+        let id_token = exchanged.id_token;
+        Ok(session_answer::wrapped(exchanged.session, |session| session.into_client_tokens(id_token)))
+    }
+
+    /// Who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
+    #[oai(path = "/oauth/userinfo", method = "get")]
+    async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+        self.tell_user_info(request).await
+    }
+
+    /// As by GET.
+    #[oai(path = "/oauth/userinfo", method = "post")]
+    async fn user_info_by_post(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+        self.tell_user_info(request).await
+    }
+}
+
+impl OauthServerApi {
+    async fn tell_user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+        require_enabled(&self.auth)?;
+        let bearer = request::bearer(&self.auth, request).await?;
+        Ok(Json(claims::user_info(&bearer)))
+    }
+}
+
+fn origin(request: &Request) -> Option<&str> {
+    // What is no text is no page of the site.
+    request.headers().get(ORIGIN).map(|origin| origin.to_str().unwrap_or("null"))
+}
+
+/// What follows the scheme in `Authorization: Basic …` (RFC 7617).
+fn basic(request: &Request) -> Option<&str> {
+    let (scheme, encoded) = request.headers().get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("basic").then_some(encoded)
+}

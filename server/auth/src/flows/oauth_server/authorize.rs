@@ -1,0 +1,185 @@
+//! A client asks for access to a user's account (RFC 6749, section 4.1.1).
+
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use url::Url;
+use uuid::Uuid;
+
+use super::scopes;
+use crate::flows::pkce::Challenge;
+use crate::flows::redirects;
+use crate::store::oauth_authorizations::{self, NewAuthorization};
+use crate::store::oauth_clients::{self, OauthClient};
+use crate::{Auth, Code, Error};
+
+/// Characters of the name that the consent page knows a request by.
+const ID_LENGTH: usize = 32;
+/// Longest parameters in characters.
+const LONGEST_STATE: usize = 4096;
+const LONGEST_RESOURCE: usize = 2048;
+const LONGEST_NONCE: usize = 255;
+
+/// What a client sends along with the user's browser; missing parameters are empty.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) client_id: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) response_type: String,
+    pub(crate) scope: String,
+    pub(crate) state: String,
+    /// What the token is meant for (RFC 8707).
+    pub(crate) resource: String,
+    pub(crate) code_challenge: String,
+    pub(crate) code_challenge_method: String,
+    /// Comes back in the ID token (OpenID Connect Core, section 3.1.2.1).
+    pub(crate) nonce: String,
+}
+
+/// Stores the request and answers with where the browser goes on: to the site's consent page, or, if the request cannot
+/// be granted, back to the client (RFC 6749, section 4.1.2.1).
+///
+/// Errors (all 400): `validation_failed` and `oauth_client_not_found` while the client, or that the redirect is its own,
+/// is in doubt.
+pub(crate) async fn begin(auth: &Auth, request: &Request) -> Result<String, Error> {
+    let client = client(auth, &request.client_id, &request.redirect_uri).await?;
+    let answer = match wish(auth, request) {
+        Ok(wish) => store(auth, client.id, request, &wish).await,
+        Err(reason) => Err(("invalid_request", reason)),
+    };
+    answer.or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
+}
+
+/// Where a client learns that it gets nothing.
+pub(super) fn refusal(
+    redirect_uri: &str,
+    error: &str,
+    description: &str,
+    state: &str,
+) -> Result<String, Error> {
+    let mut members = vec![("error", error.to_owned()), ("error_description", description.to_owned())];
+    if !state.is_empty() {
+        members.push(("state", state.to_owned()));
+    }
+    redirects::extend(redirect_uri, &members, &[])
+}
+
+async fn client(auth: &Auth, client_id: &str, redirect_uri: &str) -> Result<OauthClient, Error> {
+    for (name, value) in [("client_id", client_id), ("redirect_uri", redirect_uri)] {
+        if value.is_empty() {
+            return Err(Error::validation(format!("{name} is required")));
+        }
+    }
+    let unknown = |message| Code::OauthClientNotFound.at(http::StatusCode::BAD_REQUEST, message);
+    let id = Uuid::parse_str(client_id).map_err(|_| unknown("invalid client_id format"))?;
+    let client = oauth_clients::find(&auth.database, id).await?;
+    let client = client.ok_or_else(|| unknown("invalid client_id"))?;
+    // Exactly, character by character (OAuth 2.1, section 4.1.3): whatever is similar may be somebody else's.
+    if client.redirect_uris().all(|known| known != redirect_uri) {
+        return Err(Error::validation("invalid redirect_uri"));
+    }
+    Ok(client)
+}
+
+/// What is left of a request when everything in it is understood.
+struct Wish {
+    scope: String,
+    challenge: Challenge,
+}
+
+/// The reason for a refusal is for the client's developer.
+fn wish(auth: &Auth, request: &Request) -> Result<Wish, String> {
+    if !matches!(request.response_type.as_str(), "" | "code") {
+        return Err("only response_type=code is supported".to_owned());
+    }
+    let scope = match request.scope.as_str() {
+        "" => auth.settings.oauth_server.default_scope.as_str(),
+        named => named,
+    };
+    let scopes = scopes::parse(scope);
+    if scopes.is_empty() {
+        return Err("scope parameter cannot be empty".to_owned());
+    }
+    if let Some(unknown) = scopes.iter().find(|scope| !scopes::SUPPORTED.contains(scope)) {
+        return Err(format!("unsupported scope: {unknown}"));
+    }
+    for (name, value, longest) in [
+        ("state", &request.state, LONGEST_STATE),
+        ("resource", &request.resource, LONGEST_RESOURCE),
+        ("nonce", &request.nonce, LONGEST_NONCE),
+    ] {
+        if value.contains('\0') || value.chars().count() > longest {
+            return Err(format!("{name} must be at most {longest} characters, without NUL"));
+        }
+    }
+    check_resource(&request.resource)?;
+    let (challenge, method) = (request.code_challenge.as_str(), request.code_challenge_method.as_str());
+    let challenge = Challenge::parse(Some(challenge), Some(method)).map_err(|error| error.to_string())?;
+    let challenge = challenge
+        .ok_or_else(|| "PKCE flow requires both code_challenge and code_challenge_method".to_owned())?;
+    Ok(Wish { scope: scopes.join(" "), challenge })
+}
+
+/// RFC 8707, section 2: an absolute URI without a fragment; with a query only if there is need, of which there is none.
+fn check_resource(resource: &str) -> Result<(), String> {
+    if resource.is_empty() {
+        return Ok(());
+    }
+    let url = Url::parse(resource).map_err(|_| "resource must be an absolute URI".to_owned())?;
+    if url.fragment().is_some() {
+        return Err("resource must not include a fragment component".to_owned());
+    }
+    if url.query().is_some() {
+        return Err("resource must not include a query component".to_owned());
+    }
+    Ok(())
+}
+
+async fn store(
+    auth: &Auth,
+    client: Uuid,
+    request: &Request,
+    wish: &Wish,
+) -> Result<String, (&'static str, String)> {
+    let settings = &auth.settings.oauth_server;
+    if settings.authorization_path.is_empty() {
+        tracing::error!(
+            "a client asks for access, but there is no page to ask for consent; set OAUTH_SERVER_AUTHORIZATION_PATH"
+        );
+        return Err(("server_error", "oauth authorization path not configured".to_owned()));
+    }
+    let id: String = rand::rng().sample_iter(Alphanumeric).take(ID_LENGTH).map(char::from).collect();
+    let new = NewAuthorization {
+        authorization_id: &id,
+        client_id: client,
+        redirect_uri: &request.redirect_uri,
+        scope: &wish.scope,
+        state: &request.state,
+        resource: &request.resource,
+        code_challenge: wish.challenge.text(),
+        code_challenge_method: wish.challenge.method(),
+        nonce: &request.nonce,
+        life: settings.authorization_ttl,
+    };
+    oauth_authorizations::create(&auth.database, &new).await.map_err(|error| {
+        tracing::error!(cause = ?error, "a request for access was not stored");
+        ("server_error", "error creating authorization".to_owned())
+    })?;
+    let (site, path) =
+        (auth.settings.site_url.trim_end_matches('/'), settings.authorization_path.trim_start_matches('/'));
+    Ok(format!("{site}/{path}?authorization_id={id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_absolute_and_bare() {
+        for resource in ["", "https://api.example.com", "https://api.example.com/v1", "urn:example:api"] {
+            assert_eq!(check_resource(resource), Ok(()), "{resource}");
+        }
+        for resource in ["/v1", "api", "https://api.example.com/#a", "https://api.example.com/?a=b"] {
+            assert!(check_resource(resource).is_err(), "{resource}");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! The register of clients: what is checked before one is stored or changed (RFC 7591, section 2).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rand::RngExt;
+use sha2::{Digest, Sha256};
+use url::{Host, Url};
+use uuid::Uuid;
+
+use crate::store::oauth_clients::{
+    self as store, AuthMethod, Changes, ClientType, NewOauthClient, OauthClient,
+};
+use crate::{Auth, Code, Error};
+
+/// The grants that clients may use (RFC 6749, sections 4.1 and 6).
+pub(crate) const AUTHORIZATION_CODE: &str = "authorization_code";
+pub(crate) const REFRESH_TOKEN: &str = "refresh_token";
+
+/// Most redirect URIs of a client.
+const MOST_REDIRECTS: usize = 10;
+/// Longest URI in bytes, and longest name.
+const LONGEST_URI: usize = 2048;
+const LONGEST_NAME: usize = 1024;
+/// Bytes of chance in a secret.
+const SECRET_LENGTH: usize = 32;
+
+/// Who registers a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registrar {
+    /// An administrator.
+    Manual,
+    /// The client itself.
+    Dynamic,
+}
+
+/// What is said of a client; empty texts and lists are not.
+#[derive(Debug, Default)]
+pub(crate) struct Registration {
+    pub(crate) redirect_uris: Vec<String>,
+    pub(crate) client_type: String,
+    pub(crate) token_endpoint_auth_method: String,
+    pub(crate) grant_types: Vec<String>,
+    pub(crate) client_name: String,
+    pub(crate) client_uri: String,
+    pub(crate) logo_uri: String,
+}
+
+/// What is to change of a client; an empty text takes away what was there.
+#[derive(Debug, Default)]
+pub(crate) struct Update {
+    pub(crate) redirect_uris: Option<Vec<String>>,
+    pub(crate) grant_types: Option<Vec<String>>,
+    pub(crate) client_name: Option<String>,
+    pub(crate) client_uri: Option<String>,
+    pub(crate) logo_uri: Option<String>,
+    pub(crate) token_endpoint_auth_method: Option<String>,
+}
+
+/// A client together with its secret, which is told this once; None for public clients.
+pub(crate) struct Registered {
+    pub(crate) client: OauthClient,
+    pub(crate) secret: Option<String>,
+}
+
+/// Errors: `oauth_dynamic_client_registration_disabled` if clients may not register themselves.
+pub(crate) fn require_dynamic(auth: &Auth) -> Result<(), Error> {
+    if auth.settings.oauth_server.allow_dynamic_registration {
+        return Ok(());
+    }
+    let message = "Dynamic client registration is not enabled";
+    Err(Code::OauthDynamicClientRegistrationDisabled.because(message))
+}
+
+/// Stores a new client.
+///
+/// Errors: `validation_failed`.
+pub(crate) async fn register(
+    auth: &Auth,
+    registrar: Registrar,
+    registration: Registration,
+) -> Result<Registered, Error> {
+    check_redirect_uris(&registration.redirect_uris)?;
+    if !registration.grant_types.is_empty() {
+        check_grant_types(&registration.grant_types)?;
+    }
+    check_name(&registration.client_name)?;
+    check_page("client_uri", &registration.client_uri)?;
+    check_page("logo_uri", &registration.logo_uri)?;
+    let (client_type, method) = kind(&registration.client_type, &registration.token_endpoint_auth_method)?;
+    let secret = (client_type == ClientType::Confidential).then(generate_secret);
+    let grant_types = match registration.grant_types.as_slice() {
+        [] => [AUTHORIZATION_CODE, REFRESH_TOKEN].join(","),
+        named => named.join(","),
+    };
+    let client = NewOauthClient {
+        id: Uuid::new_v4(),
+        client_secret_hash: secret.as_deref().map(hash),
+        registration_type: match registrar {
+            Registrar::Manual => "manual",
+            Registrar::Dynamic => "dynamic",
+        },
+        client_type,
+        token_endpoint_auth_method: method,
+        redirect_uris: registration.redirect_uris.join(","),
+        grant_types,
+        client_name: unless_empty(registration.client_name),
+        client_uri: unless_empty(registration.client_uri),
+        logo_uri: unless_empty(registration.logo_uri),
+    };
+    Ok(Registered { client: store::create(&auth.database, &client).await?, secret })
+}
+
+/// The client with this id.
+///
+/// Errors: `validation_failed` for what is no UUID, `oauth_client_not_found`.
+pub(crate) async fn find(auth: &Auth, id: &str) -> Result<OauthClient, Error> {
+    let id = Uuid::parse_str(id).map_err(|_| Error::validation("invalid client_id format"))?;
+    store::find(&auth.database, id).await?.ok_or_else(not_found)
+}
+
+/// Changes `client`.
+///
+/// Errors: `validation_failed`, `oauth_client_not_found`.
+pub(crate) async fn update(auth: &Auth, client: &OauthClient, update: Update) -> Result<OauthClient, Error> {
+    let changes = changes(client.client_type, update)?;
+    store::update(&auth.database, client.id, &changes).await?.ok_or_else(not_found)
+}
+
+/// Gives `client` a new secret. Its old one is worth nothing from now on.
+///
+/// Errors: `validation_failed` for public clients, `oauth_client_not_found`.
+pub(crate) async fn regenerate_secret(auth: &Auth, client: &OauthClient) -> Result<Registered, Error> {
+    if client.client_type == ClientType::Public {
+        return Err(Error::validation("Cannot regenerate secret for public client"));
+    }
+    let secret = generate_secret();
+    let changes = Changes { client_secret_hash: Some(hash(&secret)), ..Changes::default() };
+    let client = store::update(&auth.database, client.id, &changes).await?.ok_or_else(not_found)?;
+    Ok(Registered { client, secret: Some(secret) })
+}
+
+/// The form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
+pub(super) fn hash(secret: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(secret.as_bytes()))
+}
+
+fn generate_secret() -> String {
+    URL_SAFE_NO_PAD.encode(rand::rng().random::<[u8; SECRET_LENGTH]>())
+}
+
+fn not_found() -> Error {
+    Code::OauthClientNotFound.because("OAuth client not found")
+}
+
+fn unless_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn changes(client_type: ClientType, update: Update) -> Result<Changes, Error> {
+    let Update { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = update;
+    let method = update.token_endpoint_auth_method;
+    let is_empty = redirect_uris.is_none()
+        && grant_types.is_none()
+        && client_name.is_none()
+        && client_uri.is_none()
+        && logo_uri.is_none()
+        && method.is_none();
+    if is_empty {
+        return Err(Error::validation("No fields provided for update"));
+    }
+    redirect_uris.as_deref().map(check_redirect_uris).transpose()?;
+    grant_types.as_deref().map(check_grant_types).transpose()?;
+    client_name.as_deref().map(check_name).transpose()?;
+    client_uri.as_deref().map(|uri| check_page("client_uri", uri)).transpose()?;
+    logo_uri.as_deref().map(|uri| check_page("logo_uri", uri)).transpose()?;
+    let method = method.as_deref().map(auth_method).transpose()?;
+    if let Some(method) = method.filter(|method| method.client_type() != client_type) {
+        return Err(Error::validation(format!(
+            "token_endpoint_auth_method '{}' is not valid for client_type '{}'",
+            method.name(),
+            client_type.name(),
+        )));
+    }
+    Ok(Changes {
+        client_secret_hash: None,
+        token_endpoint_auth_method: method,
+        redirect_uris: redirect_uris.map(|uris| uris.join(",")),
+        grant_types: grant_types.map(|types| types.join(",")),
+        client_name: client_name.map(unless_empty),
+        client_uri: client_uri.map(unless_empty),
+        logo_uri: logo_uri.map(unless_empty),
+    })
+}
+
+/// The type of a client and how it proves who it is. What is missing follows from the other; without both a client is
+/// confidential and sends its secret in a header (RFC 7591, section 2).
+///
+/// Errors: `validation_failed` for unknown names, and for two that contradict each other.
+fn kind(client_type: &str, method: &str) -> Result<(ClientType, AuthMethod), Error> {
+    let named_type = match client_type {
+        "" => None,
+        name => Some(
+            ClientType::parse(name)
+                .ok_or_else(|| Error::validation("client_type must be 'public' or 'confidential'"))?,
+        ),
+    };
+    let named_method = if method.is_empty() { None } else { Some(auth_method(method)?) };
+    match (named_type, named_method) {
+        (Some(client_type), Some(method)) if method.client_type() != client_type => {
+            Err(Error::validation(format!(
+                "client_type '{}' is inconsistent with token_endpoint_auth_method '{}' (expected client_type '{}')",
+                client_type.name(),
+                method.name(),
+                method.client_type().name(),
+            )))
+        }
+        (_, Some(method)) => Ok((method.client_type(), method)),
+        (Some(ClientType::Public), None) => Ok((ClientType::Public, AuthMethod::None)),
+        (_, None) => Ok((ClientType::Confidential, AuthMethod::ClientSecretBasic)),
+    }
+}
+
+fn auth_method(name: &str) -> Result<AuthMethod, Error> {
+    AuthMethod::parse(name).ok_or_else(|| {
+        Error::validation(
+            "token_endpoint_auth_method must be one of: none, client_secret_basic, client_secret_post",
+        )
+    })
+}
+
+fn check_grant_types(types: &[String]) -> Result<(), Error> {
+    if types.is_empty() {
+        return Err(Error::validation("grant_types cannot be empty"));
+    }
+    if types.iter().all(|name| name == AUTHORIZATION_CODE || name == REFRESH_TOKEN) {
+        return Ok(());
+    }
+    Err(Error::validation("grant_types must only contain 'authorization_code' and/or 'refresh_token'"))
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.len() > LONGEST_NAME {
+        return Err(Error::validation(format!("client_name cannot exceed {LONGEST_NAME} characters")));
+    }
+    if name.contains(char::is_control) {
+        return Err(Error::validation("client_name must not contain control characters"));
+    }
+    Ok(())
+}
+
+/// Consent pages link to these addresses, so that nothing but a web page's address will do.
+fn check_page(field: &str, uri: &str) -> Result<(), Error> {
+    if uri.is_empty() {
+        return Ok(());
+    }
+    if uri.len() > LONGEST_URI {
+        return Err(Error::validation(format!("{field} cannot exceed {LONGEST_URI} characters")));
+    }
+    let is_page = |url: Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    if !uri.contains(is_repaired) && Url::parse(uri).is_ok_and(is_page) {
+        return Ok(());
+    }
+    Err(Error::validation(format!("{field} must be a valid URL")))
+}
+
+fn check_redirect_uris(uris: &[String]) -> Result<(), Error> {
+    if uris.is_empty() {
+        return Err(Error::validation("redirect_uris cannot be empty"));
+    }
+    if uris.len() > MOST_REDIRECTS {
+        return Err(Error::validation(format!("redirect_uris cannot exceed {MOST_REDIRECTS} items")));
+    }
+    for uri in uris {
+        check_redirect_uri(uri).map_err(|reason| {
+            Error::validation(format!("invalid redirect_uri '{}': {reason}", uri.escape_default()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Text that browsers silently repair, so that they see another address than the one that was checked.
+fn is_repaired(character: char) -> bool {
+    character.is_control() || character.is_whitespace() || matches!(character, '\\' | '<' | '>' | '"')
+}
+
+/// RFC 6749, section 3.1.2, and RFC 8252, section 7: web pages with TLS, this machine, and schemes of apps.
+fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
+    if uri.is_empty() {
+        return Err("redirect URI cannot be empty");
+    }
+    if uri.len() > LONGEST_URI {
+        return Err("redirect URI cannot exceed 2048 characters");
+    }
+    // The table keeps all of a client's in one text, separated by commas.
+    if uri.contains(',') {
+        return Err("redirect URI must not contain a comma; write %2C");
+    }
+    if uri.contains(is_repaired) {
+        return Err("invalid URL format");
+    }
+    let url = Url::parse(uri).map_err(|_| "must have scheme and host")?;
+    if matches!(url.scheme(), "javascript" | "data" | "file" | "vbscript" | "about" | "blob") {
+        return Err("scheme is not allowed for security reasons");
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("must have scheme and host");
+    }
+    if url.scheme() == "http" && !is_this_machine(&url) {
+        return Err("HTTP scheme only allowed for localhost");
+    }
+    if url.fragment().is_some() {
+        return Err("fragment not allowed in redirect URI");
+    }
+    Ok(())
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address == std::net::Ipv4Addr::LOCALHOST,
+        Some(Host::Ipv6(address)) => address == std::net::Ipv6Addr::LOCALHOST,
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn redirects_lead_to_web_pages_this_machine_and_apps() {
+        let good = [
+            "https://app.example.com/callback?a=b",
+            "http://localhost:3000/cb",
+            "http://127.0.0.1/cb",
+            "http://[::1]:8080/cb",
+            "myapp://callback",
+            "com.example.app://oauth",
+        ];
+        for uri in good {
+            assert_eq!(check_redirect_uri(uri), Ok(()), "{uri}");
+        }
+        let bad = [
+            "",
+            "callback",
+            "/callback",
+            "https://",
+            "myapp:/callback",
+            "http://example.com/",
+            "http://localhost.example.com/",
+            "https://example.com/#frag",
+            "https://example.com/#",
+            "https://example.com/,https://evil.com/",
+            "javascript://example.com/%0aalert(1)",
+            "JavaScript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "https://example.com\\@evil.com/",
+            "https://example.com/\r\nSet-Cookie: a=b",
+            " https://example.com/",
+        ];
+        for uri in bad {
+            assert!(check_redirect_uri(uri).is_err(), "{uri}");
+        }
+        assert!(check_redirect_uri(&format!("https://example.com/{}", "x".repeat(2048))).is_err());
+    }
+
+    #[test]
+    fn type_and_method_follow_from_each_other() {
+        let (public, confidential) = (ClientType::Public, ClientType::Confidential);
+        let cases = [
+            ("", "", confidential, AuthMethod::ClientSecretBasic),
+            ("public", "", public, AuthMethod::None),
+            ("", "none", public, AuthMethod::None),
+            ("", "client_secret_post", confidential, AuthMethod::ClientSecretPost),
+            ("confidential", "client_secret_basic", confidential, AuthMethod::ClientSecretBasic),
+        ];
+        for (client_type, method, expected_type, expected_method) in cases {
+            assert_eq!(kind(client_type, method).unwrap(), (expected_type, expected_method));
+        }
+        for (client_type, method) in [
+            ("public", "client_secret_basic"),
+            ("confidential", "none"),
+            ("secret", ""),
+            ("", "private_key_jwt"),
+        ] {
+            assert!(kind(client_type, method).is_err(), "{client_type} {method}");
+        }
+    }
+
+    #[test]
+    fn pages_are_web_pages() {
+        for uri in ["", "https://example.com", "http://example.com/logo.png"] {
+            assert!(check_page("client_uri", uri).is_ok(), "{uri}");
+        }
+        for uri in ["javascript:alert(1)", "data:image/png,x", "/logo.png", "https://", "x y"] {
+            assert!(check_page("client_uri", uri).is_err(), "{uri}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_registered_comes_back_from_the_list_as_it_went(uris in prop::collection::vec("\\PC{0,30}|https://a[a-z,/?%#]{0,20}", 1..4)) {
+            if check_redirect_uris(&uris).is_ok() {
+                let stored = uris.join(",");
+                prop_assert_eq!(stored.split(',').collect::<Vec<_>>(), uris);
+            }
+        }
+    }
+}

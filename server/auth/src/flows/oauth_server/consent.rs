@@ -1,0 +1,144 @@
+//! A user decides what a client gets.
+
+use uuid::Uuid;
+
+use super::{authorize, scopes};
+use crate::flows::bearer::Bearer;
+use crate::flows::redirects;
+use crate::store::oauth_authorizations::{self as store, Authorization, Status};
+use crate::store::oauth_clients::OauthClient;
+use crate::store::{Work, oauth_consents};
+use crate::{Auth, Code, Error};
+
+/// How a user decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Approve,
+    Deny,
+}
+
+impl Decision {
+    /// Errors: `validation_failed` for an unknown name.
+    pub(crate) fn parse(name: &str) -> Result<Decision, Error> {
+        match name {
+            "approve" => Ok(Decision::Approve),
+            "deny" => Ok(Decision::Deny),
+            _ => Err(Error::validation("action must be 'approve' or 'deny'")),
+        }
+    }
+}
+
+/// What the consent page has to do.
+#[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
+pub(crate) enum Question {
+    /// Ask the user.
+    Ask(Authorization, OauthClient),
+    /// Send the user there: as much was granted to the client before.
+    Granted(String),
+}
+
+/// Checks that a request comes from a page of the site. Without header `Origin` it comes from no page at all.
+///
+/// Errors: `validation_failed`.
+pub(crate) fn check_origin(auth: &Auth, origin: Option<&str>) -> Result<(), Error> {
+    match origin {
+        Some(origin) if !auth.redirects.allows(origin) => {
+            Err(Error::validation("unauthorized request origin"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What request `id` is about. The first user who looks at it is the one who is asked; nobody else sees it then.
+///
+/// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
+/// is decided.
+pub(crate) async fn look(auth: &Auth, bearer: &Bearer, id: &str) -> Result<Question, Error> {
+    let mut client = auth.database.client().await?;
+    let message = "authorization request cannot be processed";
+    let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
+    let user = bearer.user.id;
+    match request.user_id {
+        Some(asked) if asked == user => return Ok(Question::Ask(request, client)),
+        Some(_) => return Err(not_found()),
+        None => store::assign(&work, id, user).await?,
+    }
+    let granted = oauth_consents::scopes(&work, user, client.id).await?;
+    let question = if granted.is_some_and(|granted| scopes::covers(&granted, &request.scope)) {
+        Question::Granted(approve(&work, &request).await?)
+    } else {
+        Question::Ask(request, client)
+    };
+    work.commit().await?;
+    Ok(question)
+}
+
+/// Carries out what the user who was asked by request `id` has decided, and answers with where the browser goes on: back
+/// to the client, with a code or with an error.
+///
+/// Errors: as [`look`]; also `oauth_authorization_not_found` for a user who has not looked.
+pub(crate) async fn decide(
+    auth: &Auth,
+    bearer: &Bearer,
+    id: &str,
+    decision: Decision,
+) -> Result<String, Error> {
+    let mut client = auth.database.client().await?;
+    let message = "authorization request is no longer pending";
+    let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
+    let user = bearer.user.id;
+    if request.user_id != Some(user) {
+        return Err(not_found());
+    }
+    let target = match decision {
+        Decision::Approve => {
+            oauth_consents::grant(&work, user, client.id, &request.scope).await?;
+            approve(&work, &request).await?
+        }
+        Decision::Deny => {
+            store::deny(&work, id).await?;
+            let state = request.state.as_deref().unwrap_or_default();
+            authorize::refusal(&request.redirect_uri, "access_denied", "User denied the request", state)?
+        }
+    };
+    work.commit().await?;
+    Ok(target)
+}
+
+/// The request `id` and its client, locked until `work` ends; of several who decide at once, the first does.
+///
+/// Errors: `oauth_authorization_not_found`, `validation_failed` with `message` for a request that is decided.
+async fn find_pending<'c>(
+    work: Work<'c>,
+    id: &str,
+    message: &'static str,
+) -> Result<(Work<'c>, Authorization, OauthClient), Error> {
+    // No text in Postgres contains a NUL.
+    if id.contains('\0') {
+        return Err(not_found());
+    }
+    let mut request = store::find(&work, id).await?.ok_or_else(not_found)?;
+    if request.is_expired {
+        store::expire(&work, id).await?;
+        work.commit().await?;
+        return Err(not_found());
+    }
+    if request.status != Status::Pending {
+        return Err(Error::validation(message));
+    }
+    let client = request.client.take().ok_or_else(not_found)?;
+    Ok((work, request, client))
+}
+
+/// Where the client gets its code (RFC 6749, section 4.1.2).
+async fn approve(work: &Work<'_>, request: &Authorization) -> Result<String, Error> {
+    let code = Uuid::new_v4();
+    store::approve(work, &request.authorization_id, code).await?;
+    let mut members = vec![("code", code.to_string())];
+    members.extend(request.state.clone().map(|state| ("state", state)));
+    redirects::extend(&request.redirect_uri, &members, &[])
+}
+
+fn not_found() -> Error {
+    Code::OauthAuthorizationNotFound.because("authorization not found")
+}

@@ -1,0 +1,22 @@
+//! This service as an OAuth 2.1 server: other applications ask users for access to their accounts here.
+//!
+//! A client sends the user's browser to [`authorize`], which leads on to the site's consent page. The page asks what the
+//! request is about and tells how the user decides ([`consent`]); the client gets a code and exchanges it for a session
+//! of its own ([`token`]).
+
+pub(crate) mod authorize;
+pub(crate) mod claims;
+pub(crate) mod clients;
+pub(crate) mod consent;
+pub(crate) mod scopes;
+pub(crate) mod token;
+
+use crate::{Auth, Code, Error};
+
+/// Errors: `feature_disabled` unless the settings make this service an OAuth server.
+pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
+    if auth.settings.oauth_server.enabled {
+        return Ok(());
+    }
+    Err(Code::FeatureDisabled.because("OAuth server is disabled"))
+}

@@ -1,0 +1,175 @@
+//! A client proves who it is, and exchanges a code or a refresh token for a session (RFC 6749, sections 2.3, 4.1.3, 6).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use super::{claims, clients};
+use crate::flows::access_token::Session;
+use crate::flows::session::{self, SignIn};
+use crate::flows::{Context, pkce};
+use crate::store::audit::{Action, Actor};
+use crate::store::oauth_authorizations::{self, Authorization};
+use crate::store::oauth_clients::{self, AuthMethod, OauthClient};
+use crate::store::{Work, users};
+use crate::{Auth, Code, Error};
+
+/// The entry of claim `amr` of clients' sessions.
+const METHOD: &str = "oauth_provider/authorization_code";
+
+/// Who a client says it is.
+pub(crate) struct Credentials {
+    id: String,
+    secret: String,
+    method: AuthMethod,
+}
+
+impl Credentials {
+    /// What follows `Basic` in header `Authorization`.
+    ///
+    /// Errors: `invalid_credentials`.
+    pub(crate) fn of_header(encoded: &str) -> Result<Credentials, Error> {
+        let decoded = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded =
+            decoded.ok_or_else(|| refuse("Invalid client credentials: invalid basic auth encoding"))?;
+        let (id, secret) = decoded
+            .split_once(':')
+            .ok_or_else(|| refuse("Invalid client credentials: invalid basic auth format"))?;
+        Ok(Credentials {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+            method: AuthMethod::ClientSecretBasic,
+        })
+    }
+
+    /// The fields of a body.
+    ///
+    /// Errors: `invalid_credentials` without an id.
+    pub(crate) fn of_body(id: &str, secret: &str) -> Result<Credentials, Error> {
+        if id.is_empty() {
+            return Err(refuse("Invalid client credentials: client_id is required"));
+        }
+        let method = if secret.is_empty() { AuthMethod::None } else { AuthMethod::ClientSecretPost };
+        Ok(Credentials { id: id.to_owned(), secret: secret.to_owned(), method })
+    }
+}
+
+fn refuse(message: &'static str) -> Error {
+    Code::InvalidCredentials.because(message)
+}
+
+/// The client that has proved who it is, in the one way that it is registered for.
+///
+/// Errors: `invalid_credentials`.
+pub(crate) async fn authenticate(auth: &Auth, credentials: &Credentials) -> Result<OauthClient, Error> {
+    let id = Uuid::parse_str(&credentials.id).map_err(|_| refuse("Invalid client_id format"))?;
+    let client = oauth_clients::find(&auth.database, id).await?;
+    let client = client.ok_or_else(|| refuse("Invalid client credentials"))?;
+    let registered = client.token_endpoint_auth_method;
+    if credentials.method != registered {
+        return Err(Code::InvalidCredentials.because(format!(
+            "invalid authentication method: client is registered for '{}' but '{}' was used",
+            registered.name(),
+            credentials.method.name(),
+        )));
+    }
+    if registered == AuthMethod::None {
+        return Ok(client);
+    }
+    let expected = client.client_secret_hash.as_deref().unwrap_or_default();
+    if bool::from(clients::hash(&credentials.secret).as_bytes().ct_eq(expected.as_bytes())) {
+        return Ok(client);
+    }
+    Err(refuse("Invalid client credentials"))
+}
+
+/// Errors: OAuth-style for a grant that is missing or not one that `client` may use.
+pub(crate) fn check_grant_type(client: &OauthClient, grant_type: &str) -> Result<(), Error> {
+    if grant_type.is_empty() {
+        return Err(Error::oauth("invalid_request", "grant_type is required"));
+    }
+    if client.grant_types().any(|allowed| allowed.trim() == grant_type) {
+        return Ok(());
+    }
+    let message = format!("Client is not allowed to use grant type: {grant_type}");
+    Err(Error::oauth("unsupported_grant_type", message))
+}
+
+/// What a client exchanges for a session; missing fields are empty.
+pub(crate) struct CodeGrant {
+    pub(crate) code: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) code_verifier: String,
+    pub(crate) resource: String,
+}
+
+/// A client's session, and who its user is if the client may ask that.
+pub(crate) struct Exchanged {
+    pub(crate) session: Session,
+    pub(crate) id_token: Option<String>,
+}
+
+/// Exchanges a code for a session of `client`. Of several exchanges of one code, one wins.
+///
+/// Errors: OAuth-style; a defect if an ID token is due and cannot be signed, before the code is used up.
+pub(crate) async fn exchange(
+    context: &Context<'_>,
+    client: &OauthClient,
+    grant: &CodeGrant,
+) -> Result<Exchanged, Error> {
+    if grant.code.is_empty() {
+        return Err(Error::oauth("invalid_request", "code is required for authorization_code grant"));
+    }
+    let invalid = |description: &'static str| Error::oauth("invalid_grant", description);
+    // No text in Postgres contains a NUL.
+    if grant.code.contains('\0') {
+        return Err(invalid("Invalid authorization code"));
+    }
+    let auth = context.auth;
+    let mut connection = auth.database.client().await?;
+    let work = Work::begin(&mut connection).await?;
+    let found = oauth_authorizations::find_by_code(&work, &grant.code).await?;
+    let authorization = found.ok_or_else(|| invalid("Invalid authorization code"))?;
+    check(client, grant, &authorization)?;
+    let user = authorization.user_id.ok_or_else(|| invalid("Authorization code has no associated user"))?;
+    let account = users::find(&work, user).await?;
+    if account.ok_or_else(|| invalid("User not found for authorization code"))?.banned {
+        return Err(Error::oauth("access_denied", "User is banned"));
+    }
+    let needs_id_token = claims::needs_id_token(auth, &authorization.scope)?;
+    let traits = json!({ "provider_type": "oauth_provider_authorization_code", "client_id": client.id });
+    context.log(&work, Actor::User(user), Action::Login, traits).await?;
+    let sign_in =
+        SignIn { method: METHOD, oauth_client: Some((client.id, &authorization.scope)), ..SignIn::default() };
+    let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
+    let nonce = authorization.nonce.as_deref();
+    let id_token = needs_id_token
+        .then(|| claims::id_token(auth, session.user(), client.id, &authorization.scope, nonce))
+        .transpose()?;
+    oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
+    work.commit().await?;
+    Ok(Exchanged { session, id_token })
+}
+
+fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {
+    let invalid = |description: &'static str| Err(Error::oauth("invalid_grant", description));
+    if authorization.is_expired {
+        return invalid("Authorization code has expired");
+    }
+    if authorization.client_id != client.id {
+        return invalid("Authorization code was not issued for this client");
+    }
+    let resource = authorization.resource.as_deref().unwrap_or_default();
+    if !grant.resource.is_empty() && grant.resource != resource {
+        return invalid("Authorization code resource does not match the resource parameter");
+    }
+    if !grant.redirect_uri.is_empty() && grant.redirect_uri != authorization.redirect_uri {
+        return invalid("Invalid redirect_uri");
+    }
+    let challenge = authorization.code_challenge.as_deref().unwrap_or_default();
+    let method = authorization.code_challenge_method.as_deref().unwrap_or_default();
+    pkce::verify(challenge, method, &grant.code_verifier)
+        .map_err(|error| Error::oauth("invalid_grant", format!("PKCE verification failed: {error}")))
+}

@@ -1,0 +1,138 @@
+//! Rows of `auth.oauth_authorizations`: clients' requests for access to a user's account, and the codes that follow.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::oauth_clients::OauthClient;
+use super::{Executor, Work, interval, owned, text, text_unless_empty};
+use crate::Error;
+
+/// How far a request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Pending,
+    Approved,
+    Denied,
+    Expired,
+}
+
+/// A request for access.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Authorization {
+    pub(crate) authorization_id: String,
+    /// Who asks; None if the client was deleted.
+    pub(crate) client: Option<OauthClient>,
+    pub(crate) client_id: Uuid,
+    /// Who is asked: the first user who has looked at the request.
+    pub(crate) user_id: Option<Uuid>,
+    pub(crate) redirect_uri: String,
+    /// Separated by blanks.
+    pub(crate) scope: String,
+    pub(crate) state: Option<String>,
+    pub(crate) resource: Option<String>,
+    pub(crate) code_challenge: Option<String>,
+    /// `s256` or `plain`.
+    pub(crate) code_challenge_method: Option<String>,
+    pub(crate) nonce: Option<String>,
+    pub(crate) status: Status,
+    /// Whether its time is over, whatever the status says.
+    pub(crate) is_expired: bool,
+}
+
+/// A request for access that begins. Empty texts are stored as null.
+#[derive(Debug)]
+pub(crate) struct NewAuthorization<'a> {
+    /// What the consent page knows it by.
+    pub(crate) authorization_id: &'a str,
+    pub(crate) client_id: Uuid,
+    pub(crate) redirect_uri: &'a str,
+    pub(crate) scope: &'a str,
+    pub(crate) state: &'a str,
+    pub(crate) resource: &'a str,
+    pub(crate) code_challenge: &'a str,
+    /// `s256` or `plain`.
+    pub(crate) code_challenge_method: &'a str,
+    pub(crate) nonce: &'a str,
+    /// How long it can be answered, and its code used.
+    pub(crate) life: Duration,
+}
+
+/// Stores a new request.
+pub(crate) async fn create(
+    executor: impl Into<Executor<'_>>,
+    new: &NewAuthorization<'_>,
+) -> Result<(), Error> {
+    let sql =
+        "insert into auth.oauth_authorizations (id, authorization_id, client_id, redirect_uri, scope, state,
+        resource, code_challenge, code_challenge_method, nonce, created_at, expires_at)
+      values (gen_random_uuid(), $1, $2::uuid, $3, $4, $5, $6, $7, $8::auth.code_challenge_method, $9, now(),
+        now() + $10::interval)";
+    let parameters = vec![
+        text(new.authorization_id),
+        owned(new.client_id),
+        text(new.redirect_uri),
+        text(new.scope),
+        text_unless_empty(new.state),
+        text_unless_empty(new.resource),
+        text_unless_empty(new.code_challenge),
+        text_unless_empty(new.code_challenge_method),
+        text_unless_empty(new.nonce),
+        interval(Some(new.life)),
+    ];
+    executor.into().execute(sql, parameters).await.map(drop)
+}
+
+async fn find_where(work: &Work<'_>, condition: &str, value: &str) -> Result<Option<Authorization>, Error> {
+    let sql = format!(
+        "select to_jsonb(a) || jsonb_build_object('is_expired', now() > a.expires_at, 'client', (
+           select to_jsonb(c) from auth.oauth_clients c where c.id = a.client_id and c.deleted_at is null
+         ))
+         from auth.oauth_authorizations a where {condition} for update of a"
+    );
+    Executor::from(work).fetch(&sql, vec![text(value)]).await
+}
+
+/// The request that the consent page knows by `id`, locked until the transaction ends.
+pub(crate) async fn find(work: &Work<'_>, id: &str) -> Result<Option<Authorization>, Error> {
+    find_where(work, "a.authorization_id = $1", id).await
+}
+
+/// The approved request whose code is `code`, locked until the transaction ends, so that one exchange of it wins.
+pub(crate) async fn find_by_code(work: &Work<'_>, code: &str) -> Result<Option<Authorization>, Error> {
+    find_where(work, "a.authorization_code = $1 and a.status = 'approved'", code).await
+}
+
+/// Notes that user `user` is the one who is asked.
+pub(crate) async fn assign(work: &Work<'_>, id: &str, user: Uuid) -> Result<(), Error> {
+    let sql = "update auth.oauth_authorizations set user_id = $2::uuid where authorization_id = $1";
+    Executor::from(work).execute(sql, vec![text(id), owned(user)]).await.map(drop)
+}
+
+/// Notes that the user agrees. From now on the client may exchange `code`.
+pub(crate) async fn approve(work: &Work<'_>, id: &str, code: Uuid) -> Result<(), Error> {
+    let sql = "update auth.oauth_authorizations
+       set status = 'approved', approved_at = now(), authorization_code = $2::uuid::text where authorization_id = $1";
+    Executor::from(work).execute(sql, vec![text(id), owned(code)]).await.map(drop)
+}
+
+/// Notes that the user does not agree.
+pub(crate) async fn deny(work: &Work<'_>, id: &str) -> Result<(), Error> {
+    let sql = "update auth.oauth_authorizations set status = 'denied' where authorization_id = $1";
+    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+}
+
+/// Notes that nobody has answered in time, if so.
+pub(crate) async fn expire(work: &Work<'_>, id: &str) -> Result<(), Error> {
+    let sql = "update auth.oauth_authorizations set status = 'expired'
+       where authorization_id = $1 and status = 'pending' and now() > expires_at";
+    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+}
+
+/// Removes the request; its code is worth nothing any more.
+pub(crate) async fn delete(work: &Work<'_>, id: &str) -> Result<(), Error> {
+    let sql = "delete from auth.oauth_authorizations where authorization_id = $1";
+    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+}

@@ -1,0 +1,222 @@
+//! Rows of `auth.oauth_clients`: applications that users may sign in to with their accounts here.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Executor, owned};
+use crate::Error;
+use crate::user::timestamp;
+
+/// Whether a client can keep a secret (RFC 6749, section 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ClientType {
+    Public,
+    Confidential,
+}
+
+impl ClientType {
+    /// None for an unknown name.
+    pub(crate) fn parse(name: &str) -> Option<ClientType> {
+        Some(match name {
+            "public" => ClientType::Public,
+            "confidential" => ClientType::Confidential,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            ClientType::Public => "public",
+            ClientType::Confidential => "confidential",
+        }
+    }
+}
+
+/// How a client proves who it is to the token endpoint (RFC 7591, section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AuthMethod {
+    None,
+    ClientSecretBasic,
+    ClientSecretPost,
+}
+
+impl AuthMethod {
+    /// None for an unknown name.
+    pub(crate) fn parse(name: &str) -> Option<AuthMethod> {
+        Some(match name {
+            "none" => AuthMethod::None,
+            "client_secret_basic" => AuthMethod::ClientSecretBasic,
+            "client_secret_post" => AuthMethod::ClientSecretPost,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            AuthMethod::None => "none",
+            AuthMethod::ClientSecretBasic => "client_secret_basic",
+            AuthMethod::ClientSecretPost => "client_secret_post",
+        }
+    }
+
+    /// The only type of client that proves itself like this.
+    pub(crate) const fn client_type(self) -> ClientType {
+        match self {
+            AuthMethod::None => ClientType::Public,
+            AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost => ClientType::Confidential,
+        }
+    }
+}
+
+/// A client that was not deleted.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct OauthClient {
+    pub(crate) id: Uuid,
+    /// None or empty for public clients.
+    pub(crate) client_secret_hash: Option<String>,
+    /// `manual` or `dynamic`.
+    pub(crate) registration_type: String,
+    pub(crate) client_type: ClientType,
+    pub(crate) token_endpoint_auth_method: AuthMethod,
+    /// Separated by commas.
+    pub(crate) redirect_uris: String,
+    /// Separated by commas.
+    pub(crate) grant_types: String,
+    pub(crate) client_name: Option<String>,
+    pub(crate) client_uri: Option<String>,
+    pub(crate) logo_uri: Option<String>,
+    #[serde(deserialize_with = "timestamp")]
+    pub(crate) created_at: Option<String>,
+    #[serde(deserialize_with = "timestamp")]
+    pub(crate) updated_at: Option<String>,
+}
+
+impl OauthClient {
+    pub(crate) fn redirect_uris(&self) -> impl Iterator<Item = &str> {
+        items(&self.redirect_uris)
+    }
+
+    pub(crate) fn grant_types(&self) -> impl Iterator<Item = &str> {
+        items(&self.grant_types)
+    }
+}
+
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').filter(|item| !item.is_empty())
+}
+
+/// A client that is to be stored.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewOauthClient {
+    pub(crate) id: Uuid,
+    pub(crate) client_secret_hash: Option<String>,
+    /// `manual` or `dynamic`.
+    pub(crate) registration_type: &'static str,
+    pub(crate) client_type: ClientType,
+    pub(crate) token_endpoint_auth_method: AuthMethod,
+    /// Separated by commas.
+    pub(crate) redirect_uris: String,
+    /// Separated by commas.
+    pub(crate) grant_types: String,
+    pub(crate) client_name: Option<String>,
+    pub(crate) client_uri: Option<String>,
+    pub(crate) logo_uri: Option<String>,
+}
+
+/// What is to change of a client; what is None stays.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Changes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_secret_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token_endpoint_auth_method: Option<AuthMethod>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) redirect_uris: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) grant_types: Option<String>,
+    /// `Some(None)` takes it away; likewise below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_name: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_uri: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) logo_uri: Option<Option<String>>,
+}
+
+/// The client `id`.
+pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<OauthClient>, Error> {
+    let sql = "select to_jsonb(c) from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null";
+    executor.into().fetch(sql, vec![owned(id)]).await
+}
+
+/// The columns that both [`create`] and [`update`] fill.
+const COLUMNS: &str =
+    "client_secret_hash, token_endpoint_auth_method, redirect_uris, grant_types, client_name,
+  client_uri, logo_uri";
+
+/// Stores a new client.
+pub(crate) async fn create(
+    executor: impl Into<Executor<'_>>,
+    client: &NewOauthClient,
+) -> Result<OauthClient, Error> {
+    let sql = format!(
+        "insert into auth.oauth_clients as c (id, registration_type, client_type, {COLUMNS})
+         select id, registration_type, client_type, {COLUMNS}
+         from jsonb_populate_record(null::auth.oauth_clients, $1::jsonb)
+         returning to_jsonb(c)"
+    );
+    let created = executor.into().fetch(&sql, vec![document(client)?]).await?;
+    created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
+}
+
+/// Changes the client `id`; answers with what it is then, None if it is gone.
+pub(crate) async fn update(
+    executor: impl Into<Executor<'_>>,
+    id: Uuid,
+    changes: &Changes,
+) -> Result<Option<OauthClient>, Error> {
+    let sql = format!(
+        "update auth.oauth_clients c set ({COLUMNS}, updated_at) = (
+           select {COLUMNS}, now() from jsonb_populate_record(c, $2::jsonb)
+         )
+         where c.id = $1::uuid and c.deleted_at is null returning to_jsonb(c)"
+    );
+    executor.into().fetch(&sql, vec![owned(id), document(changes)?]).await
+}
+
+/// Deletes the client `id`; its row stays, since users' grants tell of it.
+pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+    let sql = "update auth.oauth_clients set deleted_at = now(), updated_at = now()
+       where id = $1::uuid and deleted_at is null";
+    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+}
+
+/// Clients of one page, and how many there are on all pages.
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    pub(crate) clients: Vec<OauthClient>,
+    pub(crate) total: u64,
+}
+
+/// Clients, newest first: all, or at most `limit` after the first `offset`.
+pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i64)>) -> Result<Page, Error> {
+    let sql = "select jsonb_build_object(
+        'total', (select count(*) from auth.oauth_clients where deleted_at is null),
+        'clients', coalesce((
+          select jsonb_agg(to_jsonb(p) order by p.created_at desc, p.id) from (
+            select * from auth.oauth_clients where deleted_at is null
+            order by created_at desc, id limit $1::bigint offset $2::bigint
+          ) p
+        ), '[]')
+      )";
+    let (limit, offset) = part.unzip();
+    let page = executor.into().fetch(sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
+    page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
+}
+
+fn document(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
+    let json = serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))?;
+    Ok(owned(json))
+}

@@ -1,0 +1,172 @@
+//! An OAuth client and a user, as they meet at this server.
+
+use auth::{OauthServerSettings, Settings};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::harness::{Answer, Server};
+
+/// The example of RFC 7636, appendix B.
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+pub(crate) const CALLBACK: &str = "https://app.example.com/callback?keep=1";
+
+/// Settings of a server that is an OAuth server.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        site_url: "https://site.example.com/".to_owned(),
+        oauth_server: OauthServerSettings {
+            enabled: true,
+            allow_dynamic_registration: true,
+            ..OauthServerSettings::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// A server with a confidential client and a user who is signed in.
+pub(crate) struct App {
+    pub(crate) server: Server,
+    /// The client's.
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    /// The user's.
+    pub(crate) token: String,
+}
+
+impl App {
+    pub(crate) async fn start() -> App {
+        App::with(settings()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> App {
+        let server = Server::with(settings).await;
+        server.user("ada@example.com").await;
+        let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
+        let client = client(&server, json!({})).await;
+        let (id, secret) = (client.text("client_id").to_owned(), client.text("client_secret").to_owned());
+        App { server, id, secret, token }
+    }
+
+    /// What the browser of a user is sent here with, `changes` made.
+    pub(crate) async fn authorize(&self, changes: &[(&str, &str)]) -> Answer {
+        authorize(&self.server, &self.id, changes).await
+    }
+
+    /// A request for access, as the consent page knows it.
+    pub(crate) async fn request(&self, changes: &[(&str, &str)]) -> String {
+        let answer = self.authorize(changes).await;
+        assert_eq!(answer.status, StatusCode::FOUND, "{}", answer.body);
+        let target = Url::parse(location(&answer)).unwrap();
+        member(&target, "authorization_id").unwrap()
+    }
+
+    pub(crate) async fn look(&self, request: &str) -> Answer {
+        self.server.get_as(&format!("/oauth/authorizations/{request}"), &self.token).await
+    }
+
+    pub(crate) async fn decide(&self, request: &str, action: &str) -> Answer {
+        let body = json!({ "action": action }).to_string();
+        let bearer = format!("Bearer {}", self.token);
+        let path = format!("/oauth/authorizations/{request}/consent");
+        self.server.send(Method::POST, &path, &[("authorization", &bearer)], body).await
+    }
+
+    /// A code that the user has agreed to.
+    pub(crate) async fn code(&self, changes: &[(&str, &str)]) -> String {
+        let request = self.request(changes).await;
+        let looked = self.look(&request).await;
+        assert_eq!(looked.status, StatusCode::OK, "{}", looked.body);
+        let answer = match looked.body.get("redirect_url") {
+            Some(_) => looked,
+            None => self.decide(&request, "approve").await,
+        };
+        code_in(&answer)
+    }
+
+    /// What the client gets for these fields.
+    pub(crate) async fn token(&self, fields: &[(&str, &str)]) -> Answer {
+        token(&self.server, &[("authorization", &basic(&self.id, &self.secret))], fields).await
+    }
+
+    pub(crate) async fn exchange(&self, code: &str) -> Answer {
+        self.token(&[
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+        ])
+        .await
+    }
+
+    pub(crate) async fn refresh(&self, refresh_token: &str) -> Answer {
+        self.token(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]).await
+    }
+}
+
+/// A client that an administrator registers; `fields` beside where it is.
+pub(crate) async fn client(server: &Server, fields: Value) -> Answer {
+    let mut registration = json!({ "redirect_uris": [CALLBACK], "client_name": "Scoreboard" });
+    registration.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let answer = server.post_as_admin("/admin/oauth/clients", registration).await;
+    assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+    answer
+}
+
+pub(crate) async fn authorize(server: &Server, client: &str, changes: &[(&str, &str)]) -> Answer {
+    let mut parameters = vec![
+        ("client_id", client),
+        ("redirect_uri", CALLBACK),
+        ("response_type", "code"),
+        ("state", "s t&te"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+    ];
+    parameters.retain(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
+    parameters.extend(changes);
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    server.get(&format!("/oauth/authorize?{query}")).await
+}
+
+pub(crate) async fn token(server: &Server, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> Answer {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let mut headers = headers.to_vec();
+    headers.push(("content-type", "application/x-www-form-urlencoded"));
+    server.send(Method::POST, "/oauth/token", &headers, body).await
+}
+
+pub(crate) fn basic(id: &str, secret: &str) -> String {
+    use base64::Engine;
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{id}:{secret}")))
+}
+
+pub(crate) fn location(answer: &Answer) -> &str {
+    answer.headers["location"].to_str().unwrap()
+}
+
+pub(crate) fn member(url: &Url, name: &str) -> Option<String> {
+    url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+}
+
+/// The code that the answer sends the browser back with.
+pub(crate) fn code_in(answer: &Answer) -> String {
+    let target = Url::parse(answer.text("redirect_url")).unwrap();
+    assert_eq!(member(&target, "keep").as_deref(), Some("1"), "{target}");
+    assert_eq!(member(&target, "state").as_deref(), Some("s t&te"), "{target}");
+    member(&target, "code").unwrap()
+}
+
+/// The claims of a token, whoever signed it.
+pub(crate) fn claims(token: &str) -> Value {
+    use base64::Engine;
+    let payload = token.split('.').nth(1).unwrap();
+    let json = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+/// The OAuth error of an answer, which is always 400.
+pub(crate) fn oauth_error(answer: &Answer) -> &str {
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+    answer.text("error")
+}

@@ -1,0 +1,206 @@
+use auth::{LimitSettings, OauthServerSettings, Settings};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::harness::{Answer, Server};
+use crate::oauth::{CALLBACK, client, settings};
+
+async fn admin(server: &Server, method: Method, path: &str, body: Value) -> Answer {
+    let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    server.send(method, path, &[("authorization", &bearer)], body).await
+}
+
+#[tokio::test]
+async fn administrators_register_read_change_and_delete_clients() {
+    let server = Server::with(settings()).await;
+    let made = client(&server, json!({ "client_uri": "https://app.example.com" })).await.body;
+    assert_eq!(
+        (&made["client_type"], &made["token_endpoint_auth_method"], &made["registration_type"]),
+        (&json!("confidential"), &json!("client_secret_basic"), &json!("manual"))
+    );
+    assert_eq!(made["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert_eq!((&made["response_types"], &made["redirect_uris"]), (&json!(["code"]), &json!([CALLBACK])));
+    assert_eq!(made["client_secret"].as_str().unwrap().len(), 43);
+    assert!(made.get("logo_uri").is_none());
+
+    let path = format!("/admin/oauth/clients/{}", made["client_id"].as_str().unwrap());
+    let read = admin(&server, Method::GET, &path, Value::Null).await.body;
+    assert_eq!((&read["client_name"], read.get("client_secret")), (&json!("Scoreboard"), None));
+
+    let change = json!({ "client_name": "Ticker", "client_uri": "", "token_endpoint_auth_method": "client_secret_post" });
+    let changed = admin(&server, Method::PUT, &path, change).await;
+    assert_eq!((changed.status, changed.text("client_name")), (StatusCode::OK, "Ticker"));
+    assert_eq!(changed.text("token_endpoint_auth_method"), "client_secret_post");
+    assert_eq!((&changed.body["redirect_uris"], changed.body.get("client_uri")), (&json!([CALLBACK]), None));
+
+    let deleted = admin(&server, Method::DELETE, &path, Value::Null).await;
+    assert_eq!(deleted.status, StatusCode::NO_CONTENT);
+    let gone = admin(&server, Method::GET, &path, Value::Null).await;
+    assert_eq!(gone.refusal(), (404, "oauth_client_not_found"));
+    assert_eq!(server.value("select count(*) from auth.oauth_clients where deleted_at is not null").await, 1);
+}
+
+#[tokio::test]
+async fn secrets_are_stored_hashed_and_can_be_renewed() {
+    let server = Server::with(settings()).await;
+    let made = client(&server, json!({})).await;
+    let stored =
+        "select count(*) from auth.oauth_clients where client_secret_hash = translate(rtrim(encode(sha256(";
+    let is_stored = async |secret: &str| {
+        server.value(&format!("{stored}'{secret}'::bytea), 'base64'), '='), '+/', '-_')")).await == 1
+    };
+    assert!(is_stored(made.text("client_secret")).await);
+    let path = format!("/admin/oauth/clients/{}/regenerate_secret", made.text("client_id"));
+    let renewed = admin(&server, Method::POST, &path, Value::Null).await;
+    assert_ne!(renewed.text("client_secret"), made.text("client_secret"));
+    assert!(is_stored(renewed.text("client_secret")).await);
+    assert!(!is_stored(made.text("client_secret")).await);
+
+    let public = client(&server, json!({ "client_type": "public" })).await.body;
+    assert_eq!((&public["token_endpoint_auth_method"], public.get("client_secret")), (&json!("none"), None));
+    let path = format!("/admin/oauth/clients/{}/regenerate_secret", public["client_id"].as_str().unwrap());
+    assert_eq!(admin(&server, Method::POST, &path, Value::Null).await.refusal(), (400, "validation_failed"));
+}
+
+#[tokio::test]
+async fn nonsense_is_refused_and_nothing_is_stored() {
+    let server = Server::with(settings()).await;
+    let register = async |fields: Value| server.post_as_admin("/admin/oauth/clients", fields).await;
+    let eleven: Vec<_> = (0..11).map(|n| format!("https://app.example.com/{n}")).collect();
+    for fields in [
+        json!({}),
+        json!({ "redirect_uris": [] }),
+        json!({ "redirect_uris": eleven }),
+        json!({ "redirect_uris": ["http://example.com/"] }),
+        json!({ "redirect_uris": ["https://example.com/#x"] }),
+        json!({ "redirect_uris": ["javascript:alert(1)"] }),
+        json!({ "redirect_uris": [CALLBACK], "grant_types": ["password"] }),
+        json!({ "redirect_uris": [CALLBACK], "client_name": "x".repeat(1025) }),
+        json!({ "redirect_uris": [CALLBACK], "client_name": "a\u{0}b" }),
+        json!({ "redirect_uris": [CALLBACK], "client_uri": "javascript:alert(1)" }),
+        json!({ "redirect_uris": [CALLBACK], "logo_uri": "nowhere" }),
+        json!({ "redirect_uris": [CALLBACK], "client_type": "secret" }),
+        json!({ "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "private_key_jwt" }),
+        json!({ "redirect_uris": [CALLBACK], "client_type": "public", "token_endpoint_auth_method": "client_secret_basic" }),
+    ] {
+        assert_eq!(register(fields.clone()).await.refusal(), (400, "validation_failed"), "{fields}");
+    }
+    assert_eq!(register(json!({ "redirect_uris": "x" })).await.refusal(), (400, "bad_json"));
+    assert_eq!(server.value("select count(*) from auth.oauth_clients").await, 0);
+
+    let made = client(&server, json!({})).await;
+    let path = format!("/admin/oauth/clients/{}", made.text("client_id"));
+    for change in [
+        json!({}),
+        json!({ "redirect_uris": [] }),
+        json!({ "grant_types": [] }),
+        json!({ "token_endpoint_auth_method": "none" }),
+        json!({ "token_endpoint_auth_method": "magic" }),
+    ] {
+        let answer = admin(&server, Method::PUT, &path, change.clone()).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{change}");
+    }
+    let malformed = admin(&server, Method::GET, "/admin/oauth/clients/me", Value::Null).await;
+    assert_eq!(malformed.refusal(), (400, "validation_failed"));
+    let unknown = format!("/admin/oauth/clients/{}", Uuid::new_v4());
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let answer = admin(&server, method, &unknown, json!({ "client_name": "x" })).await;
+        assert_eq!(answer.refusal(), (404, "oauth_client_not_found"));
+    }
+}
+
+#[tokio::test]
+async fn all_are_listed_or_a_page_of_them() {
+    let server = Server::with(settings()).await;
+    let list = async |query: &str| {
+        admin(&server, Method::GET, &format!("/admin/oauth/clients{query}"), Value::Null).await
+    };
+    assert_eq!(list("").await.body, json!({ "clients": [] }));
+    for name in ["one", "two", "three"] {
+        client(&server, json!({ "client_name": name })).await;
+    }
+    let names = |answer: &Answer| -> Vec<String> {
+        let clients = answer.body["clients"].as_array().unwrap();
+        clients.iter().map(|client| client["client_name"].as_str().unwrap().to_owned()).collect()
+    };
+    // As the stock client asks when it is given no page.
+    let all = list("?page=&per_page=").await;
+    assert_eq!(names(&all), ["three", "two", "one"]);
+    assert!(all.headers.get("link").is_none());
+    let second = list("?page=2&per_page=1").await;
+    assert_eq!(
+        (names(&second), &second.headers["x-total-count"]),
+        (vec!["two".to_owned()], &"3".parse().unwrap())
+    );
+    assert!(second.headers["link"].to_str().unwrap().contains("page=3&per_page=1>; rel=\"next\""));
+    assert_eq!(list("?page=x").await.refusal(), (400, "validation_failed"));
+}
+
+#[tokio::test]
+async fn clients_register_themselves_where_they_may() {
+    let server = Server::with(settings()).await;
+    let fields = json!({ "redirect_uris": ["myapp://callback"], "token_endpoint_auth_method": "none" });
+    let made = server.post("/oauth/clients/register", fields.clone()).await;
+    assert_eq!((made.status, made.text("registration_type")), (StatusCode::CREATED, "dynamic"));
+    assert_eq!((made.text("client_type"), made.body.get("client_secret")), ("public", None));
+    assert!(auth::is_open("/oauth/clients/register"));
+    assert_eq!(server.post("/oauth/clients/register", json!({})).await.refusal(), (400, "validation_failed"));
+
+    let closed = server.second_node_with(Settings {
+        oauth_server: OauthServerSettings { enabled: true, ..OauthServerSettings::default() },
+        ..Settings::default()
+    });
+    let refused = closed.await.post("/oauth/clients/register", fields).await;
+    assert_eq!(refused.refusal(), (403, "oauth_dynamic_client_registration_disabled"));
+}
+
+#[tokio::test]
+async fn registrations_of_one_address_are_limited() {
+    let limits = LimitSettings {
+        header: Some("x-forwarded-for".to_owned()),
+        oauth_client_registration: 0.0,
+        ..LimitSettings::default()
+    };
+    let server = Server::with(Settings { limits, ..settings() }).await;
+    let node = server.second_node().await;
+    let register = async |server: &Server, address: &str| {
+        let fields = json!({ "redirect_uris": ["myapp://callback"] }).to_string();
+        server.send(Method::POST, "/oauth/clients/register", &[("x-forwarded-for", address)], fields).await
+    };
+    for attempt in 0..30 {
+        let server = if attempt % 2 == 0 { &server } else { &node };
+        assert_eq!(register(server, "203.0.113.7").await.status, StatusCode::CREATED);
+    }
+    let refused = register(&server, "203.0.113.7").await;
+    assert_eq!(refused.refusal(), (429, "over_request_rate_limit"));
+    assert_eq!(register(&server, "203.0.113.8").await.status, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn only_administrators_get_in_and_only_where_there_is_an_oauth_server() {
+    let server = Server::with(settings()).await;
+    let path = "/admin/oauth/clients";
+    assert_eq!(server.post(path, json!({})).await.refusal(), (403, "not_admin"));
+    server.user("ada@example.com").await;
+    let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
+    assert_eq!(server.get_as(path, &token).await.refusal(), (403, "not_admin"));
+
+    let off = server.second_node_with(Settings::default()).await;
+    assert_eq!(admin(&off, Method::GET, path, Value::Null).await.refusal(), (404, "feature_disabled"));
+    assert_eq!(off.get(path).await.refusal(), (403, "not_admin"));
+    for (method, path) in [
+        (Method::GET, "/oauth/authorize"),
+        (Method::POST, "/oauth/token"),
+        (Method::GET, "/oauth/userinfo"),
+        (Method::POST, "/oauth/userinfo"),
+        (Method::POST, "/oauth/clients/register"),
+        (Method::GET, "/oauth/authorizations/x"),
+        (Method::POST, "/oauth/authorizations/x/consent"),
+        (Method::GET, "/.well-known/oauth-authorization-server"),
+    ] {
+        assert_eq!(off.send(method, path, &[], "").await.refusal(), (404, "feature_disabled"), "{path}");
+    }
+    assert_eq!(off.get_as("/user/oauth/grants", &token).await.refusal(), (404, "feature_disabled"));
+}
