@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway::Gateway;
-use poem::http::StatusCode;
+use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 
 use super::mounts::Mounts;
@@ -14,6 +14,10 @@ use crate::site::{Server, Site};
 
 /// Room for a multipart upload's frame around the object itself.
 const MULTIPART_FRAME: u64 = 1024 * 1024;
+
+const AUTH: &str = "/auth/v1";
+/// Where clients look for what the OAuth server of an issuer can do; the issuer's path follows (RFC 8414, section 3.1).
+const METADATA: &str = "/.well-known/oauth-authorization-server";
 
 /// The public port: services under their Supabase paths, the site at `/`.
 pub(super) fn public(
@@ -40,7 +44,8 @@ pub(super) fn public(
         routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
     }
     if let Some(auth) = &running.auth {
-        routes = routes.mount("/auth/v1", gateway.guarded_except("auth", auth::is_open, auth.clone()));
+        routes = routes.mount(AUTH, gateway.guarded_except("auth", auth::is_open, auth.clone()));
+        routes = routes.mount(METADATA, gateway.open("auth", auth.clone().before(metadata)));
     }
     if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
         let face = gateway.open("storage", storage::service(storage.clone()));
@@ -63,6 +68,13 @@ pub(super) fn admin(running: &Running) -> impl Endpoint + use<> {
     Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health(&running.gateway, running))
 }
 
+/// Leads to the service's metadata, and nowhere else below it.
+async fn metadata(mut request: Request) -> poem::Result<Request> {
+    let is_issuer = matches!(request.uri().path(), "/" | AUTH);
+    *request.uri_mut() = Uri::from_static(if is_issuer { METADATA } else { "/" });
+    Ok(request)
+}
+
 fn health(gateway: &Gateway, running: &Running) -> impl Endpoint<Output = Response> + use<> {
     let (database, rest) = (running.probe.clone(), running.rest.clone());
     gateway.health(move || {
@@ -81,4 +93,21 @@ async fn nothing(_request: Request) -> poem::Result<Response> {
     let answer =
         Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
     Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_issuers_path_follows_the_well_known_one() {
+        let led = async |path: &'static str| {
+            metadata(Request::builder().uri_str(path).finish()).await.unwrap().uri().to_string()
+        };
+        assert_eq!(led("/auth/v1").await, METADATA);
+        assert_eq!(led("/").await, METADATA);
+        for path in ["/token", "/auth/v1/token?grant_type=password", "/auth/v1/"] {
+            assert_eq!(led(path).await, "/", "{path}");
+        }
+    }
 }
