@@ -22,7 +22,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     provide('access', { url, anonKey, serviceKey })
     return () => Promise.resolve()
   }
-  const server = await Server.start()
+  const server = await Server.start({ env: { GOTRUE_OAUTH_SERVER_ENABLED: 'true' } })
   provide('access', server.access)
   return () => server.stop()
 }
