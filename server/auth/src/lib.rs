@@ -51,7 +51,7 @@ use mail::Mailer;
 use messages::Messages;
 use passwords::Hasher;
 use providers::Providers;
-use saml::{MetadataSource, ServiceProvider};
+use saml::{Remote, ServiceProvider};
 use sms::Texter;
 use store::cleanup::Cleanup;
 
@@ -73,7 +73,7 @@ pub(crate) struct Auth {
     providers: Providers,
     /// None if settings switch SAML off.
     saml: Option<ServiceProvider>,
-    saml_metadata: MetadataSource,
+    saml_remote: Remote,
 }
 
 /// Settings that the service cannot work with.
@@ -118,7 +118,7 @@ impl Auth {
             cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
             saml: ServiceProvider::new(&settings)?,
-            saml_metadata: MetadataSource::new(client.clone(), &settings),
+            saml_remote: Remote::new(client.clone(), &settings),
             providers: Providers::new(client, &settings.providers),
             verifier: keys.verifier(),
             settings,

@@ -65,7 +65,7 @@ struct AssertionFields {
     /// A `samlp:Response` in base64.
     #[oai(rename = "SAMLResponse")]
     saml_response: Option<String>,
-    /// A reference to a response, which is not taken.
+    /// A reference to a response, in place of one.
     #[oai(rename = "SAMLart")]
     saml_artifact: Option<String>,
 }

@@ -14,7 +14,7 @@ use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, redirects};
 use crate::providers::{Claims, Email, Profile};
-use crate::saml::{self, Assertion, IdentityProvider, LONGEST_USE, Posted, ServiceProvider};
+use crate::saml::{self, Assertion, Brought, IdentityProvider, LONGEST_USE, ServiceProvider};
 use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::saml_relay_states::{self, NewRelayState};
@@ -124,16 +124,24 @@ struct Origin {
 pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<String, Error> {
     let auth = context.auth;
     let service = require_enabled(auth)?;
-    let response = decode(arrival)?;
-    let origin = origin(auth, &arrival.relay_state, &response).await?;
+    let carried = Carried::of(arrival)?;
+    let origin = origin(auth, &arrival.relay_state, &carried).await?;
     if origin.provider.is_disabled() {
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
     }
     let provider = current_metadata(auth, &origin.provider).await?;
     let issuer = provider.entity_id().to_owned();
-    let posted = Posted { xml: response, provider, request_id: origin.request_id.clone() };
-    let assertion = service.accept(posted).await?.map_err(|reason| refused(&origin.provider, &reason))?;
+    let (xml, resolve_id) = match carried {
+        Carried::Response(xml) => (xml, None),
+        Carried::Artifact(artifact) => {
+            let resolved = service.resolve(&auth.saml_remote, &provider, &artifact).await;
+            let (id, xml) = resolved.map_err(|reason| refused(&origin.provider, &reason))?;
+            (xml, Some(id))
+        }
+    };
+    let brought = Brought { xml, resolve_id, provider, request_id: origin.request_id.clone() };
+    let assertion = service.accept(brought).await?.map_err(|reason| refused(&origin.provider, &reason))?;
     let name = format!("{}\n{}", issuer, assertion.id());
     if !auth.limits.is_first_use(&name, LONGEST_USE).await? {
         return Err(refused(&origin.provider, "the assertion was used before"));
@@ -156,16 +164,25 @@ fn refused(provider: &SsoProvider, reason: &str) -> Error {
     Error::validation("SAML Assertion is not valid")
 }
 
-fn decode(arrival: &Arrival) -> Result<String, Error> {
-    if !arrival.artifact.is_empty() {
-        return Err(Error::validation(
-            "SAML Artifact responses are not supported, use the HTTP-POST binding",
-        ));
+/// What a browser carries: a response, or a reference to one.
+enum Carried {
+    Response(String),
+    Artifact(String),
+}
+
+impl Carried {
+    /// Errors: `validation_failed`.
+    fn of(arrival: &Arrival) -> Result<Carried, Error> {
+        match (arrival.artifact.as_str(), arrival.response.as_str()) {
+            ("", "") => Err(Error::validation("SAMLResponse is missing")),
+            ("", response) => decode(response).map(Carried::Response),
+            (artifact, _) => Ok(Carried::Artifact(artifact.to_owned())),
+        }
     }
-    if arrival.response.is_empty() {
-        return Err(Error::validation("SAMLResponse is missing"));
-    }
-    let mut text = arrival.response.clone();
+}
+
+fn decode(response: &str) -> Result<String, Error> {
+    let mut text = response.to_owned();
     text.retain(|character| !character.is_ascii_whitespace());
     let bytes =
         STANDARD.decode(text).map_err(|_| Error::validation("SAMLResponse is not a valid Base64 string"))?;
@@ -173,9 +190,9 @@ fn decode(arrival: &Arrival) -> Result<String, Error> {
 }
 
 /// What a relay state says of a user who left with it; or what a response says of a user who has not.
-async fn origin(auth: &Auth, relay_state: &str, response: &str) -> Result<Origin, Error> {
+async fn origin(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
-    let Some(id) = id else { return unsolicited(auth, relay_state, response).await };
+    let Some(id) = id else { return unsolicited(auth, relay_state, carried).await };
     let state = saml_relay_states::take(&auth.database, id).await?.ok_or_else(|| {
         Code::SamlRelayStateNotFound.because("SAML RelayState does not exist, try logging in again?")
     })?;
@@ -194,11 +211,15 @@ async fn origin(auth: &Auth, relay_state: &str, response: &str) -> Result<Origin
 }
 
 /// A sign-in that the identity provider has begun; its relay state may say where the user wants to go.
-async fn unsolicited(auth: &Auth, relay_state: &str, response: &str) -> Result<Origin, Error> {
+async fn unsolicited(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
         return Err(Error::validation("SAML RelayState is not a valid UUID or URL"));
     }
+    let Carried::Response(response) = carried else {
+        let message = "SAML Artifact response can only be used with SP initiated flow";
+        return Err(Error::validation(message));
+    };
     let issuer = saml::issuer(response)?;
     let provider = sso_providers::find(&auth.database, Lookup::EntityId(&issuer)).await?;
     let message = "A SAML connection has not been established with this Identity Provider";
@@ -228,7 +249,7 @@ async fn current_metadata(auth: &Auth, provider: &SsoProvider) -> Result<Identit
     if !known.is_stale(age, now) {
         return Ok(known);
     }
-    let Some((xml, renewed)) = auth.saml_metadata.renew(provider.id, url, &known).await else {
+    let Some((xml, renewed)) = auth.saml_remote.renew(provider.id, url, &known).await else {
         return Ok(known);
     };
     sso_providers::renew_metadata(&auth.database, provider.id, &xml).await?;

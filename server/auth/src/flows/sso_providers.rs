@@ -56,7 +56,7 @@ impl Definition {
     async fn metadata(&self, auth: &Auth) -> Result<Option<(String, IdentityProvider)>, Error> {
         let text = match (self.metadata_xml.as_str(), self.metadata_url.as_str()) {
             ("", "") => return Ok(None),
-            ("", url) => auth.saml_metadata.fetch(url).await?,
+            ("", url) => auth.saml_remote.fetch(url).await?,
             (text, _) => text.to_owned(),
         };
         let provider = IdentityProvider::parse(&text)?;

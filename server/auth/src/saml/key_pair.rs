@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bergshamra::core::algorithm;
 use bergshamra::crypto::sign;
-use bergshamra::{Key, SoftwareKey};
+use bergshamra::{DsigContext, Key, KeysManager, SoftwareKey};
 use pkcs1::RsaPrivateKey;
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::certificate::Version;
@@ -37,7 +37,9 @@ const EXPONENT: [u8; 3] = [1, 0, 1];
 
 /// A key and its certificate.
 pub(super) struct KeyPair {
-    key: SoftwareKey,
+    key: Key,
+    /// The same, as signatures and decryption want it.
+    private: SoftwareKey,
     /// DER in base64.
     certificate: String,
 }
@@ -65,12 +67,12 @@ impl KeyPair {
             return Err(wrong(&format!("{bits} bits")));
         }
         let key = load(&der).map_err(|error| wrong(&format!("a key that cannot be used ({error})")))?;
-        let signing = key.software_key().map_err(|error| wrong(&error.to_string()))?;
-        let signing = signing.ok_or_else(|| wrong("a key that cannot sign"))?;
+        let private = key.software_key().map_err(|error| wrong(&error.to_string()))?;
+        let private = private.ok_or_else(|| wrong("a key that cannot sign"))?;
         let public = key.to_spki_der().ok_or_else(|| wrong("a key without its public half"))?;
-        let certificate = certify(&signing, &public, host, decrypts)
+        let certificate = certify(&private, &public, host, decrypts)
             .map_err(|error| format!("{name}: no certificate can be made of the key: {error}"))?;
-        Ok(KeyPair { key: signing, certificate: STANDARD.encode(certificate) })
+        Ok(KeyPair { key, private, certificate: STANDARD.encode(certificate) })
     }
 
     /// The certificate, DER in base64.
@@ -80,12 +82,19 @@ impl KeyPair {
 
     /// The private key.
     pub(super) fn private_key(&self) -> &SoftwareKey {
-        &self.key
+        &self.private
     }
 
     /// Signs with RSASSA-PKCS1-v1_5 and SHA-256.
     pub(super) fn sign(&self, data: &[u8]) -> Result<Vec<u8>, bergshamra::Error> {
-        sign::from_uri(algorithm::RSA_SHA256)?.sign(&self.key, data)
+        sign::from_uri(algorithm::RSA_SHA256)?.sign(&self.private, data)
+    }
+
+    /// Makes the signature that `template` has the outline of.
+    pub(super) fn sign_document(&self, template: &str) -> Result<String, bergshamra::Error> {
+        let mut keys = KeysManager::new();
+        keys.add_key(self.key.clone());
+        bergshamra::sign(&DsigContext::new(keys), template)
     }
 }
 

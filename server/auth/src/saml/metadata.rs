@@ -8,6 +8,7 @@ use super::moment;
 use super::xml::{self, Element, ns};
 use crate::Error;
 
+const SOAP: &str = "urn:oasis:names:tc:SAML:2.0:bindings:SOAP";
 const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
 
 /// How long metadata is believed that says nothing of it.
@@ -23,6 +24,8 @@ pub(crate) struct IdentityProvider {
     cache_duration: Option<Duration>,
     /// Where users are sent; empty if they cannot be sent there by redirect.
     location: String,
+    /// Where references to responses are resolved; empty if nowhere.
+    artifact_location: String,
     /// What signatures are verified with: certificates, DER in base64.
     certificates: Vec<String>,
 }
@@ -54,7 +57,8 @@ impl IdentityProvider {
             entity_id: entity_id.to_owned(),
             valid_until: valid_until.transpose()?,
             cache_duration: cache_duration.transpose()?.filter(|duration| !duration.is_zero()),
-            location: location(role).unwrap_or_default().to_owned(),
+            location: location(role, "SingleSignOnService", HTTP_REDIRECT).to_owned(),
+            artifact_location: location(role, "ArtifactResolutionService", SOAP).to_owned(),
             certificates: certificates(role),
         })
     }
@@ -66,6 +70,11 @@ impl IdentityProvider {
     /// Where users are sent by redirect; empty if nowhere.
     pub(super) fn location(&self) -> &str {
         &self.location
+    }
+
+    /// Where references to responses are resolved; empty if nowhere.
+    pub(super) fn artifact_location(&self) -> &str {
+        &self.artifact_location
     }
 
     /// The certificates that assertions may be signed with, DER in base64.
@@ -107,10 +116,11 @@ fn entity(root: Element<'_>) -> Result<Element<'_>, Error> {
     found.ok_or_else(|| invalid("does not contain any entity with an IDPSSODescriptor"))
 }
 
-fn location(role: Element<'_>) -> Option<&str> {
-    let mut services = role.named(ns::METADATA, "SingleSignOnService");
-    let by_redirect = services.find(|service| service.attribute("Binding") == Some(HTTP_REDIRECT));
-    by_redirect?.attribute("Location")
+/// Where the first service of this name is that is reached by `binding`; empty if there is none.
+fn location<'d>(role: Element<'d>, name: &'d str, binding: &str) -> &'d str {
+    let mut services = role.named(ns::METADATA, name);
+    let found = services.find(|service| service.attribute("Binding") == Some(binding));
+    found.and_then(|service| service.attribute("Location")).unwrap_or_default()
 }
 
 /// Those for signatures, and those for everything.

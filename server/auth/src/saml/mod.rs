@@ -1,17 +1,18 @@
 //! This service as a SAML 2.0 service provider: its metadata, the requests that it sends users to identity providers
 //! with, and the responses that they bring back.
 
+mod artifact;
 pub(crate) mod assertion;
 mod encryption;
 mod key_pair;
 mod mapping;
 mod metadata;
 mod moment;
+mod remote;
 mod request;
 mod response;
 mod service_provider;
 mod signature;
-mod source;
 mod xml;
 
 use std::sync::Arc;
@@ -27,8 +28,8 @@ pub(crate) use assertion::{Assertion, format};
 use key_pair::KeyPair;
 pub(crate) use mapping::AttributeMapping;
 pub(crate) use metadata::IdentityProvider;
+pub(crate) use remote::{Remote, check_url};
 pub(crate) use response::LONGEST_USE;
-pub(crate) use source::{MetadataSource, check_url};
 
 /// Responses that are looked at at the same time; each takes some milliseconds of a processor.
 const PARALLEL_RESPONSES: usize = 64;
@@ -49,10 +50,12 @@ struct Inner {
     decrypts: bool,
 }
 
-/// A response as it was posted.
-pub(crate) struct Posted {
+/// A response, as a browser or an identity provider's server has brought it.
+pub(crate) struct Brought {
     /// The document.
     pub(crate) xml: String,
+    /// The id of the message that a server has answered with it; None if a browser posts it.
+    pub(crate) resolve_id: Option<String>,
     /// Whose it should be.
     pub(crate) provider: IdentityProvider,
     /// The id of the request that it should answer; None if the identity provider has begun.
@@ -89,14 +92,14 @@ impl ServiceProvider {
     /// Judges a response on a thread of its own, since signatures and decryption take time. The outer error is this
     /// service's: `over_request_rate_limit` while too many are being judged; the inner one says to the log why the
     /// response does not count.
-    pub(crate) async fn accept(&self, posted: Posted) -> Result<Result<Assertion, String>, Error> {
+    pub(crate) async fn accept(&self, brought: Brought) -> Result<Result<Assertion, String>, Error> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| refusals::over_request_rate_limit())?;
         let inner = Arc::clone(&self.inner);
         let judged = tokio::task::spawn_blocking(move || {
             // Held until the work is done even if the request is gone, so that the bound is one of real work.
             let _place = place;
-            inner.accept(&posted)
+            inner.accept(&brought)
         });
         judged.await.map_err(|error| Error::Internal(error.to_string()))
     }
@@ -113,18 +116,19 @@ impl Inner {
         format!("{}/sso/saml/acs", self.base)
     }
 
-    fn accept(&self, posted: &Posted) -> Result<Assertion, String> {
+    fn accept(&self, brought: &Brought) -> Result<Assertion, String> {
         let keys =
             if self.decrypts { std::iter::once(&self.key).chain(&self.next).collect() } else { Vec::new() };
         let expected = response::Expected {
-            provider: &posted.provider,
-            request_id: posted.request_id.as_deref(),
+            provider: &brought.provider,
+            request_id: brought.request_id.as_deref(),
+            resolve_id: brought.resolve_id.as_deref(),
             consumer: &self.consumer(),
             audience: &self.entity_id(),
             keys,
             now: OffsetDateTime::now_utc(),
         };
-        response::accept(&posted.xml, &expected)
+        response::accept(&brought.xml, &expected)
     }
 }
 

@@ -20,7 +20,7 @@ use super::{ServiceProvider, moment};
 use crate::Error;
 
 pub(super) const HTTP_POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
-const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
+pub(super) const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
 
 /// A request that is ready to be sent.
 pub(crate) struct AuthnRequest {
@@ -48,8 +48,7 @@ impl ServiceProvider {
         let url = url.as_mut().ok_or_else(|| {
             Error::validation("The identity provider's metadata has no SingleSignOnService for HTTP-Redirect")
         })?;
-        let bytes: [u8; 20] = rand::random();
-        let id = format!("id-{}", HEXLOWER.encode(&bytes));
+        let id = new_id();
         let document = format!(
             "<samlp:AuthnRequest xmlns:saml=\"{assertion}\" xmlns:samlp=\"{protocol}\" ID=\"{id}\" Version=\"2.0\" \
              IssueInstant=\"{instant}\" Destination=\"{destination}\" AssertionConsumerServiceURL=\"{consumer}\" \
@@ -79,6 +78,12 @@ impl ServiceProvider {
         url.set_fragment(None);
         Ok(AuthnRequest { id, url: url.to_string() })
     }
+}
+
+/// An id that nobody guesses, for a message of this service.
+pub(super) fn new_id() -> String {
+    let bytes: [u8; 20] = rand::random();
+    format!("id-{}", HEXLOWER.encode(&bytes))
 }
 
 fn deflate(text: &str) -> std::io::Result<Vec<u8>> {

@@ -26,6 +26,8 @@ pub(super) struct Expected<'a> {
     pub(super) provider: &'a IdentityProvider,
     /// The id of the request that it answers; None if the identity provider has begun.
     pub(super) request_id: Option<&'a str>,
+    /// The id of the message that it was resolved with; None if a browser posts it.
+    pub(super) resolve_id: Option<&'a str>,
     /// Where responses are posted to.
     pub(super) consumer: &'a str,
     /// The id of this service.
@@ -54,30 +56,50 @@ pub(super) fn issuer(text: &str) -> Option<String> {
 pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, Refusal> {
     let document = xml::parse(text)?;
     let root = Element::root(&document).ok_or("an empty document")?;
-    if !root.is(ns::PROTOCOL, "Response") {
-        return Err("the document is no samlp:Response".to_owned());
-    }
+    let around = expected.resolve_id.map(|id| artifact_response(root, id, expected)).transpose()?;
+    let response = around.map_or(Some(root), |around| around.only(ns::PROTOCOL, "Response"));
+    let response = response.filter(|response| response.is(ns::PROTOCOL, "Response"));
+    let response = response.ok_or("the document is no samlp:Response")?;
     let plain = root.count(ns::ASSERTION, "Assertion");
     let encrypted = root.count(ns::ASSERTION, "EncryptedAssertion");
     if plain + encrypted != 1 || root.count(ns::PROTOCOL, "Response") != 1 {
         return Err(format!("expected one assertion, found {plain} and {encrypted} encrypted ones"));
     }
     let trusted = Trusted::new(expected.provider.certificates(), expected.now)?;
-    if let Some(element) = root.only(ns::ASSERTION, "Assertion") {
-        let [response, assertion] = trusted.verify(text, &document, root, [root, element])?;
-        check_response(root, response, expected)?;
-        if !response && !assertion {
+    let assertion = response.only(ns::ASSERTION, "Assertion");
+    // From the inside out: what is signed vouches for all that it holds.
+    let elements: Vec<_> = assertion.into_iter().chain([response]).chain(around).collect();
+    let signed = trusted.verify(text, &document, root, &elements)?;
+    let is_response = |(element, signed): (&Element<'_>, &bool)| element.node() == response.node() && *signed;
+    check_response(response, elements.iter().zip(&signed).any(is_response), expected)?;
+    let vouched = signed.contains(&true);
+    if let Some(element) = assertion {
+        if !vouched {
             return Err("neither the response nor the assertion is signed".to_owned());
         }
         check_assertion(element, expected)?;
         return Ok(Assertion::read(element));
     }
-    let element = root
-        .only(ns::ASSERTION, "EncryptedAssertion")
-        .ok_or("the assertion is not directly within the response")?;
-    let [response] = trusted.verify(text, &document, root, [root])?;
-    check_response(root, response, expected)?;
-    accept_encrypted(element, response, &trusted, expected)
+    let element = response.only(ns::ASSERTION, "EncryptedAssertion");
+    let element = element.ok_or("the assertion is not directly within the response")?;
+    accept_encrypted(element, vouched, &trusted, expected)
+}
+
+/// What a server has answered message `id` with, within its envelope.
+fn artifact_response<'d>(
+    root: Element<'d>,
+    id: &str,
+    expected: &Expected<'_>,
+) -> Result<Element<'d>, Refusal> {
+    let envelope = Some(root).filter(|root| root.is(ns::SOAP, "Envelope"));
+    let body = envelope.and_then(|envelope| envelope.only(ns::SOAP, "Body"));
+    let answer = body.and_then(|body| body.only(ns::PROTOCOL, "ArtifactResponse"));
+    let answer = answer.ok_or("the answer is no SOAP envelope with an ArtifactResponse")?;
+    if answer.attribute("InResponseTo") != Some(id) {
+        return Err("the answer's InResponseTo is not the message that it answers".to_owned());
+    }
+    check_answer(answer, "answer", expected)?;
+    Ok(answer)
 }
 
 /// Decrypts and judges an assertion. `vouched` says whether the response around it is signed.
@@ -100,8 +122,8 @@ fn accept_encrypted(
     if root.count(ns::ASSERTION, "Assertion") != 1 {
         return Err("the encrypted assertion holds another one".to_owned());
     }
-    let [signed] = trusted.verify(&text, &document, root, [root])?;
-    if !vouched && !signed {
+    let signed = trusted.verify(&text, &document, root, &[root])?;
+    if !vouched && !signed.contains(&true) {
         return Err("neither the response nor the encrypted assertion is signed".to_owned());
     }
     check_assertion(root, expected)?;
@@ -119,12 +141,17 @@ fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> R
     {
         return Err("the response's InResponseTo is not the request that it came back for".to_owned());
     }
-    check_age(root, "response", expected.now)?;
-    if let Some(issuer) = root.child(ns::ASSERTION, "Issuer") {
+    check_answer(root, "response", expected)
+}
+
+/// What holds for responses of all kinds.
+fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Result<(), Refusal> {
+    check_age(element, what, expected.now)?;
+    if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {
         check_issuer(issuer, expected)?;
     }
     let status =
-        root.child(ns::PROTOCOL, "Status").and_then(|status| status.child(ns::PROTOCOL, "StatusCode"));
+        element.child(ns::PROTOCOL, "Status").and_then(|status| status.child(ns::PROTOCOL, "StatusCode"));
     match status.and_then(|status| status.attribute("Value")) {
         Some(SUCCESS) => Ok(()),
         other => Err(format!("the identity provider has answered with status {other:?}")),

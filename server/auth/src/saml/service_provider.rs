@@ -46,6 +46,7 @@ impl ServiceProvider {
              WantAssertionsSigned=\"true\">{keys}\
              <NameIDFormat>{email}</NameIDFormat><NameIDFormat>{persistent}</NameIDFormat>\
              <AssertionConsumerService Binding=\"{post}\" Location=\"{consumer}\" index=\"1\"/>\
+             <AssertionConsumerService Binding=\"{artifact}\" Location=\"{consumer}\" index=\"2\"/>\
              </SPSSODescriptor></EntityDescriptor>",
             metadata = ns::METADATA,
             protocol = ns::PROTOCOL,
@@ -53,6 +54,7 @@ impl ServiceProvider {
             email = format::EMAIL,
             persistent = format::PERSISTENT,
             post = super::request::HTTP_POST,
+            artifact = super::artifact::HTTP_ARTIFACT,
             consumer = escape(&inner.consumer()),
         )
     }

@@ -69,18 +69,18 @@ impl Trusted {
     /// be signed or not. Answers for each of them whether it is.
     ///
     /// Errors: a sentence for the log, if any signature is not valid, stands elsewhere, or covers anything else.
-    pub(super) fn verify<const N: usize>(
+    pub(super) fn verify(
         &self,
         text: &str,
         document: &Document<'_>,
         root: Element<'_>,
-        elements: [Element<'_>; N],
-    ) -> Result<[bool; N], String> {
+        elements: &[Element<'_>],
+    ) -> Result<Vec<bool>, String> {
         let mut expected = Vec::new();
         for element in elements {
-            let signature = of(element)?;
+            let signature = of(*element)?;
             if let Some(signature) = signature {
-                judge(element, signature)?;
+                judge(*element, signature)?;
             }
             expected.push(signature);
         }
@@ -91,13 +91,13 @@ impl Trusted {
         if signed > 0 {
             let results = verify_all_document_with_source(&self.0, document, Some(text));
             let results = results.map_err(|error| format!("signatures cannot be verified: {error}"))?;
-            for (element, signature) in elements.into_iter().zip(&expected) {
+            for (element, signature) in elements.iter().zip(&expected) {
                 if let Some(signature) = signature {
-                    covers(&results, element, *signature)?;
+                    covers(&results, *element, *signature)?;
                 }
             }
         }
-        Ok(std::array::from_fn(|index| expected.get(index).is_some_and(Option::is_some)))
+        Ok(expected.iter().map(Option::is_some).collect())
     }
 }
 

@@ -8,6 +8,7 @@ pub(super) mod ns {
     pub(in crate::saml) const ASSERTION: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
     pub(in crate::saml) const METADATA: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
     pub(in crate::saml) const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
+    pub(in crate::saml) const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
     pub(in crate::saml) use bergshamra::core::ns::{DSIG, ENC, ENC11};
 }
 

@@ -209,6 +209,19 @@ impl Said {
         signer.map_or(text.clone(), |signer| sign(&text, signer))
     }
 
+    /// A server's answer to message `resolve`, with `response` in it.
+    pub(crate) fn resolved(&self, response: &str, resolve: &str) -> String {
+        format!(
+            "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><samlp:ArtifactResponse \
+             {NAMESPACES} ID=\"{id}-answer\" Version=\"2.0\" IssueInstant=\"{issued}\" InResponseTo=\"{resolve}\">\
+             <saml:Issuer>{issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value=\"{SUCCESS}\"/></samlp:Status>\
+             {response}</samlp:ArtifactResponse></s:Body></s:Envelope>",
+            id = self.id,
+            issued = instant(self.issued),
+            issuer = self.issuer,
+        )
+    }
+
     /// The whole of it, signed by the provider.
     pub(crate) fn signed(&self, what: Signed) -> String {
         self.signed_by(what, &OWN)

@@ -8,6 +8,7 @@ mod admin_create;
 mod admin_factors;
 mod admin_links;
 mod admin_lists;
+mod artifacts;
 mod authenticator;
 mod cleanup;
 mod codes;

@@ -334,6 +334,7 @@ async fn the_project_describes_itself_to_identity_providers() {
         "<KeyDescriptor use=\"signing\">",
         "<NameIDFormat>urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress</NameIDFormat>",
         &format!("Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST\" Location=\"{CONSUMER}\""),
+        &format!("Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact\" Location=\"{CONSUMER}\""),
     ] {
         assert!(document.contains(part), "{part} in {document}");
     }

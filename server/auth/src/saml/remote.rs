@@ -1,11 +1,12 @@
-//! Where identity providers' metadata comes from.
+//! Requests to identity providers' own servers: for their metadata, and for responses that a browser brings a reference
+//! to.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
-use http::header::{ACCEPT, ACCEPT_CHARSET};
+use http::header::{ACCEPT, ACCEPT_CHARSET, CONTENT_TYPE};
 use reqwest::Method;
 use url::Url;
 use uuid::Uuid;
@@ -14,13 +15,13 @@ use super::metadata::IdentityProvider;
 use crate::http_client::{HttpClient, Reach};
 use crate::{Code, Error, Settings};
 
-/// Longest time to fetch a document, and never more than half of what a whole request may take.
+/// Longest time for an answer, and never more than half of what a whole request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a provider is left alone whose metadata could not be fetched at a sign-in, so that others do not wait, too.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Fetches metadata.
-pub(crate) struct MetadataSource {
+/// Identity providers' servers.
+pub(crate) struct Remote {
     client: HttpClient,
     reach: Reach,
     timeout: Duration,
@@ -40,9 +41,9 @@ pub(crate) fn check_url(settings: &Settings, url: &str) -> Result<(), Error> {
     }
 }
 
-impl MetadataSource {
-    pub(crate) fn new(client: HttpClient, settings: &Settings) -> MetadataSource {
-        MetadataSource {
+impl Remote {
+    pub(crate) fn new(client: HttpClient, settings: &Settings) -> Remote {
+        Remote {
             client,
             reach: if settings.saml.private_addresses { Reach::Anywhere } else { Reach::Public },
             timeout: TIMEOUT.min(settings.request_timeout / 2),
@@ -74,6 +75,24 @@ impl MetadataSource {
                 "SAML Metadata XML contains invalid UTF-8 characters, which are not supported at this time",
             )
         })
+    }
+
+    /// What the server at `url` answers to a SOAP message (SAML 2.0 Bindings, section 3.2).
+    ///
+    /// Errors: a sentence for the log.
+    pub(super) async fn call(&self, url: &str, message: String) -> Result<String, String> {
+        let request =
+            self.client.request(Method::POST, url, self.reach).map_err(|error| error.to_string())?;
+        let request = request
+            .timeout(self.timeout)
+            .header(CONTENT_TYPE, "text/xml")
+            .header("SOAPAction", "http://www.oasis-open.org/committees/security")
+            .body(message);
+        let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
+        if answer.status != StatusCode::OK {
+            return Err(format!("expected status 200, found {}", answer.status.as_u16()));
+        }
+        String::from_utf8(answer.body.into()).map_err(|_| "the answer is no text".to_owned())
     }
 
     /// The document at `url` and what it says of the identity provider that is `known`, for provider `id` at a sign-in.
