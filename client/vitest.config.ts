@@ -9,7 +9,8 @@ export default mergeConfig(
       environment: 'jsdom',
       setupFiles: ['./src/testing/setup.ts'],
       env: { VITE_SUPABASE_URL: 'http://backend.test', VITE_SUPABASE_ANON_KEY: 'anon-key' },
-      testTimeout: 20_000,
+      // Real time, unlike everything else in tests: a page in jsdom takes seconds on a machine with other work.
+      testTimeout: 60_000,
       restoreMocks: true,
       unstubGlobals: true,
     },

@@ -1,16 +1,12 @@
 import { connect } from '../support/client.ts'
 import { expect, test } from './fixtures.ts'
+import { createUser } from './support.ts'
 
 const email = 'steward@terrace.example'
 const password = 'correct horse battery staple'
 
 test('a user signs in, is known to the tables, refreshes and signs out', async ({ server }) => {
-  const id = await server.psql(
-    `insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data)
-     values (gen_random_uuid(), 'authenticated', 'authenticated', '${email}',
-             extensions.crypt('${password}', extensions.gen_salt('bf')), now(),
-             '{"provider":"email","providers":["email"]}', '{"full_name":"Sam Steward"}') returning id`,
-  )
+  const id = await createUser(server, email, password, 'Sam Steward')
   const { url, anonKey } = server.access
   const client = connect(url, anonKey)
 

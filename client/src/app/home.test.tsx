@@ -75,7 +75,7 @@ describe('an unknown address', () => {
     expect(await screen.findByRole('heading', { name: '404' })).toBeInTheDocument()
     expect(screen.getByText('Oops! Page not found')).toBeInTheDocument()
     expect(screen.getByRole('link', { name: 'Return to Home' })).toHaveAttribute('href', '/')
-    expect(log).toHaveBeenCalledWith(expect.any(String), '/offside')
+    await vi.waitFor(() => expect(log).toHaveBeenCalledWith(expect.any(String), '/offside'))
     await vi.waitFor(() => expect(document.title).toMatch(/^Page Not Found \| /))
   })
 

@@ -1,0 +1,42 @@
+import AxeBuilder from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+
+import type { Server } from '../support/server.mjs'
+import { expect } from './fixtures.ts'
+
+/** The screens that everything is tried on: a phone's and a desk's. */
+export const SCREENS = [
+  { width: 360, height: 740 },
+  { width: 1280, height: 800 },
+]
+
+/** Nothing floats over the page until its test wants it to. */
+export async function settle(page: Page) {
+  await page.addInitScript(() => {
+    localStorage.setItem('cookieConsent', 'declined')
+    localStorage.setItem('newsletter_popup_disabled', 'true')
+  })
+}
+
+/** The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. */
+export async function expectSound(page: Page) {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const found = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`,
+  )
+  expect(found).toEqual([])
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - window.innerWidth,
+  )
+  expect(overflow).toBeLessThanOrEqual(0)
+}
+
+/** Makes a user with a confirmed address, as the auth service would. Returns the user's id. */
+export function createUser(server: Server, email: string, password: string, name: string) {
+  return server.psql(
+    `insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data)
+     values (gen_random_uuid(), 'authenticated', 'authenticated', '${email}',
+             extensions.crypt('${password}', extensions.gen_salt('bf', 4)), now(),
+             '{"provider":"email","providers":["email"]}', '{"full_name":"${name}"}') returning id`,
+  )
+}
