@@ -19,6 +19,8 @@ pub struct Face<E> {
     /// Which paths need no API key; None if none does.
     is_open: Option<fn(&str) -> bool>,
     body_limit: u64,
+    /// Whether the service says itself who may read its answers.
+    owns_cors: bool,
     metrics: Arc<ServiceMetrics>,
     endpoint: E,
 }
@@ -32,7 +34,7 @@ impl<E: Endpoint> Face<E> {
     ) -> Face<E> {
         let metrics = gateway.0.metrics.service(service);
         let body_limit = gateway.0.settings.body_limit;
-        Face { gateway, service, is_open, body_limit, metrics, endpoint }
+        Face { gateway, service, is_open, body_limit, owns_cors: false, metrics, endpoint }
     }
 
     /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
@@ -41,8 +43,16 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
+    /// Leaves cross-origin requests to the service: it answers preflights, and its answers say who may read them.
+    pub fn without_cors(mut self) -> Face<E> {
+        self.owns_cors = true;
+        self
+    }
+
     async fn answer(&self, mut request: Request, request_id: &RequestId, address: IpAddr) -> Response {
-        if let Some(response) = cors::preflight(&request) {
+        if !self.owns_cors
+            && let Some(response) = cors::preflight(&request)
+        {
             return response;
         }
         let inner = &self.gateway.0;
@@ -92,7 +102,9 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let uri = request.original_uri().clone();
         let mut response = self.answer(request, &request_id, address).await;
         let headers = response.headers_mut();
-        cors::admit(headers);
+        if !self.owns_cors {
+            cors::admit(headers);
+        }
         headers.insert(X_REQUEST_ID, request_id.header());
         headers.insert(SB_REQUEST_ID, request_id.header());
         let took = start.elapsed();
