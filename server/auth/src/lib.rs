@@ -18,6 +18,7 @@ mod limits;
 mod mail;
 mod messages;
 mod nullable;
+mod outbox;
 mod passwords;
 mod providers;
 mod saml;
@@ -92,6 +93,17 @@ pub fn service(
 ) -> Result<impl Endpoint<Output = Response>, InvalidSettings> {
     let auth = Auth::new(settings, database, keys).map_err(InvalidSettings)?;
     Ok(api::endpoint(Arc::new(auth)))
+}
+
+/// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They leave
+/// by the way that `settings` name, from its sender. Mount it where only this machine reaches it.
+///
+/// Errors: as [`service`].
+pub fn outbox(
+    settings: &Settings,
+    key: String,
+) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
+    outbox::Outbox::new(settings, key).map_err(InvalidSettings)
 }
 
 impl Auth {

@@ -73,6 +73,43 @@ impl Sender {
         }
         Ok(message)
     }
+
+    /// The message that `letter` describes, from the same sender as all others.
+    pub(super) fn letter(&self, letter: &Letter) -> Result<Message, MailError> {
+        let mailbox = |text: &String| -> Result<Mailbox, MailError> {
+            text.parse().map_err(|error: lettre::address::AddressError| MailError::Address(error.to_string()))
+        };
+        let mut message = Message::builder()
+            .from(self.from.clone())
+            .subject(one_line(&letter.subject))
+            .message_id(Some(format!("<{}@{}>", letter.id, self.domain)))
+            .date_now();
+        for to in &letter.to {
+            message = message.to(mailbox(to)?);
+        }
+        if let Some(reply_to) = &letter.reply_to {
+            message = message.reply_to(mailbox(reply_to)?);
+        }
+        let parts = MultiPart::alternative_plain_html(letter.text.clone(), letter.html.clone());
+        message.multipart(parts).map_err(|error| MailError::Message(error.to_string()))
+    }
+}
+
+/// A mail that somebody else has written.
+#[derive(Debug)]
+pub(crate) struct Letter {
+    /// Names it: the same mail has the same id when it is sent again.
+    pub(crate) id: Uuid,
+    /// Addresses, with or without names.
+    pub(crate) to: Vec<String>,
+    /// Where answers go.
+    pub(crate) reply_to: Option<String>,
+    /// The subject.
+    pub(crate) subject: String,
+    /// The plain part.
+    pub(crate) text: String,
+    /// The HTML part.
+    pub(crate) html: String,
 }
 
 /// Upstream's name of the kind in headers.

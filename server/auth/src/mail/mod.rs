@@ -16,6 +16,7 @@ use crate::{MailSettings, Settings};
 
 use folder::Folder;
 pub(crate) use folder::{KEPT, files};
+pub(crate) use message::Letter;
 use message::Sender;
 use smtp::Smtp;
 use templates::Templates;
@@ -35,6 +36,9 @@ pub(crate) enum MailError {
     /// Too many mails wait already.
     #[error("{0} mails are waiting for the mail server already")]
     Busy(usize),
+    /// There is no way out.
+    #[error("neither a mail server nor a folder for mails is set")]
+    Nowhere,
     /// The folder could not be written to.
     #[error("the mail cannot be kept in {0}: {1}")]
     Folder(PathBuf, std::io::Error),
@@ -84,6 +88,32 @@ impl Mailer {
                 );
                 Ok(())
             }
+        }
+    }
+}
+
+/// Sends mails that others have written.
+pub(crate) struct Post {
+    sender: Sender,
+    transport: Transport,
+}
+
+impl Post {
+    /// As [`Mailer::new`].
+    pub(crate) fn new(settings: &Settings) -> Result<Post, String> {
+        let transport = transport(&settings.mail, &settings.external_url)?;
+        Ok(Post { sender: Sender::new(settings)?, transport })
+    }
+
+    /// Sends `letter`. Returns when the mail server or the file system has it.
+    ///
+    /// Errors: [`MailError`]; also where neither is set, so that whoever wrote it may try again later.
+    pub(crate) async fn send(&self, letter: &Letter) -> Result<(), MailError> {
+        let message = self.sender.letter(letter)?;
+        match &self.transport {
+            Transport::Smtp(smtp) => smtp.send(&message).await,
+            Transport::Folder(folder) => folder.keep(&message).await,
+            Transport::Nowhere => Err(MailError::Nowhere),
         }
     }
 }

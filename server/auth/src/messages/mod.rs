@@ -305,7 +305,7 @@ fn refusal(kind: MailKind, to: &str, error: MailError) -> Error {
             return Code::EmailAddressInvalid.because(format!("Email address {to:?} is invalid"));
         }
         MailError::Busy(_) => return Code::OverEmailSendRateLimit.because("email rate limit exceeded"),
-        MailError::Message(_) | MailError::Server(..) | MailError::Folder(..) => {}
+        MailError::Message(_) | MailError::Server(..) | MailError::Folder(..) | MailError::Nowhere => {}
     }
     let what = match kind {
         MailKind::Confirmation => "confirmation",
