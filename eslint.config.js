@@ -35,7 +35,9 @@ export default tseslint.config(
       '**/test-results/',
       '.basalt/',
       'target/',
+      // Deno's own linter looks after what Deno runs.
       'functions/',
+      'tests/conformance/functions/',
     ],
   },
   js.configs.recommended,
@@ -47,6 +49,11 @@ export default tseslint.config(
     // The script of the page that shows the mails of a project without a mail server.
     files: ['server/auth/src/inbox/page/*.js'],
     languageOptions: { globals: globals.browser },
+  },
+  {
+    // The script that serves an edge function, which Deno runs.
+    files: ['server/functions/src/worker/worker.js'],
+    languageOptions: { globals: { ...globals.browser, Deno: 'readonly' } },
   },
   {
     // The studio's scripts hand functions to a browser that draws their pictures.

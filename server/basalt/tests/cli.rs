@@ -123,7 +123,8 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "[{\"name\":\"lamp\"}]"));
     assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
     assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
-    assert_eq!(served.get("/functions/v1/hello").0, "HTTP/1.1 501 Not Implemented");
+    let (status, body) = served.get("/functions/v1/hello");
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "hi"));
     assert!(served.get("/auth/v1/.well-known/jwks.json").1.contains("\"keys\""));
     assert!(served.get("/elsewhere").1.contains("no Route matched"));
 

@@ -1,53 +1,126 @@
 //! Everything that the relay in front of functions refuses.
 //!
-//! A body is `{code, message}`; `x-relay-error: true` makes functions-js raise a `FunctionsRelayError`, which tells
-//! a failure of the platform from one of the function.
+//! A body is `{code, message}` and the code is in `sb-error-code`, too. `x-relay-error: true` makes functions-js raise
+//! a `FunctionsRelayError`, which tells a failure of the platform from one of the function.
+//!
+//! Source: Supabase's guides "Error codes" and "Status codes" of edge functions.
 
-use http::StatusCode;
-use poem::error::ResponseError;
-use poem::{Body, Response};
+use std::time::Duration;
+
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, RETRY_AFTER};
+use http::{HeaderName, StatusCode};
+use poem::Response;
 use serde_json::json;
 
+/// Where the code of a failure is, beside the body.
+pub(crate) const SB_ERROR_CODE: HeaderName = HeaderName::from_static("sb-error-code");
+const X_RELAY_ERROR: HeaderName = HeaderName::from_static("x-relay-error");
+
 /// A refusal.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// The path does not name a function.
-    #[error("Missing function name in request: call /functions/v1/<name>")]
-    MissingName,
-    /// The project has no such function, or it is switched off.
+    /// The project has no such function, or it is switched off, or the path names none.
     #[error("Requested function was not found")]
     NotFound,
-    /// The function exists, but this release does not run functions; holds its name.
-    #[error("Function \"{0}\" exists, but this release of Basalt does not run edge functions")]
-    NotImplemented(String),
+    /// The function needs a token, and there is none.
+    #[error("Missing authorization header")]
+    NoAuthorization,
+    /// What is in `Authorization` is no token.
+    #[error("Invalid JWT format")]
+    TokenFormat,
+    /// The token's algorithm is none that the project signs with.
+    #[error("Unsupported JWT algorithm {0}")]
+    TokenAlgorithm(String),
+    /// The token of the shared secret is not valid.
+    #[error("Invalid JWT")]
+    LegacyToken,
+    /// The token of a signing key is not valid.
+    #[error("Invalid JWT")]
+    AsymmetricToken,
+    /// There is nothing to run functions with.
+    #[error(
+        "Edge functions run on Deno, and none was found. Install it with `npm install deno` in the project's folder, \
+         put `deno` on the PATH, or set DENO to where it is"
+    )]
+    NoDeno,
+    /// The function did not become ready. Holds until when it will not be tried again.
+    #[error("Function failed to start (please check logs)")]
+    Boot(Duration),
+    /// The function's process ended while it had the call.
+    #[error("Function exited due to an error (please check logs)")]
+    Worker,
+    /// The function was ended, because it used more memory or processor time than it may.
+    #[error("Function failed due to not having enough compute resources (please check logs)")]
+    Resources,
+    /// As many calls wait as may.
+    #[error("Function has too many calls at the same time; try again later")]
+    Busy,
+    /// The function's answer did not begin in time.
+    #[error("Request idle timeout limit ({}s) reached", .0.as_secs_f64())]
+    Idle(Duration),
+    /// The server is stopping.
+    #[error("The server is shutting down; try again later")]
+    Stopping,
 }
 
 impl Error {
-    const fn code(&self) -> &'static str {
+    /// The code, as the hosted platform calls the failure where it knows it.
+    pub const fn code(&self) -> &'static str {
         match self {
-            Self::MissingName => "BAD_REQUEST",
             Self::NotFound => "NOT_FOUND",
-            Self::NotImplemented(_) => "NOT_IMPLEMENTED",
+            Self::NoAuthorization => "UNAUTHORIZED_NO_AUTH_HEADER",
+            Self::TokenFormat => "UNAUTHORIZED_INVALID_JWT_FORMAT",
+            Self::TokenAlgorithm(_) => "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM",
+            Self::LegacyToken => "UNAUTHORIZED_LEGACY_JWT",
+            Self::AsymmetricToken => "UNAUTHORIZED_ASYMMETRIC_JWT",
+            Self::NoDeno | Self::Boot(_) | Self::Stopping => "BOOT_ERROR",
+            Self::Worker => "WORKER_ERROR",
+            Self::Resources => "WORKER_RESOURCE_LIMIT",
+            Self::Busy => "WORKER_LIMIT",
+            Self::Idle(_) => "IDLE_TIMEOUT",
+        }
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,
+            // Of the platform's own making; no constant has it.
+            Self::Resources | Self::Busy => {
+                StatusCode::from_u16(546).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+            }
+            _ => StatusCode::UNAUTHORIZED,
         }
     }
 
     /// The answer.
     pub fn into_response(self) -> Response {
-        let body = json!({ "code": self.code(), "message": self.to_string() });
-        Response::builder()
-            .status(self.status())
-            .content_type("application/json")
-            .header("x-relay-error", "true")
-            .body(Body::from_string(body.to_string()))
-    }
-}
-
-impl ResponseError for Error {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::MissingName => StatusCode::BAD_REQUEST,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::NotImplemented(_) => StatusCode::NOT_IMPLEMENTED,
+        let status = self.status();
+        let message = self.to_string();
+        let mut body = json!({ "code": self.code(), "message": message });
+        if status == StatusCode::UNAUTHORIZED {
+            // Older clients read the message here.
+            body["msg"] = json!(message);
         }
+        let mut response = Response::builder()
+            .status(status)
+            .content_type("application/json")
+            .header(SB_ERROR_CODE, self.code())
+            .header(ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+            .header(ACCESS_CONTROL_EXPOSE_HEADERS, "sb-error-code, x-relay-error");
+        if status != StatusCode::UNAUTHORIZED {
+            response = response.header(X_RELAY_ERROR, "true");
+        }
+        match self {
+            Self::Boot(wait) if !wait.is_zero() => {
+                response = response.header(RETRY_AFTER, wait.as_secs_f64().ceil().to_string());
+            }
+            Self::Busy => response = response.header(RETRY_AFTER, "1"),
+            _ => {}
+        }
+        response.body(body.to_string())
     }
 }

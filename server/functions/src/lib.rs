@@ -1,59 +1,189 @@
-//! Edge functions' interface: which functions a project has, and the answers about them.
+//! Edge functions' interface: `/functions/v1/<name>` calls the function of that name.
 //!
-//! This release knows the project's functions and who may call them, and says plainly that it does not run them.
+//! A call goes through `verify` (may the caller?), `worker` (the function's Deno process, started on demand and
+//! watched) and `relay` (the call to the process, its answer back). Functions written for the hosted platform run
+//! unchanged: what its runtime adds to Deno is in `worker/worker.js`.
 
+mod deno;
 mod error;
+mod relay;
+mod schedule;
 mod settings;
+mod verify;
+mod watch;
+mod worker;
 
-use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use gateway::Caller;
+use http::{Method, StatusCode};
+use notify::RecommendedWatcher;
+use poem::{Endpoint, Request, Response, endpoint};
+use tokens::Verifier;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 pub use error::Error;
-pub use settings::{Function, Settings};
+pub use settings::{ENTRY_POINTS, Found, Function, Limits, Secrets, Settings};
 
-/// The service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the function,
-/// any method.
-pub fn service(settings: Settings) -> impl Endpoint<Output = Response> {
-    endpoint::make(invoke).data(std::sync::Arc::new(settings))
+use relay::Origin;
+use worker::{Host, Slot};
+
+/// What starts a function in a process.
+const SCRIPT: &str = include_str!("worker/worker.js");
+/// How long processes may take to end.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// The functions of a project; cheap to clone.
+#[derive(Clone)]
+pub struct Functions(Arc<Inner>);
+
+pub(crate) struct Inner {
+    host: Arc<Host>,
+    verifier: Verifier,
+    /// Functions that were called.
+    slots: RwLock<HashMap<String, Arc<Slot>>>,
+    /// Held, because it watches as long as it lives.
+    _watcher: Option<RecommendedWatcher>,
 }
 
-async fn invoke(request: Request) -> poem::Result<Response> {
-    let name = request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
-    let known = request
-        .data::<std::sync::Arc<Settings>>()
-        .and_then(|settings| settings.functions.get(name))
-        .is_some_and(|function| function.enabled);
-    let error = match name {
-        "" => Error::MissingName,
-        _ if known => Error::NotImplemented(name.to_owned()),
-        _ => Error::NotFound,
-    };
-    Ok(error.into_response())
-}
+impl Functions {
+    /// Makes ready to run functions, and starts those that are to run ahead of their first call. `platform` is what
+    /// the platform tells every function in its environment: `SUPABASE_URL`, keys and so on. Must be called inside a
+    /// Tokio runtime.
+    ///
+    /// Errors: when the folder for sockets cannot be made.
+    pub fn start(settings: Settings, platform: Secrets, verifier: Verifier) -> std::io::Result<Self> {
+        let sockets = std::env::temp_dir().join(format!("basalt-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::DirBuilder::new().mode(0o700).create(&sockets)?;
+        let script = sockets.join("worker.js");
+        std::fs::write(&script, SCRIPT)?;
+        std::fs::create_dir_all(&settings.cache)?;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut environment: BTreeMap<String, String> = settings.secrets.0.clone();
+        environment.extend(platform.0);
+        let host = Arc::new(Host {
+            deno: deno::find(settings.deno.as_deref(), &settings.projects, &path),
+            environment,
+            script,
+            sockets,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            settings,
+        });
+        let inner = Arc::new_cyclic(|weak| Inner {
+            _watcher: host
+                .settings
+                .watch
+                .then(|| watch::watch(host.settings.folder.clone(), weak.clone()))
+                .flatten(),
+            verifier,
+            slots: RwLock::default(),
+            host,
+        });
+        for name in &inner.host.settings.ahead {
+            match inner.slot(name) {
+                // A failure is in the log, and the first call tries again.
+                Ok(slot) => drop(tokio::spawn(async move { slot.start().await })),
+                Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
+            }
+        }
+        schedule::run(&inner);
+        Ok(Self(inner))
+    }
 
-#[cfg(test)]
-mod tests {
-    use poem::http::{StatusCode, Uri};
+    /// The service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the function,
+    /// any method. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS to it.
+    pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
+        let inner = Arc::clone(&self.0);
+        endpoint::make(move |request| {
+            let inner = Arc::clone(&inner);
+            async move { Ok::<_, poem::Error>(inner.answer(request).await) }
+        })
+    }
 
-    use super::*;
-
-    #[tokio::test]
-    async fn answers_have_the_relays_shape() {
-        let enabled = Function { enabled: true, ..Function::default() };
-        let disabled = Function { enabled: false, ..Function::default() };
-        let functions = [("hello".to_owned(), enabled), ("off".to_owned(), disabled)].into();
-        let service = service(Settings { functions });
-        for (path, status, code) in [
-            ("/hello", StatusCode::NOT_IMPLEMENTED, "NOT_IMPLEMENTED"),
-            ("/hello/deeper?x=1", StatusCode::NOT_IMPLEMENTED, "NOT_IMPLEMENTED"),
-            ("/off", StatusCode::NOT_FOUND, "NOT_FOUND"),
-            ("/other", StatusCode::NOT_FOUND, "NOT_FOUND"),
-            ("/", StatusCode::BAD_REQUEST, "BAD_REQUEST"),
-        ] {
-            let answer = service.get_response(Request::builder().uri(Uri::from_static(path)).finish()).await;
-            assert_eq!(answer.status(), status, "{path}");
-            assert_eq!(answer.header("x-relay-error"), Some("true"));
-            let body: serde_json::Value = answer.into_body().into_json().await.unwrap();
-            assert_eq!(body["code"], code);
+    /// Ends all processes: those with work in the background a moment later.
+    pub async fn stop(&self) {
+        let host = &self.0.host;
+        host.stop.cancel();
+        host.tasks.close();
+        if tokio::time::timeout(STOP_LIMIT, host.tasks.wait()).await.is_err() {
+            tracing::warn!("functions did not end in time");
+        }
+        if let Err(error) = tokio::fs::remove_dir_all(&host.sockets).await {
+            tracing::warn!(%error, "the folder of the functions' sockets cannot be removed");
         }
     }
+}
+
+impl Inner {
+    async fn answer(&self, request: Request) -> Response {
+        match self.call(request).await {
+            Ok(response) => response,
+            Err(error) => error.into_response(),
+        }
+    }
+
+    async fn call(&self, request: Request) -> Result<Response, Error> {
+        let slot = self.slot(name(request.uri().path()))?;
+        let Some(caller) = request.extensions().get::<Caller>().cloned() else {
+            return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
+        };
+        // Preflights carry no token; the function answers them itself.
+        if slot.found.function.verify_jwt && request.method() != Method::OPTIONS {
+            verify::verify(request.headers(), &caller, &self.verifier)?;
+        }
+        let call = slot.admit().await?;
+        let origin = Origin { address: caller.address, request_id: caller.request_id.as_str() };
+        relay::relay(request, origin, call, &self.host.settings.limits).await
+    }
+
+    /// The place of function `name`.
+    fn slot(&self, name: &str) -> Result<Arc<Slot>, Error> {
+        let known = self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(slot) = known
+            && slot.is_running()
+        {
+            return Ok(slot);
+        }
+        // What is not running may have changed or gone.
+        let found = self.host.settings.find(name).filter(|found| found.function.enabled);
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(found) = found else {
+            slots.remove(name);
+            return Err(Error::NotFound);
+        };
+        match slots.get(name) {
+            Some(slot) if slot.found == found => Ok(Arc::clone(slot)),
+            _ => {
+                let slot = Slot::new(Arc::clone(&self.host), found);
+                slots.insert(name.to_owned(), Arc::clone(&slot));
+                Ok(slot)
+            }
+        }
+    }
+
+    /// The files of function `name` have changed, or those of all functions.
+    pub(crate) fn renew(&self, name: Option<&str>) {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        match name {
+            Some(name) => slots.get(name).into_iter().for_each(|slot| slot.renew()),
+            None => slots.values().for_each(|slot| slot.renew()),
+        }
+    }
+}
+
+/// The first segment of `path`.
+fn name(path: &str) -> &str {
+    path.trim_start_matches('/').split('/').next().unwrap_or_default()
+}
+
+/// Where Deno is that functions would run on, for commands that tell.
+pub fn find_deno(settings: &Settings) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    deno::find(settings.deno.as_deref(), &settings.projects, &path)
 }

@@ -1,6 +1,7 @@
 //! The command line: one module per command.
 
 mod doctor;
+mod functions;
 mod gen_types;
 mod keys;
 mod migrate;
@@ -75,6 +76,9 @@ enum Command {
     Psql(psql::Arguments),
     /// Look for what is wrong with the set-up and say how to mend it
     Doctor,
+    /// Make, run and list edge functions
+    #[command(subcommand)]
+    Functions(functions::Arguments),
     /// Generate code from the database
     #[command(subcommand)]
     Gen(Gen),
@@ -104,6 +108,9 @@ struct ServeArguments {
     /// Take the site's pages from Vite's dev server, for hot reload
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
     dev: Option<String>,
+    /// A file with variables for edge functions, beside those of the project's `.env` and `functions/.env`
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
     /// PostgREST's configuration file, with `--only rest`; PGRST_* variables win over what is in it
     #[arg(value_name = "FILENAME")]
     file: Option<PathBuf>,
@@ -129,6 +136,7 @@ impl Arguments {
             // Starts the log itself, since its settings may say what is logged.
             Command::Serve(arguments) => serve(format, arguments, flags),
             Command::Doctor => block_on(doctor::run(flags)),
+            Command::Functions(arguments) => functions::run(arguments, flags),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
@@ -166,8 +174,8 @@ fn load(flags: &Flags) -> Result<Settings, Error> {
 
 impl ServeArguments {
     fn added_to(self, flags: Flags) -> Flags {
-        let Self { only, port, host, dev, file, .. } = self;
-        Flags { only, port, host, dev, file, ..flags }
+        let Self { only, port, host, dev, env_file, file, .. } = self;
+        Flags { only, port, host, dev, env_file, file, ..flags }
     }
 
     fn instead(&self) -> Option<Instead> {

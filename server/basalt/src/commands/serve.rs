@@ -2,6 +2,7 @@
 
 mod banner;
 pub(super) mod drop_in;
+mod edge;
 mod mounts;
 mod routes;
 mod services;
@@ -19,7 +20,7 @@ use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
 use crate::ports::{self, Connections};
-use crate::settings::Settings;
+use crate::settings::{Service, Settings};
 use services::Running;
 use signals::Signals;
 
@@ -46,6 +47,28 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
         backend = Backend::start(&settings) => backend?,
         () = signals.stop() => return Ok(()),
     };
+    let result = with_backend(&settings, &backend, &signals, started).await;
+    backend.stop().await;
+    result
+}
+
+/// As [`run`], but where this project is being served already, functions alone are, beside that server and with its
+/// database.
+pub(super) async fn run_functions(mut settings: Settings) -> Result<(), Error> {
+    let running = match backend::Running::find(&settings.data_dir) {
+        Some(running) if settings.database.url.is_none() => running.answers().await,
+        _ => false,
+    };
+    if !running {
+        return run(settings).await;
+    }
+    settings.functions_api = Some(format!("http://127.0.0.1:{}", settings.port));
+    settings.services.restrict(&[Service::Functions, Service::Auth]);
+    settings.site.enabled = false;
+    accept::open_more_files();
+    let signals = Signals::listen()?;
+    let started = Instant::now();
+    let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, started).await;
     backend.stop().await;
     result
@@ -91,9 +114,10 @@ async fn listen(
     let (address, admin_address) = (public.address(), admin.address());
     let inbox = Inbox::listen(settings).await?;
     let stop = CancellationToken::new();
-    let routes = routes::public(settings, keys, running)?;
+    let functions = edge::start(settings, backend, keys, address, admin_address)?;
+    let routes = routes::public(settings, keys, running, functions.as_ref())?;
     let public = accept::serve(public, routes, stop.clone(), LIMITS);
-    let admin = accept::serve(admin, routes::admin(running), stop.clone(), LIMITS);
+    let admin = accept::serve(admin, routes::admin(settings, keys, running)?, stop.clone(), LIMITS);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let inbox = async {
         if let Some(Inbox { connections, folder }) = inbox {
@@ -108,6 +132,9 @@ async fn listen(
         stop.cancel();
     };
     tokio::join!(public, admin, inbox, stopping);
+    if let Some(functions) = functions {
+        functions.stop().await;
+    }
     Ok(())
 }
 

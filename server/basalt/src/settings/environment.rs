@@ -34,6 +34,17 @@ impl Environment {
         Ok(environment)
     }
 
+    /// The variables of `files`, the stronger first; files that are not there have none.
+    ///
+    /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
+    pub(crate) fn of_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
+        let mut environment = Self::default();
+        for file in files {
+            environment.add_file(file)?;
+        }
+        Ok(environment)
+    }
+
     /// An environment of exactly these variables. An empty value counts as not set, as in compose files that hand
     /// on what the host may not have.
     pub(crate) fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -67,6 +78,11 @@ impl Environment {
     /// The value of `name`, if it is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
+    }
+
+    /// All names with their values.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// All names.

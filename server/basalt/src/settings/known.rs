@@ -19,11 +19,10 @@ const KEYS: &[&str] = &[
     "db.shadow_port",
     "db.ssl_enforcement.**",
     "db.vault.**",
-    "edge_runtime.**",
+    "edge_runtime.deno_version",
+    "edge_runtime.inspector_port",
+    "edge_runtime.policy",
     "experimental.**",
-    "functions.*.entrypoint",
-    "functions.*.import_map",
-    "functions.*.static_files",
     "inbucket.admin_email",
     "inbucket.pop3_port",
     "inbucket.sender_name",
@@ -86,8 +85,6 @@ mod tests {
     fn patterns_match_by_name_and_depth() {
         assert!(is_known(&["db", "shadow_port"]));
         assert!(is_known(&["auth", "third_party", "clerk", "domain"]));
-        assert!(is_known(&["functions", "hello.world", "import_map"]));
-        assert!(!is_known(&["functions", "hello", "imports"]));
         assert!(!is_known(&["db", "shadow_port", "x"]));
         assert!(!is_known(&["studio"]));
     }

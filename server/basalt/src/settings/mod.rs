@@ -7,6 +7,7 @@
 mod auth;
 mod drop_in;
 mod environment;
+mod functions;
 mod known;
 mod project;
 mod reader;
@@ -65,6 +66,12 @@ pub(crate) struct Flags {
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
     pub(crate) dev: Option<String>,
+    /// Whether changed files of functions are noticed, as with `--dev`.
+    pub(crate) watch_functions: bool,
+    /// `--no-verify-jwt`: functions take calls without a token.
+    pub(crate) open_functions: bool,
+    /// `--env-file`: variables for functions.
+    pub(crate) env_file: Option<PathBuf>,
     /// PostgREST's configuration file, for a server that stands in for it.
     pub(crate) file: Option<PathBuf>,
 }
@@ -105,6 +112,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: gateway::Settings,
     /// Settings of the services and which of them to run.
     pub(crate) services: Services,
+    /// Where functions reach the API, if that is not this server. No setting: `basalt functions serve` finds it.
+    pub(crate) functions_api: Option<String>,
     /// What the operator should know about the settings; each is one sentence.
     pub(crate) warnings: Vec<String>,
 }
@@ -217,10 +226,21 @@ impl Settings {
             keys: services::keys(&mut reader)?,
             gateway: services::gateway(&mut reader)?,
             services: Services::read(&mut reader, &project, &data_dir, &api_url)?,
+            functions_api: None,
             warnings: Vec::new(),
             data_dir,
             project: project.clone(),
         };
+        if let Some(service) = &mut settings.services.functions {
+            let env_file = flags.env_file.as_deref();
+            service.secrets = functions::secrets(&mut reader, &project, &service.folder, env_file)?;
+            service.watch = flags.dev.is_some() || flags.watch_functions;
+            if flags.open_functions {
+                for found in service.list() {
+                    service.functions.entry(found.name).or_default().verify_jwt = false;
+                }
+            }
+        }
         settings.warnings = reader.finish();
         settings.apply(flags);
         Ok(settings)

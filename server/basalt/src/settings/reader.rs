@@ -79,6 +79,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
+    ///
+    /// Errors: [`Invalid`] for a value that is no text.
+    pub(crate) fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
+        let variable =
+            find(self.config, path).and_then(|value| value.as_str()?.strip_prefix("env(")?.strip_suffix(')'));
+        self.asked.insert(path.join("."));
+        match variable {
+            Some(name) => Ok(self.environment.get(name).map(str::to_owned)),
+            None => self.get_at(path, &[]),
+        }
+    }
+
+    /// Whether the environment variable `name` sets something of the server itself: one that it asks for, or that
+    /// `config.toml` refers to for anything but the secrets of functions.
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
+        let mut paths = Vec::new();
+        leaves(self.config, &mut Vec::new(), &mut paths);
+        let refers = |path: &Vec<&str>| {
+            let text = find(self.config, path).and_then(toml::Value::as_str);
+            !path.starts_with(&["edge_runtime", "secrets"]) && text == Some(&format!("env({name})"))
+        };
+        self.asked_names.contains(name)
+            || OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || paths.iter().any(refers)
+    }
+
+    /// The names of everything in the table at `path` of `config.toml`.
+    pub(crate) fn names(&self, path: &[&str]) -> Vec<String> {
+        match find(self.config, path) {
+            Some(toml::Value::Table(table)) => table.keys().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether `config.toml` has a value at `path`.
     pub(crate) fn is_in_config(&self, path: &[&str]) -> bool {
         find(self.config, path).is_some()

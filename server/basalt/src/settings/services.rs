@@ -1,6 +1,5 @@
 //! Settings of each service, under the names that they have upstream.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -87,7 +86,7 @@ impl Services {
         let places = super::auth::Places { project, data_dir, api_url };
         let (rest, auth) = (rest(reader, api_url)?, super::auth::read(reader, places)?);
         let (storage, realtime) = (storage(reader, project, data_dir)?, realtime(reader)?);
-        let functions = functions(reader, project)?;
+        let functions = super::functions::read(reader, project, data_dir)?;
         Ok(Self {
             rest: rest_on.then_some(rest),
             auth: auth_on.then_some(auth),
@@ -99,7 +98,7 @@ impl Services {
     }
 
     /// Switches off what is not in `only`.
-    pub(super) fn restrict(&mut self, only: &[Service]) {
+    pub(crate) fn restrict(&mut self, only: &[Service]) {
         self.rest.take_if(|_| !only.contains(&Service::Rest));
         self.auth.take_if(|_| !only.contains(&Service::Auth));
         self.storage.take_if(|_| !only.contains(&Service::Storage));
@@ -238,36 +237,4 @@ fn realtime(reader: &mut Reader<'_>) -> Result<realtime::Settings, Invalid> {
             .get("realtime.max_header_length", &["MAX_HEADER_LENGTH"])?
             .unwrap_or(default.max_header_length),
     })
-}
-
-/// The functions are the folders of the functions folder that have an entry point, and those that `config.toml`
-/// declares.
-fn functions(reader: &mut Reader<'_>, project: &Project) -> Result<functions::Settings, Invalid> {
-    let path: Option<PathBuf> = reader.get("basalt.functions_path", &[])?;
-    let folder = project.resolve(path.unwrap_or_else(|| PathBuf::from("functions")));
-    let mut names = function_folders(&folder);
-    names.extend(reader.tables(&["functions"]));
-    let mut functions = BTreeMap::new();
-    for name in names {
-        let default = functions::Function::default();
-        let enabled = reader.get_at(&["functions", &name, "enabled"], &[])?.unwrap_or(default.enabled);
-        let verify_jwt =
-            reader.get_at(&["functions", &name, "verify_jwt"], &[])?.unwrap_or(default.verify_jwt);
-        functions.insert(name, functions::Function { enabled, verify_jwt });
-    }
-    Ok(functions::Settings { functions })
-}
-
-/// Folders that begin with `_` or `.` hold code that functions share.
-fn function_folders(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| {
-            ["index.ts", "index.tsx", "index.js", "index.mjs"]
-                .iter()
-                .any(|file| entry.path().join(file).is_file())
-        })
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !name.starts_with(['_', '.']))
-        .collect()
 }

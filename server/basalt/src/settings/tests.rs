@@ -166,3 +166,40 @@ fn only_leaves_the_rest_out() {
     assert!(settings.services.rest.is_some() && settings.services.storage.is_some());
     assert!(settings.services.auth.is_none() && !settings.site.enabled);
 }
+
+#[test]
+fn functions_see_their_secrets_and_not_the_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("functions/hello/index.ts", "");
+    write("functions/.env", "SHARED=functions\nOWN=functions\nSUPABASE_URL=elsewhere\n");
+    write(
+        ".env",
+        "SHARED=project\nPLAIN=project\nDATABASE_URL=secret\nGOTRUE_SMTP_PASS=secret\nSMTP_PASSWORD=secret\nJWT_SECRET=secret-of-more-than-thirty-two-bytes\n",
+    );
+    write("extra.env", "SHARED=flag\n");
+    write(
+        "config.toml",
+        "project_id = 'x'\n[auth.email.smtp]\npass = 'env(SMTP_PASSWORD)'\n\
+         [edge_runtime.secrets]\nNAMED = 'env(NOT_SET)'\nOWN = 'config'\n\
+         [functions.hello]\nverify_jwt = false\nimport_map = './map.json'\n\
+         [basalt.functions]\nmemory_limit = '64MiB'\nidle_timeout = '10s'\nschedules = { hello = 60 }\n",
+    );
+    let project = Project::locate(folder.path(), true).unwrap();
+    let environment = Environment::load([project.root.as_path()]).unwrap();
+    let flags = Flags { env_file: Some(folder.path().join("extra.env")), ..Flags::default() };
+    let settings = Settings::read(&flags, project.clone(), &environment).unwrap();
+    let functions = settings.services.functions.unwrap();
+    let secrets: Vec<_> =
+        functions.secrets.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(secrets, [("OWN", "config"), ("PLAIN", "project"), ("SHARED", "flag")]);
+    let hello = functions.find("hello").unwrap().function;
+    assert!(!hello.verify_jwt && hello.import_map == Some(project.root.join("map.json")));
+    assert_eq!((functions.limits.memory, functions.limits.idle.as_secs()), (64 << 20, 10));
+    assert_eq!(functions.schedules["hello"].as_secs(), 60);
+    assert!(!settings.warnings.iter().any(|warning| warning.contains("NOT_SET")), "{:?}", settings.warnings);
+}

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use functions::Functions;
 use gateway::Gateway;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 
+use super::edge;
 use super::mounts::Mounts;
 use super::services::Running;
 use crate::error::Error;
@@ -24,6 +26,7 @@ pub(super) fn public(
     settings: &Settings,
     keys: &tokens::Keys,
     running: &Running,
+    functions: Option<&Functions>,
 ) -> Result<impl Endpoint + use<>, Error> {
     let gateway = &running.gateway;
     let others = match settings.site.enabled {
@@ -56,16 +59,25 @@ pub(super) fn public(
         routes =
             routes.mount("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
     }
-    if let Some(functions) = &settings.services.functions {
-        let service = functions::service(functions.clone());
-        routes = routes.mount("/functions/v1", gateway.open("functions", service));
+    if let Some(functions) = functions {
+        let face = gateway.open("functions", functions.endpoint()).without_cors();
+        routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(gateway, running)))
 }
 
 /// The port that only this machine reaches.
-pub(super) fn admin(running: &Running) -> impl Endpoint + use<> {
-    Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health(&running.gateway, running))
+pub(super) fn admin(
+    settings: &Settings,
+    keys: &tokens::Keys,
+    running: &Running,
+) -> Result<impl Endpoint + use<>, Error> {
+    let health = health(&running.gateway, running);
+    let route = Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health);
+    Ok(match edge::outbox(settings, keys)? {
+        Some(outbox) => route.at(edge::OUTBOX, outbox),
+        None => route,
+    })
 }
 
 /// Leads to the service's metadata, and nowhere else below it.

@@ -1,0 +1,74 @@
+//! Edge functions, and what the platform tells them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use functions::{Functions, Secrets};
+use poem::{Endpoint, Response};
+use serde_json::json;
+
+use crate::backend::{Backend, Logins};
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// Where the admin port takes the mails of functions.
+pub(super) const OUTBOX: &str = "/mails";
+
+/// Makes ready to run functions, if they are switched on, for a server that listens on `address`.
+pub(super) fn start(
+    settings: &Settings,
+    backend: &Backend,
+    keys: &tokens::Keys,
+    address: SocketAddr,
+    admin_address: SocketAddr,
+) -> Result<Option<Functions>, Error> {
+    let Some(mut service) = settings.services.functions.clone() else { return Ok(None) };
+    let url = settings.functions_api.clone().unwrap_or_else(|| local(address));
+    if settings.services.auth.is_some() && !service.secrets.0.contains_key("MAIL_URL") {
+        let mail = [("MAIL_URL", format!("{}{OUTBOX}", local(admin_address))), ("MAIL_KEY", mail_key(keys))];
+        service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
+    }
+    let started = Functions::start(service, platform(backend, keys, url), keys.verifier());
+    started.map(Some).map_err(Error::io("make ready to run functions"))
+}
+
+/// Sends the mails of functions, if there is a service that sends any.
+pub(super) fn outbox(
+    settings: &Settings,
+    keys: &tokens::Keys,
+) -> Result<Option<impl Endpoint<Output = Response> + use<>>, Error> {
+    let Some(auth) = &settings.services.auth else { return Ok(None) };
+    let outbox = auth::outbox(auth, mail_key(keys));
+    outbox.map(Some).map_err(|error| Error::Service { service: "auth", reason: error.to_string() })
+}
+
+fn mail_key(keys: &tokens::Keys) -> String {
+    keys.derive("mails of functions")
+}
+
+/// The URL of this server as a program on this machine reaches it: no name to look up, no proxy on the way.
+fn local(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(_) => IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+/// The variables that hosted Supabase gives to every function.
+///
+/// Source: Supabase's guide "Environment variables" of edge functions.
+fn platform(backend: &Backend, keys: &tokens::Keys, url: String) -> Secrets {
+    let api_keys = keys.api_keys();
+    let variables = [
+        ("SUPABASE_URL", url),
+        ("SUPABASE_ANON_KEY", api_keys.anon().to_owned()),
+        ("SUPABASE_SERVICE_ROLE_KEY", api_keys.service_role().to_owned()),
+        ("SUPABASE_PUBLISHABLE_KEYS", json!({ "default": api_keys.publishable() }).to_string()),
+        ("SUPABASE_SECRET_KEYS", json!({ "default": api_keys.secret() }).to_string()),
+        ("SUPABASE_JWKS", keys.jwks().to_string()),
+        ("SUPABASE_DB_URL", backend.login(Logins::Administrator, "", keys)),
+        ("SB_REGION", "local".to_owned()),
+    ];
+    Secrets(variables.map(|(name, value)| (name.to_owned(), value)).into())
+}

@@ -1,0 +1,65 @@
+//! Calls functions every so often, as `pg_cron` does on the hosted platform.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use poem::Request;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::relay::{self, Origin};
+use crate::{Error, Inner};
+
+/// What a scheduled call says.
+const BODY: &str = r#"{"type":"scheduled"}"#;
+/// Bytes of an answer that are read.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// Begins to call what the settings schedule, until the server stops.
+pub(crate) fn run(functions: &Arc<Inner>) {
+    for (name, &every) in &functions.host.settings.schedules {
+        let (functions, name) = (Arc::clone(functions), name.clone());
+        // An interval of nothing would be an endless loop.
+        let every = every.max(Duration::from_secs(1));
+        functions.host.tasks.clone().spawn(async move {
+            let mut ticks = interval_at(Instant::now() + every, every);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let stop = functions.host.stopping();
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    _ = ticks.tick() => {}
+                }
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    called = call(&functions, &name) => match called {
+                        Ok(status) if status.is_success() => {}
+                        Ok(status) => tracing::warn!(function = name, %status, "a scheduled call failed"),
+                        Err(error) => tracing::warn!(function = name, %error, "a scheduled call failed"),
+                    },
+                }
+            }
+        });
+    }
+}
+
+async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> {
+    let slot = functions.slot(name)?;
+    let key = functions.host.environment.get("SUPABASE_SERVICE_ROLE_KEY").map_or("", String::as_str);
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("/{name}").parse().map_err(|_| Error::NotFound)?)
+        .header(AUTHORIZATION, format!("Bearer {key}"))
+        .header(CONTENT_TYPE, "application/json")
+        .body(BODY);
+    let request_id = uuid::Uuid::new_v4().to_string();
+    let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
+    let call = slot.admit().await?;
+    let response = relay::relay(request, origin, call, &functions.host.settings.limits).await?;
+    let status = response.status();
+    // Read, so that the connection can be used again.
+    let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;
+    Ok(status)
+}

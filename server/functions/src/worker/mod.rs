@@ -1,0 +1,264 @@
+//! One process of a function, from its start to its end.
+
+mod backoff;
+mod connections;
+mod output;
+mod process;
+mod slot;
+mod usage;
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::settings::Limits;
+
+pub(crate) use connections::{Connection, Connections, ORDER, Outgoing};
+pub(crate) use slot::{Call, Host, Slot};
+
+use process::Launch;
+use usage::Usage;
+
+/// How often a process is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long a stopping server waits for what functions do in the background.
+const LAST_WORK: Duration = Duration::from_secs(3);
+
+/// Why a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// We asked it to.
+    Retired,
+    /// It used more memory than it may.
+    Memory,
+    /// It kept the processor for longer than it may.
+    Cpu,
+    /// By itself: an error that nobody caught.
+    Crashed,
+}
+
+impl End {
+    fn of(status: ExitStatus) -> Self {
+        // V8 that runs out of memory ends with SIGTRAP, SIGILL or SIGABRT, by the machine and its version.
+        match status.signal() {
+            Some(4..=6) => Self::Memory,
+            _ => Self::Crashed,
+        }
+    }
+}
+
+/// A process that is ready for calls.
+pub(crate) struct Worker {
+    pub(crate) connections: Connections,
+    limits: Limits,
+    pid: u32,
+    started: Instant,
+    in_flight: AtomicUsize,
+    /// When the last call ended.
+    used: Mutex<Instant>,
+    /// Whether it gets no more calls.
+    is_retired: AtomicBool,
+    ended: watch::Receiver<Option<End>>,
+}
+
+/// A process on its way.
+struct Booted {
+    child: Child,
+    /// Held, because the process ends when it is closed.
+    _input: Option<ChildStdin>,
+    folder: PathBuf,
+}
+
+/// Starts a process and waits until it is ready.
+///
+/// Errors: a sentence for the log.
+async fn boot(launch: &Launch<'_>) -> Result<Booted, String> {
+    let mut child = launch
+        .command()
+        .spawn()
+        .map_err(|error| format!("{} cannot be run: {error}", launch.deno.display()))?;
+    let (ready, is_ready) = oneshot::channel();
+    let name = &launch.found.name;
+    // Both end with the process.
+    if let Some(output) = child.stdout.take() {
+        tokio::spawn(output::follow_output(output, name.clone(), ready));
+    }
+    if let Some(errors) = child.stderr.take() {
+        tokio::spawn(output::follow_errors(errors, name.clone()));
+    }
+    let input = child.stdin.take();
+    let limit = launch.settings.limits.boot;
+    let outcome = tokio::select! {
+        Ok(()) = is_ready => Ok(()),
+        status = child.wait() => Err(match status {
+            Ok(status) => format!("its process ended before it was ready ({status})"),
+            Err(error) => format!("its process cannot be watched: {error}"),
+        }),
+        () = tokio::time::sleep(limit) => Err(format!("it was not ready within {} s", limit.as_secs_f64())),
+    };
+    match outcome {
+        Ok(()) => Ok(Booted { child, _input: input, folder: launch.folder.to_owned() }),
+        Err(reason) => {
+            kill(&mut child).await;
+            Err(reason)
+        }
+    }
+}
+
+async fn kill(child: &mut Child) {
+    if let Err(error) = child.kill().await {
+        tracing::warn!(%error, "a function's process cannot be ended");
+    }
+}
+
+impl Worker {
+    fn new(socket: &Path, limits: Limits, child: &Child) -> (Self, watch::Sender<Option<End>>) {
+        let (ending, ended) = watch::channel(None);
+        let worker = Self {
+            connections: Connections::new(socket.to_owned(), limits.concurrency),
+            limits,
+            pid: child.id().unwrap_or_default(),
+            started: Instant::now(),
+            in_flight: AtomicUsize::new(0),
+            used: Mutex::new(Instant::now()),
+            is_retired: AtomicBool::new(false),
+            ended,
+        };
+        (worker, ending)
+    }
+
+    /// Waits until the process has ended, for at most `limit`; `None` if it has not.
+    pub(crate) async fn end_within(&self, limit: Duration) -> Option<End> {
+        let mut ended = self.ended.clone();
+        let end = timeout(limit, ended.wait_for(Option::is_some)).await.ok()?.ok()?;
+        *end
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    fn enter(&self) {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn leave(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) > 0
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.is_busy()
+            && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.limits.idle
+    }
+
+    fn retire(&self) {
+        self.is_retired.store(true, Ordering::Release);
+    }
+
+    fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Acquire)
+    }
+}
+
+/// Watches a process until it ends: by itself, for what it uses, or because it is retired and has nothing left to do.
+async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> End {
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut watchdog = Watchdog::default();
+    let mut draining: Option<JoinHandle<()>> = None;
+    let stop = slot.host().stopping();
+    let end = loop {
+        tokio::select! {
+            status = booted.child.wait() => break status.map_or(End::Crashed, End::of),
+            () = stop.cancelled() => {
+                let drain = worker.connections.order("drain");
+                let _ = timeout(LAST_WORK, drain).await;
+                break End::Retired;
+            }
+            _ = ticks.tick() => {}
+        }
+        if let Some(end) = watchdog.look(&worker, draining.is_some()).await {
+            break end;
+        }
+        slot.retire_if_idle(&worker);
+        match &draining {
+            None if worker.is_retired() && !worker.is_busy() => draining = Some(drain(&worker)),
+            Some(drained) if drained.is_finished() => break End::Retired,
+            _ => {}
+        }
+    };
+    kill(&mut booted.child).await;
+    if let Some(draining) = draining {
+        draining.abort();
+    }
+    if let Err(error) = tokio::fs::remove_dir_all(&booted.folder).await {
+        tracing::warn!(%error, "the folder of a function's socket cannot be removed");
+    }
+    end
+}
+
+/// Waits for what was given to `EdgeRuntime.waitUntil`.
+fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
+    let worker = Arc::clone(worker);
+    tokio::spawn(async move {
+        let _ = timeout(worker.limits.wall_clock, worker.connections.order("drain")).await;
+    })
+}
+
+/// Looks at what a process uses.
+#[derive(Default)]
+struct Watchdog {
+    /// A question that the process has not answered yet, and the processor time that it had used by then.
+    question: Option<(JoinHandle<()>, Duration)>,
+}
+
+impl Watchdog {
+    /// Why the process has to be ended, if it has to.
+    ///
+    /// The processor time counts for as long as the process answers no question: while it does, no call keeps the
+    /// others from running. Time that passes while others have the processor does not count.
+    async fn look(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
+        let usage = Usage::of(worker.pid).await?;
+        if usage.memory > worker.limits.memory + Limits::NATIVE {
+            return Some(End::Memory);
+        }
+        match &self.question {
+            Some((answer, _)) if answer.is_finished() => self.question = None,
+            Some((_, before)) if usage.cpu.saturating_sub(*before) >= worker.limits.cpu => {
+                return Some(End::Cpu);
+            }
+            Some(_) => {}
+            None if worker.is_busy() || is_draining => {
+                let asked = Arc::clone(worker);
+                let limit = worker.limits.wall_clock;
+                let answer = tokio::spawn(async move {
+                    let _ = timeout(limit, asked.connections.order("ping")).await;
+                });
+                self.question = Some((answer, usage.cpu));
+            }
+            None => {}
+        }
+        None
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        if let Some((answer, _)) = &self.question {
+            answer.abort();
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a function's process writes: its log, and the news that it is ready.
+
+use serde::Deserialize;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::sync::oneshot;
+
+/// Begins the lines that our own script writes.
+const MARK: u8 = 1;
+/// Bytes of a line that are kept: those of the longest event, escaped.
+const LONGEST_LINE: usize = 128 * 1024;
+
+/// A line of our script.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Event {
+    State {
+        state: State,
+    },
+    Log {
+        level: Level,
+        #[serde(default)]
+        request: Option<String>,
+        text: String,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ready,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Trace,
+    Debug,
+    #[serde(alias = "log")]
+    Info,
+    Warn,
+    Error,
+}
+
+/// Writes the lines of a process's standard output to the log until it ends, and tells `ready` when it is.
+pub(super) async fn follow_output(
+    output: impl AsyncRead + Unpin,
+    function: String,
+    ready: oneshot::Sender<()>,
+) {
+    let mut ready = Some(ready);
+    let mut lines = Lines::new(output);
+    while let Some(line) = lines.next().await {
+        match line.strip_prefix(&[MARK]).map(serde_json::from_slice) {
+            Some(Ok(Event::State { state: State::Ready })) => {
+                if let Some(ready) = ready.take() {
+                    // Nobody waits any more where the limit for it has passed.
+                    let _ = ready.send(());
+                }
+            }
+            Some(Ok(Event::Log { level, request, text })) => {
+                log(&function, level, request.as_deref().unwrap_or_default(), &text);
+            }
+            Some(Err(_)) | None => log(&function, Level::Info, "", &String::from_utf8_lossy(line)),
+        }
+    }
+}
+
+/// Writes the lines of a process's standard error to the log until it ends.
+pub(super) async fn follow_errors(output: impl AsyncRead + Unpin, function: String) {
+    let mut lines = Lines::new(output);
+    while let Some(line) = lines.next().await {
+        log(&function, Level::Error, "", &String::from_utf8_lossy(line));
+    }
+}
+
+fn log(function: &str, level: Level, request_id: &str, text: &str) {
+    match level {
+        Level::Trace => tracing::trace!(target: "function", function, request_id, "{text}"),
+        Level::Debug => tracing::debug!(target: "function", function, request_id, "{text}"),
+        Level::Info => tracing::info!(target: "function", function, request_id, "{text}"),
+        Level::Warn => tracing::warn!(target: "function", function, request_id, "{text}"),
+        Level::Error => tracing::error!(target: "function", function, request_id, "{text}"),
+    }
+}
+
+/// Lines of bounded length: what is longer is cut, not gathered.
+struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader: BufReader::new(reader), line: Vec::new() }
+    }
+
+    /// The next line without its end; `None` when the writer is gone.
+    async fn next(&mut self) -> Option<&[u8]> {
+        self.line.clear();
+        let mut is_any = false;
+        loop {
+            let (used, is_whole) = {
+                let bytes = self.reader.fill_buf().await.ok()?;
+                if bytes.is_empty() {
+                    return is_any.then_some(&self.line);
+                }
+                let end = bytes.iter().position(|&byte| byte == b'\n');
+                let part = &bytes[..end.unwrap_or(bytes.len())];
+                let room = LONGEST_LINE - self.line.len();
+                self.line.extend_from_slice(&part[..part.len().min(room)]);
+                (part.len() + usize::from(end.is_some()), end.is_some())
+            };
+            is_any = true;
+            AsyncBufRead::consume(std::pin::Pin::new(&mut self.reader), used);
+            if is_whole {
+                return Some(&self.line);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn readiness_is_told_among_the_lines_of_the_log() {
+        let (sender, receiver) = oneshot::channel();
+        let output = b"plain\n\x01{\"level\":\"log\",\"text\":\"hi\"}\n\x01{\"state\":\"ready\"}\nunended";
+        follow_output(output.as_slice(), "hello".to_owned(), sender).await;
+        receiver.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn long_lines_are_cut_and_the_next_one_is_whole() {
+        let mut output = vec![b'x'; 3 * LONGEST_LINE];
+        output.extend_from_slice(b"\nnext\n\nend");
+        let mut lines = Lines::new(output.as_slice());
+        assert_eq!(lines.next().await.map(<[u8]>::len), Some(LONGEST_LINE));
+        for line in [b"next".as_slice(), b"", b"end"] {
+            assert_eq!(lines.next().await, Some(line));
+        }
+        assert_eq!(lines.next().await, None);
+    }
+}

@@ -1,0 +1,185 @@
+//! A function's process: Deno with the rights that a function needs, and no others.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::settings::{Found, Settings};
+
+/// Variables of ours that Deno needs to reach module registries; names that end in `*` stand for all that begin so.
+const FOR_DENO: [&str; 16] = [
+    "ALL_PROXY",
+    "DENO_AUTH_TOKENS",
+    "DENO_CERT",
+    "DENO_TLS_CA_STORE",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "JSR_URL",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "NPM_CONFIG_*",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "http_proxy",
+    "https_proxy",
+    "npm_config_*",
+];
+
+/// Those of [`FOR_DENO`] that Deno reads again for each connection that a function opens, so that they must stay.
+const KEPT: [&str; 9] = [
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "http_proxy",
+    "https_proxy",
+];
+
+/// What it takes to start a function.
+pub(super) struct Launch<'a> {
+    /// The program.
+    pub(super) deno: &'a Path,
+    /// Our script, which starts the function.
+    pub(super) script: &'a Path,
+    /// The function.
+    pub(super) found: &'a Found,
+    /// Where it may make its socket.
+    pub(super) folder: &'a Path,
+    /// The socket.
+    pub(super) socket: &'a Path,
+    /// What it sees of the environment.
+    pub(super) environment: &'a BTreeMap<String, String>,
+    /// The settings of all functions.
+    pub(super) settings: &'a Settings,
+}
+
+impl Launch<'_> {
+    /// The command, ready to be spawned. The process is in a group of its own, so that Ctrl-C in a terminal reaches
+    /// the server alone, and ends when its standard input does, so that it cannot outlive the server.
+    pub(super) fn command(&self) -> Command {
+        let machine: BTreeMap<String, OsString> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| is_for_deno(name) && !self.environment.contains_key(name))
+            .collect();
+        let mut command = Command::new(self.deno);
+        command.args(["run", "--quiet", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=none"]);
+        command.arg(format!("--v8-flags=--max-old-space-size={}", self.settings.limits.memory >> 20));
+        command.args(["--allow-net", "--allow-env", "--allow-import"]);
+        command.arg(permission("--allow-read=", &self.readable()));
+        command.arg(permission("--allow-write=", &[self.folder.to_owned()]));
+        command.args(self.configuration()).arg(self.script).arg(self.arguments(&machine));
+        command.env_clear().envs(&machine).envs(self.environment);
+        command.env("DENO_DIR", &self.settings.cache).env("DENO_NO_UPDATE_CHECK", "1").env("NO_COLOR", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(self.function_folder()).process_group(0).kill_on_drop(true);
+        command
+    }
+
+    fn function_folder(&self) -> &Path {
+        self.found.entry_point.parent().unwrap_or(&self.settings.folder)
+    }
+
+    /// Its own folder, the code that functions share, what its settings name, and packages of npm.
+    fn readable(&self) -> Vec<PathBuf> {
+        let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
+        let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
+        let mut paths: Vec<PathBuf> = shared.map(|entry| entry.path()).collect();
+        paths.push(self.function_folder().to_owned());
+        paths.push(self.settings.cache.join("npm"));
+        paths.push(self.folder.to_owned());
+        paths.extend(self.found.function.static_files.iter().cloned());
+        paths.extend(self.import_map());
+        paths
+    }
+
+    /// What is set, else the function's own `deno.json`, else what the CLI once made for all functions.
+    fn import_map(&self) -> Option<PathBuf> {
+        let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
+        let common =
+            ["deno.json", "deno.jsonc", "import_map.json"].map(|file| self.settings.folder.join(file));
+        let set = self.found.function.import_map.clone();
+        set.or_else(|| own.into_iter().chain(common).find(|path| path.is_file()))
+    }
+
+    fn configuration(&self) -> Vec<OsString> {
+        let Some(path) = self.import_map() else { return vec!["--no-config".into()] };
+        let is_configuration = path.file_stem().is_some_and(|stem| stem == "deno");
+        if is_configuration {
+            return vec!["--config".into(), path.into()];
+        }
+        vec!["--no-config".into(), "--import-map".into(), path.into()]
+    }
+
+    fn arguments(&self, machine: &BTreeMap<String, OsString>) -> String {
+        let ours = ["DENO_DIR", "DENO_NO_UPDATE_CHECK", "NO_COLOR"];
+        let hidden = machine.keys().map(String::as_str).filter(|name| !KEPT.contains(name));
+        let hidden: Vec<&str> = ours.into_iter().chain(hidden).collect();
+        json!({
+            "entrypoint": file_url(&self.found.entry_point),
+            "socket": self.socket.to_string_lossy(),
+            "folder": self.folder.to_string_lossy(),
+            "hidden": hidden,
+        })
+        .to_string()
+    }
+}
+
+fn is_for_deno(name: &str) -> bool {
+    FOR_DENO.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == *pattern,
+    })
+}
+
+/// Deno separates paths with commas, and takes two for one that belongs to a path.
+fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
+    let mut text = OsString::from(flag);
+    for (position, path) in paths.iter().enumerate() {
+        if position > 0 {
+            text.push(",");
+        }
+        text.push(path.to_string_lossy().replace(',', ",,"));
+    }
+    text
+}
+
+/// `path` as a URL (RFC 8089): everything that has a meaning in URLs is escaped.
+fn file_url(path: &Path) -> String {
+    let mut url = String::from("file://");
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                url.push(char::from(byte));
+            }
+            _ => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_escaped_for_who_reads_them() {
+        let paths = [PathBuf::from("/a,b"), PathBuf::from("/c")];
+        assert_eq!(permission("--allow-read=", &paths), "--allow-read=/a,,b,/c");
+        assert_eq!(file_url(Path::new("/my site/50%/é.ts")), "file:///my%20site/50%25/%C3%A9.ts");
+    }
+
+    #[test]
+    fn only_what_deno_needs_of_the_machine_is_passed_on() {
+        assert!(is_for_deno("NPM_CONFIG_REGISTRY") && is_for_deno("SSL_CERT_FILE"));
+        assert!(!is_for_deno("DATABASE_URL") && !is_for_deno("SSL_CERT_FILES"));
+    }
+}

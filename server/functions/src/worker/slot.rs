@@ -1,0 +1,262 @@
+//! The place of one function: its process if it runs, the calls that may be in it, and when it may be started again.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::backoff::Backoff;
+use super::process::Launch;
+use super::{Booted, End, Worker, boot, supervise};
+use crate::Error;
+use crate::settings::{Found, Settings};
+
+/// The longest wait before a restart that a call sits through; before a longer one it is refused.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What all functions share.
+pub(crate) struct Host {
+    pub(crate) settings: Settings,
+    /// What every function sees of the environment.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// The program; `None` where there is none.
+    pub(crate) deno: Option<PathBuf>,
+    /// Our script.
+    pub(crate) script: PathBuf,
+    /// A folder that nobody else can enter, for the sockets.
+    pub(crate) sockets: PathBuf,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Host {
+    /// Cancelled when the server stops.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+}
+
+/// One function.
+pub(crate) struct Slot {
+    host: Arc<Host>,
+    pub(crate) found: Found,
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    current: Mutex<Option<Arc<Worker>>>,
+    /// Held by whoever starts a process.
+    starting: Arc<tokio::sync::Mutex<()>>,
+    backoff: Mutex<Backoff>,
+    /// Counts the changes of its files.
+    version: AtomicU64,
+}
+
+/// A call that is in a process; the process is kept until it is dropped.
+pub(crate) struct Call {
+    pub(crate) worker: Arc<Worker>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.worker.leave();
+    }
+}
+
+/// Counts who waits for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Slot {
+    pub(crate) fn new(host: Arc<Host>, found: Found) -> Arc<Self> {
+        let permits = Arc::new(Semaphore::new(host.settings.limits.concurrency));
+        Arc::new(Self {
+            host,
+            found,
+            permits,
+            waiting: AtomicUsize::new(0),
+            current: Mutex::new(None),
+            starting: Arc::default(),
+            backoff: Mutex::default(),
+            version: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// A place for one call in the function's process, which is started if it does not run.
+    ///
+    /// Errors: [`Error::Busy`] when too many wait, [`Error::Idle`] when none came free in time, [`Error::Boot`] and
+    /// [`Error::NoDeno`] when there is no process.
+    pub(crate) async fn admit(self: &Arc<Self>) -> Result<Call, Error> {
+        let limit = self.host.settings.limits.request;
+        let mut permit = self.permit(limit).await?;
+        loop {
+            match self.enter(permit) {
+                Ok(call) => return Ok(call),
+                Err(unused) => permit = unused,
+            }
+            self.start().await?;
+        }
+    }
+
+    async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let before = self.waiting.fetch_add(1, Ordering::AcqRel);
+        let _waiting = Waiting(&self.waiting);
+        if before >= self.host.settings.limits.queue {
+            return Err(Error::Busy);
+        }
+        let permit = timeout(limit, Arc::clone(&self.permits).acquire_owned()).await;
+        // The semaphore is never closed.
+        permit.map_err(|_| Error::Idle(limit))?.map_err(|_| Error::Stopping)
+    }
+
+    fn enter(&self, permit: OwnedSemaphorePermit) -> Result<Call, OwnedSemaphorePermit> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match current.as_ref() {
+            Some(worker) if !worker.has_ended() => {
+                worker.enter();
+                Ok(Call { worker: Arc::clone(worker), _permit: permit })
+            }
+            _ => {
+                *current = None;
+                Err(permit)
+            }
+        }
+    }
+
+    /// Whether a process runs.
+    pub(crate) fn is_running(&self) -> bool {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().is_some_and(|worker| !worker.has_ended())
+    }
+
+    /// Starts the process, unless it runs by the time that it could be started.
+    pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
+        let slot = Arc::clone(self);
+        // In a task of its own: whoever waits may leave, and the process is started for the others all the same.
+        let started = self.host.tasks.spawn(async move {
+            let _starting = slot.starting.lock().await;
+            if slot.is_running() {
+                return Ok(());
+            }
+            if slot.host.stop.is_cancelled() {
+                return Err(Error::Stopping);
+            }
+            let wait = slot.backoff().wait(Instant::now());
+            if wait > PATIENCE {
+                return Err(Error::Boot(wait));
+            }
+            tokio::time::sleep(wait).await;
+            let stop = slot.host.stopping();
+            tokio::select! {
+                launched = slot.launch() => launched,
+                () = stop.cancelled() => Err(Error::Stopping),
+            }
+        });
+        started.await.unwrap_or(Err(Error::Boot(Duration::ZERO)))
+    }
+
+    async fn launch(self: &Arc<Self>) -> Result<(), Error> {
+        let Some(deno) = &self.host.deno else { return Err(Error::NoDeno) };
+        let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
+        let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
+        let socket = folder.join("s");
+        let name = &self.found.name;
+        let mut environment = self.host.environment.clone();
+        environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), name.clone());
+        let launch = Launch {
+            deno,
+            script: &self.host.script,
+            found: &self.found,
+            folder: &folder,
+            socket: &socket,
+            environment: &environment,
+            settings: &self.host.settings,
+        };
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
+        let booted = match made {
+            Ok(()) => boot(&launch).await,
+            Err(error) => Err(format!("the folder of its socket cannot be made: {error}")),
+        };
+        let booted = booted.map_err(|reason| {
+            tracing::error!(target: "function", function = name, "did not start: {reason}");
+            let _ = std::fs::remove_dir_all(&folder);
+            self.backoff().failed(Duration::ZERO, Instant::now());
+            Error::Boot(self.backoff().wait(Instant::now()))
+        })?;
+        tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
+        let (worker, ending) = Worker::new(&socket, self.host.settings.limits.clone(), &booted.child);
+        self.watch(Arc::new(worker), booted, ending, version);
+        Ok(())
+    }
+
+    fn watch(
+        self: &Arc<Self>,
+        worker: Arc<Worker>,
+        booted: Booted,
+        ending: watch::Sender<Option<End>>,
+        version: u64,
+    ) {
+        // What has changed since may have been read half before and half after.
+        if self.version.load(Ordering::Acquire) == version {
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&worker));
+        } else {
+            worker.retire();
+        }
+        let slot = Arc::clone(self);
+        self.host.tasks.spawn(async move {
+            let end = supervise(Arc::clone(&slot), Arc::clone(&worker), booted).await;
+            slot.forget(&worker);
+            if end != End::Retired {
+                tracing::error!(target: "function", function = slot.found.name, reason = ?end, "ended");
+                slot.backoff().failed(worker.started.elapsed(), Instant::now());
+            }
+            ending.send_replace(Some(end));
+        });
+    }
+
+    fn backoff(&self) -> std::sync::MutexGuard<'_, Backoff> {
+        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, worker: &Arc<Worker>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.take_if(|current| Arc::ptr_eq(current, worker));
+    }
+
+    /// Retires `worker` if it has had no call for long.
+    pub(super) fn retire_if_idle(&self, worker: &Arc<Worker>) {
+        // Calls enter under this lock, so none does between the look and the retirement.
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if worker.is_idle() {
+            current.take_if(|current| Arc::ptr_eq(current, worker));
+            worker.retire();
+        }
+    }
+
+    /// Its files have changed: the next call gets a new process; the old one ends with its last call.
+    pub(crate) fn renew(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+        *self.backoff() = Backoff::default();
+        if let Some(worker) = self.current.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            worker.retire();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a process uses, as the kernel tells it.
+
+use std::time::Duration;
+
+/// Milliseconds of one tick in which the kernel counts processor time for programs: `USER_HZ` is 100 on all of Linux.
+const TICK_MILLIS: u64 = 10;
+
+/// What a process has used and uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Bytes of memory that it holds.
+    pub(super) memory: u64,
+    /// Processor time since it started.
+    pub(super) cpu: Duration,
+}
+
+impl Usage {
+    /// Of process `pid`; `None` where the kernel does not tell (elsewhere than on Linux) or the process is gone.
+    pub(super) async fn of(pid: u32) -> Option<Usage> {
+        let stat = tokio::fs::read_to_string(format!("/proc/{pid}/stat")).await.ok()?;
+        let status = tokio::fs::read_to_string(format!("/proc/{pid}/status")).await.ok()?;
+        Usage::parse(&stat, &status)
+    }
+
+    /// Source: proc_pid_stat(5), fields 14 and 15; proc_pid_status(5), `VmRSS`.
+    fn parse(stat: &str, status: &str) -> Option<Usage> {
+        // The second field is the program's name in parentheses, which may hold blanks and parentheses.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
+        let ticks = ticks.next()?? + ticks.next()??;
+        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = memory.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(Usage { memory: kilobytes * 1024, cpu: Duration::from_millis(ticks * TICK_MILLIS) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_lines_are_read() {
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 5 0 0";
+        let status = "Name:\ta\nVmRSS:\t   2048 kB\nThreads:\t1\n";
+        let usage = Usage::parse(stat, status);
+        assert_eq!(usage, Some(Usage { memory: 2048 * 1024, cpu: Duration::from_secs(3) }));
+        assert_eq!(Usage::parse(stat, "Name:\tzombie\n"), None);
+    }
+}

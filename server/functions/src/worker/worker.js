@@ -1,0 +1,152 @@
+// Runs one edge function: serves it on a unix socket and gives it the few globals that Supabase's runtime adds to Deno.
+// What it has to tell its host goes to standard output, one line of JSON after the mark \u0001.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { format } from 'node:util'
+
+const { entrypoint, socket, folder, hidden } = JSON.parse(Deno.args[0])
+
+/** Header of the host's own requests; it takes it off everybody else's. */
+const ORDER = 'x-basalt-worker'
+const LONGEST_LOG = 16_384
+const HANDLER_WAIT = 5_000
+
+const serve = Deno.serve
+const encoder = new TextEncoder()
+const calls = new AsyncLocalStorage()
+const background = new Set()
+const address = { transport: 'tcp', hostname: '0.0.0.0', port: 9999 }
+
+function tell(event) {
+  const bytes = encoder.encode(`\u0001${JSON.stringify(event)}\n`)
+  for (let sent = 0; sent < bytes.length; ) sent += Deno.stdout.writeSync(bytes.subarray(sent))
+}
+
+for (const level of ['log', 'info', 'debug', 'trace', 'warn', 'error']) {
+  console[level] = (...values) =>
+    tell({ level, request: calls.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
+}
+
+// Over a unix socket the scheme would be http+unix, with which nobody counts.
+const url = Object.getOwnPropertyDescriptor(Request.prototype, 'url')
+Object.defineProperty(Request.prototype, 'url', {
+  ...url,
+  get() {
+    const text = url.get.call(this)
+    return text.startsWith('http+unix:') ? `http:${text.slice(10)}` : text
+  },
+})
+
+let handler
+let onError
+const { promise: captured, resolve: capture } = Promise.withResolvers()
+
+function take(given, givenOnError) {
+  if (typeof given !== 'function') throw new TypeError('Deno.serve needs a handler function')
+  if (handler !== undefined) return
+  handler = given
+  onError = givenOnError
+  capture()
+}
+
+Deno.serve = (first, second) => {
+  const isHandlerFirst = typeof first === 'function'
+  const options = (isHandlerFirst ? second : first) ?? {}
+  take(isHandlerFirst ? first : (second ?? options.handler), options.onError)
+  queueMicrotask(() => options.onListen?.(address))
+  const forever = new Promise(() => {})
+  const nothing = () => {}
+  const done = () => Promise.resolve()
+  return { addr: address, finished: forever, ref: nothing, unref: nothing, shutdown: done, [Symbol.asyncDispose]: done }
+}
+
+// The `serve` of Deno's standard library before Deno.serve: listens, accepts, and asks each connection for requests.
+const events = []
+let wake = () => {}
+
+Deno.listen = () => {
+  take((request) => {
+    const { promise, resolve, reject } = Promise.withResolvers()
+    const respondWith = (response) => Promise.resolve(response).then(resolve, reject)
+    events.push({ request, respondWith })
+    wake()
+    return promise
+  })
+  const connection = { localAddr: address, remoteAddr: address, rid: -1, close() {} }
+  let isAccepted = false
+  const accept = () => {
+    if (isAccepted) return new Promise(() => {})
+    isAccepted = true
+    return Promise.resolve(connection)
+  }
+  return { addr: address, rid: -1, accept, close() {} }
+}
+
+Deno.serveHttp = () => ({
+  rid: -1,
+  close() {},
+  async nextRequest() {
+    while (events.length === 0) await new Promise((resolve) => (wake = resolve))
+    return events.shift()
+  },
+})
+
+globalThis.EdgeRuntime = {
+  waitUntil(promise) {
+    const settled = Promise.resolve(promise)
+      .catch((error) => console.error(error))
+      .finally(() => background.delete(settled))
+    background.add(settled)
+    return promise
+  },
+}
+
+async function obey(order) {
+  if (order === 'drain') {
+    globalThis.dispatchEvent(new Event('beforeunload'))
+    while (background.size > 0) await Promise.allSettled(background)
+  }
+  return new Response(null, { status: 204 })
+}
+
+function fail(error) {
+  if (onError !== undefined) return onError(error)
+  console.error(error)
+  return new Response('Internal Server Error', { status: 500 })
+}
+
+async function respond(request) {
+  const hostname = request.headers.get('x-forwarded-for') ?? address.hostname
+  try {
+    return await handler(request, { remoteAddr: { ...address, hostname }, completed: Promise.resolve() })
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function answer(request) {
+  const order = request.headers.get(ORDER)
+  if (order !== null) return obey(order)
+  return calls.run(request.headers.get('x-request-id'), respond, request)
+}
+
+async function endWithHost() {
+  const byte = new Uint8Array(1)
+  while ((await Deno.stdin.read(byte)) !== null);
+  Deno.exit(0)
+}
+
+serve({ path: socket, onListen() {}, onError: fail }, answer)
+endWithHost()
+for (const name of ['read', 'write']) await Deno.permissions.revoke({ name, path: folder })
+for (const name of hidden) Deno.env.delete(name)
+
+const { default: exported } = await import(entrypoint)
+if (typeof exported?.fetch === 'function') take(exported.fetch.bind(exported))
+const timer = setTimeout(() => {
+  console.error('The function has started, but neither calls Deno.serve(handler) nor exports { fetch }')
+  Deno.exit(1)
+}, HANDLER_WAIT)
+await captured
+clearTimeout(timer)
+tell({ state: 'ready' })

@@ -1,0 +1,204 @@
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::Method;
+use poem::{Body, Request};
+
+use crate::harness::Project;
+
+const ECHO: &str = r"
+Deno.serve(async (request, info) => {
+  const url = new URL(request.url)
+  return Response.json({
+    method: request.method,
+    origin: url.origin,
+    path: url.pathname,
+    query: url.search,
+    header: request.headers.get('x-mine'),
+    order: request.headers.get('x-basalt-worker'),
+    hop: request.headers.get('x-hop'),
+    id: request.headers.get('x-request-id'),
+    address: info.remoteAddr.hostname,
+    body: await request.text(),
+  }, { status: 201, headers: { 'x-answer': 'yes', 'access-control-allow-origin': 'https://a.example' } })
+})";
+
+#[tokio::test]
+async fn calls_and_answers_pass_unchanged() {
+    let project = Project::new(&[("echo/index.ts", ECHO)]).await;
+    let request = Request::builder()
+        .method(Method::PATCH)
+        .uri("/echo/deep/er?x=%2F&y".parse().unwrap())
+        .header("host", "api.example:8443")
+        .header("x-mine", "é")
+        .header("x-basalt-worker", "drain")
+        .header("connection", "x-hop")
+        .header("x-hop", "1")
+        .header("x-request-id", "mine-1")
+        .header("content-length", "5")
+        .body("hello");
+    let answer = crate::harness::Answer::read(project.send(request).await).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.header("x-answer"), "yes");
+    assert_eq!(answer.header("access-control-allow-origin"), "https://a.example");
+    assert_eq!(answer.header("sb-request-id"), "mine-1");
+    let seen = answer.json();
+    for (field, value) in [
+        ("method", "PATCH"),
+        ("origin", "http://api.example:8443"),
+        ("path", "/echo/deep/er"),
+        ("query", "?x=%2F&y"),
+        ("id", "mine-1"),
+        ("address", "0.0.0.0"),
+        ("body", "hello"),
+    ] {
+        assert_eq!(seen[field], value, "{field}");
+    }
+    assert!(seen["order"].is_null() && seen["hop"].is_null(), "{seen}");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn functions_may_be_written_in_any_of_the_three_ways() {
+    let older = r"
+async function serve(handler) {
+  const listener = Deno.listen({ port: 8000 })
+  for (;;) {
+    const http = Deno.serveHttp(await listener.accept())
+    ;(async () => {
+      for (let event; (event = await http.nextRequest()) !== null; ) event.respondWith(await handler(event.request))
+    })()
+  }
+}
+serve((request) => new Response('older ' + new URL(request.url).pathname))";
+    let project = Project::new(&[
+        ("options/index.ts", "Deno.serve({ port: 8000, handler: () => new Response('options') })"),
+        ("exported/index.js", "export default { fetch: () => new Response('exported') }"),
+        ("older/index.ts", older),
+        (
+            "shared/index.ts",
+            "import { text } from '../_shared/text.ts'\nDeno.serve(() => new Response(text))",
+        ),
+        ("_shared/text.ts", "export const text: string = 'shared'"),
+        ("mapped/deno.json", r#"{ "imports": { "words": "./words.ts" } }"#),
+        ("mapped/words.ts", "export default 'mapped'"),
+        ("mapped/index.ts", "import words from 'words'\nDeno.serve(() => new Response(words))"),
+    ])
+    .await;
+    for (name, text) in [
+        ("options", "options"),
+        ("exported", "exported"),
+        ("older", "older /older"),
+        ("shared", "shared"),
+        ("mapped", "mapped"),
+    ] {
+        let answer = project.get(&format!("/{name}")).await;
+        assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, text));
+    }
+    // The older way answers more than one call.
+    assert_eq!(project.get("/older/again").await.text, "older /older/again");
+    assert_eq!(project.get("/_shared").await.refusal(), (404, "NOT_FOUND".to_owned()));
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_stream_both_ways() {
+    // Sends each part back before the next one comes.
+    let source = "Deno.serve((request) => new Response(request.body, { headers: { 'content-type': 'text/event-stream' } }))";
+    let project = Project::new(&[("mirror/index.ts", source)]).await;
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(1);
+    let parts = stream::unfold(receiver, |mut receiver| async {
+        let part = receiver.recv().await?;
+        Some((Ok::<_, std::io::Error>(part), receiver))
+    });
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/mirror".parse().unwrap())
+        .header("transfer-encoding", "chunked")
+        .body(Body::from_bytes_stream(parts));
+    let (answer, _) = tokio::join!(project.send(request), sender.send(Bytes::from_static(b"data: 1\n\n")));
+    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    let mut body = Box::pin(answer.into_body().into_bytes_stream());
+    assert_eq!(body.next().await.unwrap().unwrap(), "data: 1\n\n");
+    let binary = Bytes::from_static(&[0, 255, 10, 13]);
+    sender.send(binary.clone()).await.unwrap();
+    assert_eq!(body.next().await.unwrap().unwrap(), binary);
+    drop(sender);
+    assert!(body.next().await.is_none());
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_function_learns_that_its_caller_has_gone() {
+    let source = r"
+let gone
+const left = new Promise((resolve) => (gone = resolve))
+Deno.serve(async (request) => {
+  if (new URL(request.url).pathname.endsWith('/left')) return new Response(await left)
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('first')),
+    cancel: () => gone('left'),
+  })
+  return new Response(body)
+})";
+    let project = Project::new(&[("slow/index.ts", source)]).await;
+    let answer = project.send(Request::builder().uri("/slow".parse().unwrap()).finish()).await;
+    let mut body = Box::pin(answer.into_body().into_bytes_stream());
+    assert_eq!(body.next().await.unwrap().unwrap(), "first");
+    drop(body);
+    assert_eq!(project.get("/slow/left").await.text, "left");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn redirects_preflights_and_failures_are_the_functions_own() {
+    let source = r"
+Deno.serve((request) => {
+  if (request.method === 'OPTIONS') return new Response('ok', { headers: { 'access-control-allow-headers': 'x-own' } })
+  const { pathname } = new URL(request.url)
+  if (pathname.endsWith('/moved')) return Response.redirect('https://elsewhere.example/', 303)
+  if (pathname.endsWith('/teapot')) return new Response('short and stout', { status: 418 })
+  if (pathname.endsWith('/failed')) return new Response('my own words', { status: 503 })
+  throw new Error('nobody catches this')
+})";
+    // With a token asked for: preflights have none.
+    let project = Project::with(&[("own/index.ts", source)], |_| {}).await;
+    let moved = project.get("/own/moved").await;
+    assert_eq!((moved.status.as_u16(), moved.header("location")), (303, "https://elsewhere.example/"));
+    let failed = project.get("/own/failed").await;
+    assert_eq!((failed.status.as_u16(), failed.text.as_str()), (503, "my own words"));
+    assert_eq!(failed.header("sb-error-code"), "EDGE_FUNCTION_ERROR");
+    assert_eq!(failed.header("x-relay-error"), "");
+    let thrown = project.get("/own").await;
+    assert_eq!((thrown.status.as_u16(), thrown.text.as_str()), (500, "Internal Server Error"));
+    assert_eq!(project.get("/own/teapot").await.status, 418);
+    let preflight = Request::builder()
+        .method(Method::OPTIONS)
+        .uri("/own".parse().unwrap())
+        .header("origin", "https://a.example")
+        .header("access-control-request-method", "POST")
+        .finish();
+    let answer = project.send(preflight).await;
+    assert_eq!(answer.header("access-control-allow-headers"), Some("x-own"));
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn two_hundred_calls_at_once_are_all_answered() {
+    let source = r"
+let inside = 0, most = 0
+Deno.serve(async (request) => {
+  most = Math.max(most, ++inside)
+  const text = await request.text()
+  inside--
+  return Response.json({ text, most })
+})";
+    let project = Project::new(&[("many/index.ts", source)]).await;
+    let calls = (0..200).map(|number| project.post("/many", number.to_string()));
+    let answers = futures_util::future::join_all(calls).await;
+    for (number, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json()["text"], number.to_string());
+    }
+    project.functions.stop().await;
+}

@@ -1,0 +1,114 @@
+use std::path::Path;
+use std::time::Duration;
+
+use functions::{Function, Functions, Limits, Secrets, Settings};
+use gateway::Gateway;
+use http::{HeaderMap, Method, StatusCode};
+use poem::endpoint::BoxEndpoint;
+use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response};
+use serde_json::Value;
+use tokens::{KeyOverrides, Keys};
+
+/// What nothing in a test takes as long as, on however slow a machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An answer that was read to its end.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let text = body.into_string().await.unwrap_or_else(|error| format!("broken: {error}"));
+        Self { status: parts.status, headers: parts.headers, text }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).expect(&self.text)
+    }
+
+    /// Status and code of a refusal, which the body and a header name alike.
+    pub(crate) fn refusal(&self) -> (u16, String) {
+        let code = self.json()["code"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(self.header("sb-error-code"), code);
+        (self.status.as_u16(), code)
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A project with functions, served.
+pub(crate) struct Project {
+    folder: tempfile::TempDir,
+    pub(crate) keys: Keys,
+    pub(crate) functions: Functions,
+    endpoint: BoxEndpoint<'static, Response>,
+}
+
+impl Project {
+    /// With files of these names and texts below the functions folder, callable without a token.
+    pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Self::with(files, |_| {}).await
+    }
+
+    /// As [`Self::new`], with other settings.
+    pub(crate) async fn with(files: &[(&str, &str)], adjust: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings {
+            folder: folder.path().join("functions"),
+            projects: vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()],
+            cache: folder.path().join("cache"),
+            // Under the load of many tests a process may take seconds to start.
+            limits: Limits { boot: PATIENCE, ..Limits::default() },
+            ..Settings::default()
+        };
+        std::fs::create_dir_all(&settings.folder).unwrap();
+        for (name, text) in files {
+            write(&settings.folder, name, text);
+            let function = name.split('/').next().unwrap().to_owned();
+            settings.functions.insert(function, Function { verify_jwt: false, ..Function::default() });
+        }
+        adjust(&mut settings);
+        let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
+        let platform = Secrets([("SUPABASE_URL".to_owned(), "http://127.0.0.1:54321".to_owned())].into());
+        let functions = Functions::start(settings, platform, keys.verifier()).unwrap();
+        let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
+        let endpoint = gateway.open("functions", functions.endpoint()).without_cors().boxed();
+        Self { folder, keys, functions, endpoint }
+    }
+
+    /// Writes a file below the functions folder.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        write(&self.folder.path().join("functions"), name, text);
+    }
+
+    /// The head of the answer to `request`, whose body is still to come.
+    pub(crate) async fn send(&self, request: Request) -> Response {
+        let answered = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
+        answered.await.expect("an answer in time")
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        Answer::read(self.send(Request::builder().uri(path.parse().unwrap()).finish()).await).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path.parse().unwrap())
+            .header("transfer-encoding", "chunked")
+            .body(body);
+        Answer::read(self.send(request).await).await
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}

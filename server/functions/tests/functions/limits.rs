@@ -1,0 +1,113 @@
+use std::time::Duration;
+
+use functions::Limits;
+
+use crate::harness::{PATIENCE, Project};
+
+const HEALTHY: (&str, &str) = ("healthy/index.ts", "Deno.serve(() => new Response('well'))");
+
+fn resources() -> (u16, String) {
+    (546, "WORKER_RESOURCE_LIMIT".to_owned())
+}
+
+#[tokio::test]
+async fn a_crash_costs_the_calls_of_its_process_alone() {
+    let crashing = r"
+Deno.serve((request) => {
+  if (!request.url.endsWith('/crash')) return new Response('in order')
+  setTimeout(() => { throw new Error('nobody catches this') })
+  return new Promise(() => {})
+})";
+    let project = Project::new(&[HEALTHY, ("crashing/index.ts", crashing)]).await;
+    assert_eq!(project.get("/crashing").await.text, "in order");
+    let (crashed, healthy) = tokio::join!(project.get("/crashing/crash"), project.get("/healthy"));
+    assert_eq!(crashed.refusal(), (500, "WORKER_ERROR".to_owned()));
+    assert_eq!(crashed.header("x-relay-error"), "true");
+    assert_eq!(healthy.text, "well");
+    assert_eq!(project.get("/crashing").await.text, "in order");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_loop_is_ended_while_others_stay_fast() {
+    let looping =
+        "Deno.serve((request) => { if (request.url.endsWith('/loop')) for (;;); return new Response('ok') })";
+    let project = Project::with(&[HEALTHY, ("looping/index.ts", looping)], |settings| {
+        settings.limits = Limits { cpu: Duration::from_millis(500), boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    assert_eq!(project.get("/healthy").await.text, "well");
+    let (looped, _) = tokio::join!(project.get("/looping/loop"), async {
+        for _ in 0..20 {
+            assert_eq!(project.get("/healthy").await.text, "well");
+        }
+    });
+    assert_eq!(looped.refusal(), resources());
+    assert_eq!(project.get("/looping").await.text, "ok");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn memory_is_limited_on_the_heap_and_beside_it() {
+    let eating = r"
+const kept = []
+Deno.serve(async (request) => {
+  if (request.url.endsWith('/heap')) for (;;) kept.push(new Array(10_000).fill(Math.random()))
+  if (request.url.endsWith('/buffers')) {
+    for (;;) {
+      kept.push(new Uint8Array(8_000_000).fill(1))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  return new Response('ok')
+})";
+    let project = Project::with(&[("eating/index.ts", eating)], |settings| {
+        settings.limits = Limits { memory: 64 << 20, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    assert_eq!(project.get("/eating/heap").await.refusal(), resources());
+    assert_eq!(project.get("/eating/buffers").await.refusal(), resources());
+    assert_eq!(project.get("/eating").await.text, "ok");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_begin_is_given_up() {
+    let slow = "Deno.serve((request) => request.url.endsWith('/never') ? new Promise(() => {}) : new Response('ok'))";
+    let project = Project::with(&[("slow/index.ts", slow)], |settings| {
+        settings.limits = Limits { request: Duration::from_secs(5), boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    // Started beforehand, so that the five seconds are the function's alone.
+    while project.get("/slow").await.status != 200 {}
+    let never = project.get("/slow/never").await;
+    assert_eq!(never.refusal(), (504, "IDLE_TIMEOUT".to_owned()));
+    assert_eq!(never.json()["message"], "Request idle timeout limit (5s) reached");
+    assert_eq!(project.get("/slow").await.text, "ok");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn more_calls_than_may_wait_are_refused_at_once() {
+    let held = r"
+let release
+const released = new Promise((resolve) => (release = resolve))
+Deno.serve(async (request) => {
+  if (request.url.endsWith('/open')) release()
+  await released
+  return new Response('ok')
+})";
+    let project = Project::with(&[("held/index.ts", held)], |settings| {
+        settings.limits = Limits { concurrency: 1, queue: 1, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    // The first starts the process and is inside, the second waits for it, and there is no place for the third.
+    let (first, second, third) =
+        tokio::join!(project.get("/held/open"), project.get("/held"), project.get("/held"));
+    let answers = [first, second, third];
+    let busy: Vec<_> = answers.iter().filter(|answer| answer.status == 546).collect();
+    assert_eq!(busy.len(), 1);
+    assert_eq!(busy[0].refusal(), (546, "WORKER_LIMIT".to_owned()));
+    assert_eq!(busy[0].header("retry-after"), "1");
+    project.functions.stop().await;
+}

@@ -1,0 +1,9 @@
+//! Functions as their callers meet them: behind the gateway, in processes of the real Deno.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on can only fail")]
+
+mod calls;
+mod harness;
+mod limits;
+mod processes;
+mod verification;

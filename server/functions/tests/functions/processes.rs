@@ -1,0 +1,156 @@
+use std::time::Duration;
+
+use functions::{Limits, Secrets};
+
+use crate::harness::{PATIENCE, Project};
+
+const PID: &str = "Deno.serve(() => new Response(String(Deno.pid)))";
+
+#[tokio::test]
+async fn what_does_not_start_says_so_and_is_tried_again() {
+    let project = Project::with(
+        &[("broken/index.ts", "this is no program"), ("silent/index.ts", "Deno.exit(0)")],
+        |settings| {
+            settings.watch = true;
+        },
+    )
+    .await;
+    for path in ["/broken", "/silent"] {
+        let answer = project.get(path).await;
+        assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
+        assert_eq!(answer.json()["message"], "Function failed to start (please check logs)");
+    }
+    project.write("broken/index.ts", "Deno.serve(() => new Response('mended'))");
+    let mended = async { while project.get("/broken").await.text != "mended" {} };
+    tokio::time::timeout(PATIENCE, mended).await.expect("a mended function to start");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn without_deno_the_answer_says_what_to_install() {
+    let project = Project::with(&[("hello/index.ts", PID)], |settings| {
+        settings.deno = Some("/nowhere/deno".into());
+    })
+    .await;
+    let answer = project.get("/hello").await;
+    assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
+    assert!(answer.text.contains("npm install deno"), "{}", answer.text);
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn changes_show_with_the_next_call_and_calls_inside_are_finished() {
+    // A call that is inside ends when the changed function tells the file that it waits for.
+    let held = r"
+Deno.serve(async (request) => {
+  if (!request.url.endsWith('/held')) return new Response('old')
+  for (;;) {
+    try { return new Response(await Deno.readTextFile('./released')) } catch { await new Promise((resolve) => setTimeout(resolve, 20)) }
+  }
+})";
+    let project = Project::with(&[("changing/index.ts", held), ("_shared/words.ts", "")], |settings| {
+        settings.watch = true;
+    })
+    .await;
+    assert_eq!(project.get("/changing").await.text, "old");
+    let changed = async {
+        project.write("changing/index.ts", "Deno.serve(() => new Response('new'))");
+        while project.get("/changing").await.text != "new" {}
+        project.write("changing/released", "by the old one");
+    };
+    let (held, changed) =
+        tokio::join!(project.get("/changing/held"), tokio::time::timeout(PATIENCE, changed));
+    changed.expect("the change to show");
+    assert_eq!(held.text, "by the old one");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn idle_processes_end_and_what_they_began_is_finished_first() {
+    let source = r"
+let done = 0
+Deno.serve((request) => {
+  EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(resolve, 10)).then(() => done++))
+  return Response.json({ pid: Deno.pid, done })
+})";
+    let project = Project::with(&[("idle/index.ts", source)], |settings| {
+        settings.limits = Limits { idle: Duration::from_millis(50), boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let first = project.get("/idle").await.json()["pid"].clone();
+    let other = async {
+        while project.get("/idle").await.json()["pid"] == first {
+            // Longer than it may be idle.
+            tokio::time::sleep(Duration::from_millis(600)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, other).await.expect("another process");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_function_sees_its_environment_and_nothing_else() {
+    let prying = r"
+const tried = async (name, attempt) => {
+  try { return [name, await attempt()] } catch (error) { return [name, 'refused: ' + error.name] }
+}
+Deno.serve(async () => Response.json(Object.fromEntries([
+  await tried('environment', () => Object.keys(Deno.env.toObject()).sort()),
+  await tried('secret', () => Deno.env.get('MY_SECRET')),
+  await tried('slug', () => Deno.env.get('SUPABASE_FUNCTION_SLUG')),
+  await tried('own', () => Deno.readTextFile('./own.txt')),
+  await tried('other', () => Deno.readTextFile('../other/.env')),
+  await tried('common', () => Deno.readTextFile('../.env')),
+  await tried('proc', () => Deno.readTextFile('/proc/self/environ')),
+  await tried('parent', () => Deno.readTextFile(`/proc/${Deno.ppid}/environ`)),
+  await tried('write', () => Deno.writeTextFile('./own.txt', 'changed')),
+  await tried('run', () => new Deno.Command('id').output()),
+  await tried('socket', () => Deno.connect({ transport: 'unix', path: JSON.parse(Deno.args[0]).socket })),
+])))";
+    let project = Project::with(
+        &[("prying/index.ts", prying), ("prying/own.txt", "mine"), ("other/.env", "THEIRS=1")],
+        |settings| {
+            settings.secrets = Secrets([("MY_SECRET".to_owned(), "hunter2".to_owned())].into());
+        },
+    )
+    .await;
+    project.write(".env", "MY_SECRET=hunter2");
+    let seen = project.get("/prying").await.json();
+    assert_eq!((seen["secret"].as_str(), seen["own"].as_str()), (Some("hunter2"), Some("mine")));
+    assert_eq!(seen["slug"], "prying");
+    for name in ["other", "common", "proc", "parent", "write", "run", "socket"] {
+        let outcome = seen[name].as_str().unwrap_or_default();
+        assert!(outcome.starts_with("refused: "), "{name}: {}", seen[name]);
+    }
+    let allowed = ["MY_SECRET", "SUPABASE_FUNCTION_SLUG", "SUPABASE_URL"];
+    // What the machine's network needs, and what Deno itself adds.
+    let of_machine =
+        ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
+    for name in seen["environment"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()) {
+        let is_proxy = name.to_ascii_uppercase().ends_with("_PROXY");
+        assert!(allowed.contains(&name) || of_machine.contains(&name) || is_proxy, "{name}");
+    }
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn functions_start_ahead_and_run_on_schedule() {
+    let source = r"
+const bodies = []
+let wake
+const called = new Promise((resolve) => (wake = resolve))
+Deno.serve(async (request) => {
+  if (request.method === 'GET') { await called; return Response.json(bodies) }
+  bodies.push(await request.json())
+  wake()
+  return new Response()
+})";
+    let project = Project::with(&[("timed/index.ts", source)], |settings| {
+        settings.ahead = vec!["timed".to_owned()];
+        settings.schedules = [("timed".to_owned(), Duration::from_secs(1))].into();
+    })
+    .await;
+    assert_eq!(project.get("/timed").await.json()[0]["type"], "scheduled");
+    project.functions.stop().await;
+    assert_eq!(project.get("/timed").await.refusal(), (503, "BOOT_ERROR".to_owned()));
+}
