@@ -65,6 +65,36 @@ export type Database = {
         }
         Relationships: []
       }
+      chat_passages: {
+        Row: {
+          body: string
+          created_at: string
+          id: string
+          is_visible: boolean
+          page: string
+          title: string
+          updated_at: string
+        }
+        Insert: {
+          body: string
+          created_at?: string
+          id?: string
+          is_visible?: boolean
+          page: string
+          title: string
+          updated_at?: string
+        }
+        Update: {
+          body?: string
+          created_at?: string
+          id?: string
+          is_visible?: boolean
+          page?: string
+          title?: string
+          updated_at?: string
+        }
+        Relationships: []
+      }
       chat_suggested_questions: {
         Row: {
           created_at: string
@@ -86,6 +116,21 @@ export type Database = {
           order_index?: number
           question?: string
           updated_at?: string
+        }
+        Relationships: []
+      }
+      chat_synonyms: {
+        Row: {
+          meaning: string
+          word: string
+        }
+        Insert: {
+          meaning: string
+          word: string
+        }
+        Update: {
+          meaning?: string
+          word?: string
         }
         Relationships: []
       }
@@ -526,6 +571,40 @@ export type Database = {
       [_ in never]: never
     }
     Functions: {
+      claim_lead_mails: {
+        Args: { most: number }
+        Returns: {
+          attempts: number
+          lead_id: string
+          recipient: string
+          record: Json
+          type: string
+        }[]
+      }
+      count_call: {
+        Args: { bucket: string; client: string; most: number; seconds: number }
+        Returns: number
+      }
+      finish_lead_mail: {
+        Args: { error?: string; lead_id: string }
+        Returns: undefined
+      }
+      receive_lead: {
+        Args: { client: string; record: Json; type: string }
+        Returns: Json
+      }
+      search_site: {
+        Args: { most?: number; question: string }
+        Returns: {
+          body: string
+          coverage: number
+          kind: string
+          page: string
+          score: number
+          title: string
+          words: number
+        }[]
+      }
       validate_session_integrity: {
         Args: { user_id: string }
         Returns: boolean

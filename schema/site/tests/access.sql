@@ -125,7 +125,7 @@ select
   pg_temp.expect('0 rows', 'authenticated', pg_temp.ada(), format('update public.%I set updated_at = now()', name)),
   pg_temp.expect('0 rows', 'authenticated', pg_temp.ada(), format('delete from public.%I', name))
 from unnest(array['settings', 'hero_headlines', 'testimonials', 'testimonial_page_orders', 'blog_posts', 'faqs',
-  'job_openings', 'timeline_events', 'chat_widget_config', 'chat_suggested_questions']) as name;
+  'job_openings', 'timeline_events', 'chat_widget_config', 'chat_suggested_questions', 'chat_passages']) as name;
 select
   pg_temp.expect('42501', 'anon', null, $$insert into public.faqs (question, answer) values ('Q?', 'A')$$),
   pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$insert into public.faqs (question, answer) values ('Q?', 'A')$$);
@@ -232,6 +232,35 @@ from (values
   ('23514', 'R2D2', null, null), ('23514', 'Ann_Lee', null, null), ('23514', 'Ann 🙂', null, null), ('23514', 'A', null, null),
   ('23514', 'Ann', repeat('m', 2001), null), ('23503', 'Ann', null, 'd0000000-0000-4000-8000-000000000001')
 ) as attempt (expected, name, message, role_id);
+
+-- The functions' work in the database is for the service key; searching the site is for all, within what they may read.
+select
+  pg_temp.expect('42501', caller, null, $$select public.count_call('b', 'c', 1, 60)$$),
+  pg_temp.expect('42501', caller, null, $$select public.receive_lead('contact_submission', '{}', 'c')$$),
+  pg_temp.expect('42501', caller, null, $$select public.claim_lead_mails(1)$$),
+  pg_temp.expect('42501', caller, null, $$select public.finish_lead_mail(null)$$),
+  pg_temp.expect('42501', caller, null, $$select from private.lead_mails$$),
+  pg_temp.expect('0 rows', caller, null, $$select from public.search_site('Hidden Hidden headline') where title like 'Hidden%'$$),
+  pg_temp.expect('1 rows', caller, null, $$select from public.search_site('How does the guarantee work?', 1)$$)
+from unnest(array['anon', 'authenticated']) as caller;
+select pg_temp.must_hold(
+  array_agg(public.count_call('access test', 'somebody', 2, 60) order by number) = '{0,0,60,60}', 'calls are counted')
+from generate_series(1, 4) as number;
+select pg_temp.must_hold(public.count_call('access test', 'somebody else', 2, 60) = 0, 'everybody is counted alone');
+create function pg_temp.lead() returns jsonb language sql return jsonb_build_object(
+  'id', 'e0000000-0000-4000-8000-000000000001', 'name', 'Ann Lee', 'company', 'Club', 'email', 'ann@club.example');
+select
+  pg_temp.must_hold(public.receive_lead('contact_submission', pg_temp.lead(), 'access test') = '{"status":"stored"}', 'a lead is stored');
+select
+  pg_temp.must_hold(public.receive_lead('contact_submission', pg_temp.lead(), 'access test') = '{"status":"known"}', 'and once only');
+select pg_temp.must_hold(count(*) = 1, 'its mail is due') from public.claim_lead_mails(10) where lead_id = (pg_temp.lead() ->> 'id')::uuid;
+select pg_temp.must_hold(count(*) = 0, 'and for one sender only') from public.claim_lead_mails(10);
+select public.finish_lead_mail((pg_temp.lead() ->> 'id')::uuid, 'refused');
+update private.lead_mails set due_at = now();
+select pg_temp.must_hold(count(*) = 1 and max(attempts) = 2, 'a mail that failed is due again') from public.claim_lead_mails(10);
+select public.finish_lead_mail((pg_temp.lead() ->> 'id')::uuid);
+update private.lead_mails set due_at = now();
+select pg_temp.must_hold(count(*) = 0, 'a mail that was sent is not') from public.claim_lead_mails(10);
 
 -- People see and change themselves.
 select
