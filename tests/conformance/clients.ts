@@ -1,3 +1,4 @@
+import type { FunctionInvokeOptions } from '@supabase/supabase-js'
 import { inject } from 'vitest'
 
 import { connect, type Client } from '../support/client.ts'
@@ -12,4 +13,19 @@ export function visitor(): Client {
 export function service(): Client {
   const { url, serviceKey } = inject('access')
   return connect(url, serviceKey)
+}
+
+/** What came of calling a function. */
+export interface Invoked<T> {
+  data: T | null
+  error: (Error & { context?: Response }) | null
+}
+
+/** Calls a function; the client's own type says nothing of its errors. */
+export async function invoke<T>(
+  client: Client,
+  name: string,
+  options?: FunctionInvokeOptions,
+): Promise<Invoked<T>> {
+  return await client.functions.invoke<T>(name, options)
 }

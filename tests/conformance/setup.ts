@@ -1,10 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
 import type { TestProject } from 'vitest/node'
 
+import { layFunctions } from '../support/functions.mjs'
+import { Model } from '../support/model.mjs'
 import { Server } from '../support/server.mjs'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     access: Server['access']
+    /** What only a server of the tests' own has: the language model's stand-in, and the mails. */
+    own: { modelUrl: string; inboxUrl: string } | null
   }
 }
 
@@ -20,9 +28,20 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   } = process.env
   if (url && anonKey && serviceKey) {
     provide('access', { url, anonKey, serviceKey })
+    provide('own', null)
     return () => Promise.resolve()
   }
-  const server = await Server.start({ env: { GOTRUE_OAUTH_SERVER_ENABLED: 'true' } })
+  const model = await Model.start()
+  const folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
+  await layFunctions(folder, model.url)
+  const server = await Server.start({
+    env: { GOTRUE_OAUTH_SERVER_ENABLED: 'true', BASALT_FUNCTIONS_PATH: folder },
+  })
   provide('access', server.access)
-  return () => server.stop()
+  provide('own', { modelUrl: model.url, inboxUrl: server.inboxUrl })
+  return async () => {
+    await server.stop()
+    model.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
 }

@@ -60,7 +60,10 @@ export class Server {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: this.environment,
     })
-    this.announced = announcedUrl(this.process).then((url) => {
+    /** Where its mails are shown. */
+    this.inboxUrl = ''
+    this.announced = announced(this.process).then(({ url, inboxUrl }) => {
+      this.inboxUrl = inboxUrl
       this.startedIn = Math.round(performance.now() - begin)
       return url
     })
@@ -129,11 +132,11 @@ function defaultBinary() {
 }
 
 /**
- * The API's URL, as the server prints it when it is ready.
+ * The API's URL and that of the inbox, as the server prints them when it is ready.
  * @param {import('node:child_process').ChildProcess} child
- * @returns {Promise<string>}
+ * @returns {Promise<{ url: string, inboxUrl: string }>}
  */
-function announcedUrl(child) {
+function announced(child) {
   return new Promise((resolve, reject) => {
     let output = ''
     const timer = setTimeout(() => child.kill('SIGKILL'), startLimit)
@@ -141,11 +144,12 @@ function announcedUrl(child) {
     const read = (chunk) => {
       output += chunk.toString()
       const url = /^\s*API\s+(http:\/\/\S+)/m.exec(output)?.[1]
-      if (url !== undefined) {
+      if (url !== undefined && output.includes('Ctrl-C')) {
+        const inboxUrl = /^\s*Mails\s+(http:\/\/\S+)/m.exec(output)?.[1] ?? ''
         clearTimeout(timer)
         // What is written from here on is read so that the pipe never fills, and not kept.
         for (const stream of [child.stdout, child.stderr]) stream?.off('data', read).resume()
-        resolve(url.replace(/\/$/, ''))
+        resolve({ url: url.replace(/\/$/, ''), inboxUrl })
       }
     }
     child.stdout?.on('data', read)

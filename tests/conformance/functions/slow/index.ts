@@ -1,0 +1,3 @@
+// Never answers.
+
+Deno.serve(() => new Promise<Response>(() => {}))

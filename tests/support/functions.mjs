@@ -1,0 +1,25 @@
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+const repository = path.resolve(import.meta.dirname, '../..')
+
+/**
+ * Lays a functions folder out in `folder`: the site's functions, those of the conformance tests, and the chat once more
+ * as `chat-model`, with the language model at `modelUrl`.
+ * @param {string} folder
+ * @param {string} modelUrl
+ */
+export async function layFunctions(folder, modelUrl) {
+  await mkdir(folder, { recursive: true })
+  await cp(path.join(repository, 'functions'), folder, { recursive: true })
+  await cp(path.join(repository, 'tests/conformance/functions'), folder, { recursive: true })
+  const chat = path.join(folder, 'chat-model')
+  await cp(path.join(folder, 'chat-ai'), chat, { recursive: true })
+  await rename(path.join(chat, 'index.ts'), path.join(chat, 'chat.ts'))
+  const settings = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: modelUrl }
+  const lines = Object.entries(settings).map(
+    ([name, value]) => `Deno.env.set(${JSON.stringify(name)}, ${JSON.stringify(value)})\n`,
+  )
+  await writeFile(path.join(chat, 'settings.ts'), lines.join(''))
+  await writeFile(path.join(chat, 'index.ts'), "import './settings.ts'\nimport './chat.ts'\n")
+}

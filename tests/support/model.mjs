@@ -1,0 +1,72 @@
+import { createServer } from 'node:http'
+
+/** What the stand-in does with the next questions. */
+const refusals = {
+  quota: [
+    429,
+    { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } },
+  ],
+  busy: [429, { error: { code: 'rate_limit_exceeded', message: 'Rate limit reached' } }],
+  key: [401, { error: { code: 'invalid_api_key', message: 'Incorrect API key provided' } }],
+  down: [500, { error: { message: 'The server had an error' } }],
+}
+
+/** Stands in for a chat-completions endpoint, on a free port: POST /mode chooses how it answers. */
+export class Model {
+  /** @returns {Promise<Model>} */
+  static async start() {
+    const model = new Model()
+    await new Promise((resolve) => model.server.listen(0, '127.0.0.1', () => resolve(undefined)))
+    return model
+  }
+
+  constructor() {
+    this.mode = 'answer'
+    this.asked = ''
+    this.server = createServer((request, response) => {
+      let body = ''
+      request.setEncoding('utf8')
+      request.on('data', (/** @type {string} */ part) => (body += part))
+      request.on('end', () => this.#answer(request.url ?? '', body, response))
+    })
+  }
+
+  get url() {
+    const address = this.server.address()
+    return `http://127.0.0.1:${typeof address === 'object' ? String(address?.port) : ''}`
+  }
+
+  stop() {
+    this.server.closeAllConnections()
+    this.server.close()
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} body
+   * @param {import('node:http').ServerResponse} response
+   */
+  #answer(path, body, response) {
+    if (path === '/mode') {
+      this.mode = body
+      response.end()
+      return
+    }
+    if (path === '/asked') {
+      response.end(this.asked)
+      return
+    }
+    const refusal = Object.entries(refusals).find(([mode]) => mode === this.mode)?.[1]
+    if (refusal !== undefined) {
+      response.writeHead(Number(refusal[0]), { 'content-type': 'application/json' })
+      response.end(JSON.stringify(refusal[1]))
+      return
+    }
+    this.asked = body
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const content of ['You pay ', '**nothing**', '.']) {
+      response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)
+    }
+    response.end('data: [DONE]\n\n')
+  }
+}
