@@ -103,9 +103,12 @@ impl ServerError {
     }
 
     /// Whether the server said that it is not taking work now: connection exceptions (class 08), too many
-    /// connections (53300), shutdown and start-up (57P01, 57P02, 57P03).
+    /// connections (53300), shutdown and start-up (57P01, 57P02, 57P03). They end the connection; the same codes as a
+    /// mere `ERROR` are of a server behind Postgres (a foreign table's, say) or raised by a function.
     pub fn is_unavailable(&self) -> bool {
-        self.code.starts_with("08") || matches!(&*self.code, "53300" | "57P01" | "57P02" | "57P03")
+        let is_about_connections =
+            self.code.starts_with("08") || matches!(&*self.code, "53300" | "57P01" | "57P02" | "57P03");
+        is_about_connections && self.severity != "ERROR"
     }
 }
 
