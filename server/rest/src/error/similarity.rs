@@ -1,6 +1,17 @@
 //! Names that are near to one that was not found, for hints.
+//!
+//! As upstream's library has it, names are compared only if they share a few characters in a row: a name of which
+//! nothing is left is no suggestion, however short both are. Source: the documentation of Haskell's `fuzzyset`.
+
+use std::collections::HashSet;
 
 use strsim::normalized_levenshtein;
+
+/// How many characters in a row two names have to share; fewer only if nothing shares as many.
+const SHARED: [usize; 2] = [3, 2];
+
+/// Stands before and after a name, so that how it begins and ends counts.
+const EDGE: char = '-';
 
 /// The candidate nearest to `name`, if it is at least as near as `threshold` (1 is equal, 0 has nothing in
 /// common). Upper and lower case count as the same; among equals the first in alphabetical order is taken.
@@ -10,12 +21,29 @@ pub(crate) fn closest<'a>(
     threshold: f64,
 ) -> Option<&'a str> {
     let name = name.to_lowercase();
-    let scored =
-        candidates.map(|candidate| (normalized_levenshtein(&name, &candidate.to_lowercase()), candidate));
-    scored
-        .filter(|(score, _)| *score >= threshold)
-        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
-        .map(|(_, candidate)| candidate)
+    let near: Vec<(f64, &str, String)> = candidates
+        .map(|candidate| (candidate, candidate.to_lowercase()))
+        .map(|(candidate, lower)| (normalized_levenshtein(&name, &lower), candidate, lower))
+        .filter(|(score, ..)| *score >= threshold)
+        .collect();
+    let is_equal = |found: &&(f64, &str, String)| found.2 == name;
+    if let Some((_, candidate, _)) = near.iter().find(is_equal) {
+        return Some(candidate);
+    }
+    SHARED.into_iter().find_map(|length| {
+        let grams = grams(&name, length);
+        let sharing = near.iter().filter(|(.., lower)| !grams.is_disjoint(&self::grams(lower, length)));
+        let best = sharing.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
+        best.map(|(_, candidate, _)| *candidate)
+    })
+}
+
+/// Every `length` characters in a row of `name`, of which only letters, digits, spaces and commas count.
+fn grams(name: &str, length: usize) -> HashSet<Vec<char>> {
+    let counts = |c: &char| c.is_alphanumeric() || c.is_whitespace() || *c == ',';
+    let characters: Vec<char> =
+        std::iter::once(EDGE).chain(name.chars().filter(counts)).chain([EDGE]).collect();
+    characters.windows(length).map(<[char]>::to_vec).collect()
 }
 
 /// As [`closest`], but nothing when `name` itself is a candidate: then the name is not what is wrong.
@@ -38,5 +66,15 @@ mod tests {
         assert_eq!(closest("DIRECTOR", names.into_iter(), 0.75), Some("directors"));
         assert_eq!(closest("noclosealternative", names.into_iter(), 0.33), None);
         assert_eq!(closest_inexact("actors", names.into_iter(), 0.33), None);
+    }
+
+    #[test]
+    fn names_that_share_nothing_are_not_near() {
+        let signatures = ["(a)", "(a, b)", "()"];
+        assert_eq!(closest("(b)", signatures.into_iter(), 0.33), Some("(a, b)"));
+        assert_eq!(closest("(c)", signatures.into_iter(), 0.33), None);
+        assert_eq!(closest("()", ["(a)"].into_iter(), 0.33), None);
+        assert_eq!(closest("()", signatures.into_iter(), 0.33), Some("()"));
+        assert_eq!(closest("(NAME, id)", ["(id, name)"].into_iter(), 0.33), Some("(id, name)"));
     }
 }
