@@ -77,8 +77,11 @@ impl Query {
             }
             _ => match filter::filter(key, value) {
                 Ok(filter) => self.filters.push(filter),
-                // A value that is no comparison is an argument, which a filter's name must not keep from being one.
-                Err(_) if is_call_by_get => self.arguments.push((key.to_owned(), value.to_owned())),
+                // A value that is no comparison is an argument.
+                Err(_) if is_call_by_get => {
+                    let (_, field) = parse_all(field_path, "tree path", key)?;
+                    self.arguments.push((field.name, value.to_owned()));
+                }
                 Err(error) => return Err(error),
             },
         }
@@ -192,6 +195,9 @@ mod tests {
         assert_eq!(query.arguments, [argument("a", "1"), argument("c", "")]);
         assert_eq!(query.filters.len(), 1);
         assert!(Query::parse("a=1", false).is_err());
+        let quoted = Query::parse("\"a%20name.with%20(these)\"=1", true).unwrap();
+        assert_eq!(quoted.arguments, [argument("a name.with (these)", "1")]);
+        assert_eq!(Query::parse("=1", true).unwrap_err().code(), "PGRST100");
     }
 
     #[test]
