@@ -247,6 +247,10 @@ impl Error {
                 "Bearer error=\"invalid_token\", error_description={}",
                 Value::from(self.message().into_owned())
             )),
+            // How many there are is told as RFC 9110, section 15.5.17, asks for.
+            Self::InvalidRange(RangeError::OutOfBounds { total, .. }) => {
+                vec![("content-range".to_owned(), format!("*/{total}"))]
+            }
             Self::Postgres { error, .. } => match postgres::raised_headers(error) {
                 Some(headers) => headers,
                 None if self.status() == StatusCode::UNAUTHORIZED => challenge("Bearer".to_owned()),
