@@ -81,6 +81,13 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
+
+    /// Gives back what its lists hold beyond what is in them.
+    fn shrink_to_fit(&mut self) {
+        self.primary_key.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.columns.iter_mut().for_each(|column| column.labels.shrink_to_fit());
+    }
 }
 
 /// A column.
@@ -145,6 +152,12 @@ impl Function {
     pub const fn gives_one_value(&self) -> bool {
         !self.returns.is_set && !self.returns.is_composite
     }
+
+    /// Gives back what its lists hold beyond what is in them.
+    fn shrink_to_fit(&mut self) {
+        self.parameters.shrink_to_fit();
+        self.settings.shrink_to_fit();
+    }
 }
 
 /// An input parameter of a function.
@@ -199,14 +212,19 @@ impl SchemaCache {
             let comment = catalog.schema_comments.remove(schema);
             cache.schemas.insert(schema.clone(), Schema { comment, ..Schema::default() });
         }
-        for table in catalog.tables {
+        for mut table in catalog.tables {
             if let Some(schema) = cache.schemas.get_mut(&table.schema) {
+                table.shrink_to_fit();
                 schema.tables.insert(table.name.clone(), table);
             }
         }
-        for function in catalog.functions {
+        for mut function in catalog.functions {
             if let Some(schema) = cache.schemas.get_mut(&function.schema) {
-                schema.functions.entry(function.name.clone()).or_default().push(function);
+                function.shrink_to_fit();
+                let overloads = schema.functions.entry(function.name.clone()).or_default();
+                // Most names have one function, and a list that grows by itself has room for four.
+                overloads.reserve_exact(1);
+                overloads.push(function);
             }
         }
         for relationship in related {
