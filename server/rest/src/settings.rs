@@ -80,7 +80,8 @@ pub struct Settings {
     /// what it wrote. It should be longer than a replica may lag. In seconds, 0 for never. Default: 10 s. Upstream has
     /// no such setting.
     pub db_read_sticky_interval: Duration,
-    /// The largest body that is read, in bytes; larger ones answer 413. Default: 50 MiB.
+    /// The largest body that is read, in bytes; larger ones answer 413. `server-max-body-size`. Default: 50 MiB. Upstream
+    /// has no such setting.
     pub max_body_size: usize,
 }
 

@@ -328,6 +328,7 @@ mod tests {
                 ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
                 ("PGRST_DB_READ_URIS", "postgres://a@h1/d, postgres://a@h2/d,"),
                 ("PGRST_DB_READ_STICKY_INTERVAL", "30"),
+                ("PGRST_SERVER_MAX_BODY_SIZE", "1048576"),
                 ("PGRST_JWT_CACHE_MAX_LIFETIME", "5"),
                 ("PGRST_DB_SHEMAS", "x"),
                 ("PATH", "/bin"),
@@ -346,6 +347,7 @@ mod tests {
         );
         assert_eq!(found.database.replica_uris, ["postgres://a@h1/d", "postgres://a@h2/d"]);
         assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
+        assert_eq!(found.rest.max_body_size, 1 << 20);
         assert!(found.rest.log_query && found.reuse_port && !found.recovers);
         assert_eq!(found.log_level.as_deref(), Some("crit"));
     }

@@ -151,7 +151,7 @@ fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
 }
 
 /// Settings of REST that have upstream's default, without the prefix `PGRST_` of their variables.
-const REST_ONLY: [&str; 15] = [
+const REST_ONLY: [&str; 16] = [
     "client_error_verbosity",
     "db_config",
     "db_pre_config",
@@ -164,6 +164,7 @@ const REST_ONLY: [&str; 15] = [
     "openapi_mode",
     "openapi_security_active",
     "openapi_server_proxy_uri",
+    "server_max_body_size",
     "server_timing_enabled",
     "server_trace_header",
     "url_use_legacy_target_names",

@@ -49,6 +49,7 @@ impl Settings {
             ("jwt-secret-is-base64", self.jwt_secret_is_base64.to_string()),
             ("log-query", self.log_query.to_string()),
             ("openapi-security-active", self.openapi_security_active.to_string()),
+            ("server-max-body-size", self.max_body_size.to_string()),
             ("server-port", self.server_port.to_string()),
             ("server-timing-enabled", self.server_timing_enabled.to_string()),
             ("url-use-legacy-target-names", self.url_use_legacy_target_names.to_string()),

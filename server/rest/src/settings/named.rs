@@ -78,6 +78,7 @@ impl Settings {
             "openapi_security_active" => self.openapi_security_active = boolean(value)?,
             "openapi_server_proxy_uri" => self.openapi_server_proxy_uri = Some(value.parse()?),
             "server_host" => self.server_host = value.to_owned(),
+            "server_max_body_size" => self.max_body_size = number(value)?,
             "server_port" => self.server_port = number(value)?,
             "server_timing_enabled" => self.server_timing_enabled = boolean(value)?,
             "server_trace_header" => {
@@ -159,6 +160,7 @@ mod tests {
             ("server-timing-enabled", "1"),
             ("db-read-sticky-interval", "0"),
             ("log-query", "true"),
+            ("server-max-body-size", "1048576"),
             ("server-trace-header", "X-Request-Id"),
             ("app_settings_key", "v"),
             ("jwt-secret-is-base64", "TRUE"),
@@ -173,6 +175,7 @@ mod tests {
         assert_eq!(settings.client_error_verbosity, Verbosity::Minimal);
         assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
         assert_eq!(settings.db_read_sticky_interval, Duration::ZERO);
+        assert_eq!(settings.max_body_size, 1 << 20);
         assert_eq!(settings.server_trace_header.unwrap(), "x-request-id");
         assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
     }
@@ -192,6 +195,7 @@ mod tests {
             ("db-config", "perhaps"),
             ("jwt-aud", "not a: uri"),
             ("server-trace-header", "a b"),
+            ("server-max-body-size", "50MiB"),
             ("openapi-mode", "on"),
             ("openapi-server-proxy-uri", "example.com"),
             ("jwt-role-claim-key", "role"),
