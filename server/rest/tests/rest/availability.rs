@@ -140,6 +140,23 @@ async fn lost_connections_are_told_and_made_again() {
 }
 
 #[tokio::test]
+async fn what_changed_while_the_connection_was_lost_is_seen_after_it() {
+    let (league, proxy) = start().await;
+    assert_eq!(league.get("/seasons").await.status, 404);
+    proxy.line.send_replace(Line::Cut);
+    assert_eq!(league.get("/clubs").await.status, 503);
+    let table = "create table league.seasons (id int); grant select on league.seasons to anon; notify pgrst";
+    league.database.client().await.batch_execute(table).await.unwrap();
+    proxy.line.send_replace(Line::Sound);
+    let seen = async {
+        while league.get("/seasons").await.status != 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, seen).await.unwrap();
+}
+
+#[tokio::test]
 async fn answers_that_make_no_sense_are_told() {
     let (league, proxy) = start().await;
     proxy.line.send_replace(Line::Noisy);

@@ -3,7 +3,7 @@
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 
-use crate::harness::{League, send};
+use crate::harness::{Answer, League, send};
 
 #[tokio::test]
 async fn arguments_are_named_and_have_defaults() {
@@ -59,6 +59,167 @@ async fn a_single_unnamed_parameter_takes_the_body() {
     assert_eq!(league.call("echo", &json!({ "any": ["thing"] })).await.json(), json!({ "any": ["thing"] }));
     let request = league.request("POST", "/rpc/size").header(CONTENT_TYPE, "application/octet-stream");
     assert_eq!(send(request.body(vec![0, 255, 7])).await.json(), json!(3));
+}
+
+const BODIES: &str = "
+  create function league.shouted(text) returns text immutable language sql as $$ select upper($1) $$;
+  create function league.mirrored(xml) returns xml immutable language sql as $$ select $1 $$;
+  create function league.kept(jsonb) returns jsonb immutable language sql as $$ select $1 $$;
+  create function league.either(jsonb) returns text immutable language sql as $$ select 'the body' $$;
+  create function league.either(a int) returns text immutable language sql as $$ select 'by name' $$;
+  create function league.named(a jsonb) returns jsonb immutable language sql as $$ select a $$;
+  create type league.place as (street text, no int);
+  create type league.mood as enum ('glad', 'sad');
+  create domain league.positive as int check (value > 0);
+  create function league.street(p league.place) returns text immutable language sql as $$ select p.street $$;
+  create function league.opposite(m league.mood) returns league.mood immutable language sql
+    as $$ select case m when 'glad' then 'sad'::league.mood else 'glad' end $$;
+  create function league.doubled(n league.positive) returns league.positive immutable language sql as $$ select n * 2 $$;
+  create function league.\"odd call\"(\"a b\" int, \"c.d\" int default 2, \"é\" int default 3) returns int immutable
+    language sql as $$ select $1 + $2 + $3 $$;
+  create function league.both(inout a int, inout b text) immutable language sql as $$ select $1 + 1, $2 || '!' $$;
+  create function league.twice(n int) returns table (n_times int, squared int) immutable language sql
+    as $$ select n * i, n * n from generate_series(1, 2) i $$;
+  create function league.nobody() returns league.clubs stable language sql as $$ select * from league.clubs where false $$";
+
+/// POST of a body as it is.
+async fn post_as(league: &League, url: &str, content_type: &str, body: &[u8]) -> Answer {
+    send(league.request("POST", url).header(CONTENT_TYPE, content_type).body(body.to_vec())).await
+}
+
+#[tokio::test]
+async fn unnamed_parameters_of_every_type_take_bodies_of_their_media_type() {
+    let league = League::extended(BODIES, |_| {}).await;
+    for (url, content_type, body, result) in [
+        ("/rpc/shouted", "text/plain", "héllo, \"you\"", json!("HÉLLO, \"YOU\"")),
+        ("/rpc/shouted", "text/plain; charset=utf-8", "", json!("")),
+        ("/rpc/mirrored", "text/xml", "<a b=\"c\">d</a>", json!("<a b=\"c\">d</a>")),
+        ("/rpc/kept", "application/json", "{\"b\":1.50,\"a\":[null]}", json!({ "a": [null], "b": 1.50 })),
+        ("/rpc/size", "application/octet-stream", "abc", json!(3)),
+        ("/rpc/either", "application/json", "{\"a\":1}", json!("by name")),
+        ("/rpc/either", "application/json", "{\"b\":1}", json!("the body")),
+    ] {
+        let answer = post_as(&league, url, content_type, body.as_bytes()).await;
+        assert_eq!((answer.status, answer.json()), (200, result), "{url} {content_type} {body}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_no_unnamed_parameter_takes_are_refused() {
+    let league = League::extended(BODIES, |_| {}).await;
+    for (url, content_type, body, status, code, details) in [
+        (
+            "/rpc/shouted",
+            "application/octet-stream",
+            "x",
+            404,
+            "PGRST202",
+            "a single unnamed bytea parameter",
+        ),
+        ("/rpc/size", "text/plain", "x", 404, "PGRST202", "a single unnamed text parameter"),
+        ("/rpc/kept", "text/xml", "<a/>", 404, "PGRST202", "a single unnamed xml parameter"),
+        ("/rpc/shouted", "application/json", "{}", 404, "PGRST202", "a single unnamed json/jsonb parameter"),
+        // A parameter with a name is never the whole body.
+        ("/rpc/named", "application/json", "{\"x\":1}", 404, "PGRST202", "with parameter x or with"),
+        ("/rpc/mirrored", "text/xml", "<a>", 400, "2200N", "line 1"),
+        ("/rpc/kept", "application/json", "{", 400, "PGRST102", ""),
+        ("/rpc/shouted", "text/plain", "\0", 400, "22021", ""),
+        ("/rpc/shouted", "image/png", "x", 400, "PGRST102", ""),
+        // Only objects have the names of arguments, which are looked for first.
+        ("/rpc/kept", "application/json", "[1,2]", 400, "PGRST102", ""),
+    ] {
+        let answer = post_as(&league, url, content_type, body.as_bytes()).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (status, code),
+            "{url} {content_type}: {answer:?}"
+        );
+        assert!(answer.json()["details"].as_str().unwrap_or_default().contains(details), "{answer:?}");
+    }
+    let raw = post_as(&league, "/rpc/size", "text/plain", b"x").await.json();
+    assert_eq!(raw["message"], "Could not find the function league.size in the schema cache");
+    assert_eq!(raw["hint"], json!(null));
+}
+
+#[tokio::test]
+async fn forms_name_arguments() {
+    let league = League::start().await;
+    let form = "application/x-www-form-urlencoded";
+    for (url, body, result) in [
+        ("/rpc/add", "a=1&b=2", json!(3)),
+        ("/rpc/add", "a=40", json!(50)),
+        ("/rpc/many", "names=x+y&names=%2B", json!("x y++")),
+        ("/rpc/sum_of", "numbers=%7B1,2%7D", json!(3)),
+        ("/rpc/team_players?select=id&order=id.desc", "team=1", json!([{ "id": 2 }, { "id": 1 }])),
+    ] {
+        let answer = post_as(&league, url, form, body.as_bytes()).await;
+        assert_eq!((answer.status, answer.json()), (200, result), "{url} {body}");
+    }
+    for (body, status, code) in
+        [("c=1", 404, "PGRST202"), ("", 404, "PGRST202"), ("a=x", 400, "22P02"), ("a=%FF", 400, "PGRST102")]
+    {
+        let answer = post_as(&league, "/rpc/add", form, body.as_bytes()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{body}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_of_any_type_and_name() {
+    let league = League::extended(BODIES, |_| {}).await;
+    for (url, result) in [
+        ("/rpc/street?p=(Quay,7)", json!("Quay")),
+        ("/rpc/opposite?m=glad", json!("sad")),
+        ("/rpc/doubled?n=4", json!(8)),
+        ("/rpc/named?a={%22x%22:1}", json!({ "x": 1 })),
+        ("/rpc/odd%20call?%22a%20b%22=1", json!(6)),
+        ("/rpc/odd%20call?%22a%20b%22=1&%22c.d%22=10&%C3%A9=100", json!(111)),
+        ("/rpc/both?a=1&b=x", json!({ "a": 2, "b": "x!" })),
+        ("/rpc/twice?n=3&select=squared,n_times&n_times=gt.3", json!([{ "squared": 9, "n_times": 6 }])),
+        ("/rpc/nobody", json!({ "id": null, "name": null, "founded": null })),
+    ] {
+        assert_eq!(league.rows(url).await, result, "{url}");
+    }
+    for (function, arguments, result) in [
+        ("street", json!({ "p": { "street": "Quay", "no": 7 } }), json!("Quay")),
+        ("opposite", json!({ "m": "sad" }), json!("glad")),
+        ("doubled", json!({ "n": 4 }), json!(8)),
+        ("odd%20call", json!({ "a b": 1, "c.d": 10 }), json!(14)),
+    ] {
+        assert_eq!(league.call(function, &arguments).await.json(), result, "{function}");
+    }
+    for (url, code) in [
+        ("/rpc/street?p=(Quay", "22P02"),
+        ("/rpc/opposite?m=angry", "22P02"),
+        ("/rpc/doubled?n=-4", "23514"),
+        ("/rpc/named?a=nonsense", "22P02"),
+        ("/rpc/add?=1", "PGRST100"),
+    ] {
+        let refused = league.get(url).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, code), "{url}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn functions_that_are_not_there_are_told_with_what_is_near() {
+    let league = League::start().await;
+    for (url, hint) in [
+        ("/rpc/team_playrs?team=1", json!("Perhaps you meant to call the function league.team_players")),
+        ("/rpc/add?a=1&bb=2", json!("Perhaps you meant to call the function league.add(a, b)")),
+        ("/rpc/add?b=1", json!("Perhaps you meant to call the function league.add(a, b)")),
+        // Nothing is near to nothing, and short names are near to nothing.
+        ("/rpc/add", json!(null)),
+        ("/rpc/ad?a=1", json!(null)),
+        ("/rpc/nothing_of_the_kind", json!(null)),
+    ] {
+        let missing = league.get(url).await;
+        assert_eq!((missing.status, missing.code().as_str()), (404, "PGRST202"), "{url}: {missing:?}");
+        assert_eq!(missing.json()["hint"], hint, "{url}");
+    }
+    let body = league.get("/rpc/add?b=1&c=2").await.json();
+    assert_eq!(body["message"], "Could not find the function league.add(b, c) in the schema cache");
+    let details = "Searched for the function league.add with parameters b, c, but no matches were found in the \
+                   schema cache.";
+    assert_eq!(body["details"], details);
 }
 
 #[tokio::test]

@@ -141,6 +141,102 @@ async fn duplicates_are_merged_or_ignored() {
 }
 
 #[tokio::test]
+async fn keys_of_several_columns_conflict_as_a_whole() {
+    let league = League::start().await;
+    let merge = ("prefer", "resolution=merge-duplicates, return=representation");
+    let body = r#"[{"match_id":1,"player_id":1,"minutes":5},{"match_id":2,"player_id":4,"minutes":7}]"#;
+    let merged =
+        league.change("POST", "/lineups?select=match_id,minutes&order=match_id", &[merge], body).await;
+    assert_eq!(
+        (merged.status, merged.json()),
+        (201, json!([{ "match_id": 1, "minutes": 5 }, { "match_id": 2, "minutes": 7 }]))
+    );
+    assert_eq!(merged.header("preference-applied"), "resolution=merge-duplicates, return=representation");
+    let ignore = ("prefer", "resolution=ignore-duplicates, return=representation");
+    let body = r#"[{"match_id":1,"player_id":1,"minutes":1},{"match_id":2,"player_id":2,"minutes":2}]"#;
+    let ignored = league.change("POST", "/lineups?select=player_id", &[ignore], body).await;
+    assert_eq!((ignored.status, ignored.json()), (201, json!([{ "player_id": 2 }])));
+    let put = r#"{"match_id":1,"player_id":3,"minutes":12}"#;
+    let replaced = league.change("PUT", "/lineups?match_id=eq.1&player_id=eq.3", &[FULL], put).await;
+    assert_eq!(
+        (replaced.status, replaced.json()),
+        (200, json!([{ "match_id": 1, "player_id": 3, "minutes": 12 }]))
+    );
+    for (method, url, body, status, code) in [
+        ("PUT", "/lineups?match_id=eq.1", put, 405, "PGRST105"),
+        ("PUT", "/lineups?match_id=eq.1&player_id=gt.3", put, 405, "PGRST105"),
+        ("PUT", "/lineups?match_id=eq.1&player_id=eq.3&minutes=eq.1", put, 405, "PGRST105"),
+        ("PUT", "/lineups?match_id=eq.1&player_id=eq.3&or=(minutes.eq.1)", put, 405, "PGRST105"),
+        ("PUT", "/lineups?match_id=eq.1&player_id=eq.4", put, 400, "PGRST115"),
+        ("PUT", "/lineups?match_id=eq.1&player_id=eq.3&offset=1", put, 400, "PGRST114"),
+        ("POST", "/lineups?on_conflict=minutes", put, 400, "42P10"),
+        ("POST", "/lineups?on_conflict=nope", put, 400, "42703"),
+    ] {
+        let refused = league.change(method, url, &[merge], body).await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{method} {url}: {refused:?}");
+    }
+    let twice = league.change("POST", "/lineups", &[merge], &format!("[{put},{put}]")).await;
+    assert_eq!((twice.status, twice.code()), (500, "21000".to_owned()));
+}
+
+#[tokio::test]
+async fn changes_write_only_the_columns_named() {
+    let league = League::start().await;
+    let body = r#"{"height":1.5,"name":"Passed over","nonsense":true}"#;
+    let url = "/players?id=eq.1&columns=height&select=name,height";
+    let changed = league.change("PATCH", url, &[FULL], body).await;
+    assert_eq!((changed.status, changed.json()), (200, json!([{ "name": "Ada", "height": 1.5 }])));
+    let missing =
+        league.change("PATCH", "/players?id=eq.1&columns=height,born&select=born", &[FULL], body).await;
+    assert_eq!(missing.json(), json!([{ "born": null }]), "what is named and missing becomes null");
+    let default = [("prefer", "return=representation, missing=default")];
+    let url = "/players?id=eq.2&columns=height,active&select=active";
+    assert_eq!(league.change("PATCH", url, &default, body).await.json(), json!([{ "active": true }]));
+    let unknown = league.change("PATCH", "/players?id=eq.1&columns=nonsense", &[], body).await;
+    assert_eq!((unknown.status, unknown.code()), (400, "PGRST204".to_owned()));
+    assert_eq!(
+        unknown.json()["message"],
+        "Could not find the 'nonsense' column of 'players' in the schema cache"
+    );
+    let limited = league.change("DELETE", "/lineups?limit=1&select=match_id", &[FULL], "").await;
+    assert_eq!(limited.json().as_array().map(Vec::len), Some(3), "a limit limits no changes");
+}
+
+#[tokio::test]
+async fn only_one_new_row_with_a_key_has_a_place() {
+    let sql = "create table league.unkeyed (a int); grant all on league.unkeyed to authenticated";
+    let league = League::extended(sql, |_| {}).await;
+    let headers = [("prefer", "return=headers-only")];
+    let one = league.change("POST", "/clubs", &headers, r#"{"id":50,"name":"One"}"#).await;
+    assert_eq!((one.status, one.header("location"), one.text.as_str()), (201, "/clubs?id=eq.50", ""));
+    assert_eq!(one.header("preference-applied"), "return=headers-only");
+    let two = league.change("POST", "/clubs", &headers, r#"[{"name":"Two"},{"name":"Three"}]"#).await;
+    assert_eq!((two.status, two.header("location")), (201, ""));
+    let unkeyed = league.change("POST", "/unkeyed", &headers, r#"{"a":1}"#).await;
+    assert_eq!((unkeyed.status, unkeyed.header("location")), (201, ""));
+}
+
+#[tokio::test]
+async fn schemas_of_changes_are_chosen_by_their_own_header() {
+    let league = League::start().await;
+    let superuser = league.database.client().await;
+    superuser.batch_execute("grant all on archive.clubs to authenticated").await.unwrap();
+    let archive = [("content-profile", "archive"), FULL];
+    let made = league.change("POST", "/clubs", &archive, r#"{"id":8,"name":"Dust"}"#).await;
+    assert_eq!((made.status, made.header("content-profile")), (201, "archive"));
+    assert_eq!(made.json(), json!([{ "id": 8, "name": "Dust" }]));
+    let read = [("accept-profile", "archive"), FULL];
+    let changed = league.change("DELETE", "/clubs?id=eq.7", &read, "").await;
+    assert_eq!(changed.json(), json!([]), "a header for reads says nothing of changes");
+    let gone = league.change("DELETE", "/clubs?id=eq.7", &archive, "").await;
+    assert_eq!(gone.json(), json!([{ "id": 7, "name": "Ghost Town" }]));
+    let secret =
+        league.change("PATCH", "/clubs?id=eq.1", &[("content-profile", "secret")], r#"{"name":"x"}"#).await;
+    assert_eq!((secret.status, secret.code()), (406, "PGRST106".to_owned()));
+    assert_eq!(secret.json()["hint"], "Only the following schemas are exposed: league, archive");
+}
+
+#[tokio::test]
 async fn put_makes_or_replaces_one_row() {
     let league = League::start().await;
     let made = league.change("PUT", "/clubs?id=eq.90", &[FULL], r#"{"id":90,"name":"Put"}"#).await;

@@ -144,6 +144,8 @@ async fn pages_tell_where_they_are() {
 
     let beyond = league.get_with("/players?offset=10", &[("prefer", "count=exact")]).await;
     assert_eq!((beyond.status, beyond.code()), (416, "PGRST103".to_owned()));
+    assert_eq!(beyond.header("content-range"), "*/4");
+    assert_eq!(beyond.json()["details"], "An offset of 10 was requested, but there are only 4 rows.");
     let backwards = league.get_with("/players", &[("range", "3-1")]).await;
     assert_eq!((backwards.status, backwards.code()), (416, "PGRST103".to_owned()));
 }
@@ -156,6 +158,98 @@ async fn a_most_number_of_rows_is_enforced() {
     assert_eq!((counted.status, counted.header("content-range")), (206, "0-1/4"));
     let estimated = league.get_with("/players?id=lt.3", &[("prefer", "count=estimated")]).await;
     assert_eq!(estimated.header("content-range"), "0-1/2");
+    // What is embedded is limited, too; a limit of one's own can only be lower.
+    assert_eq!(
+        league.rows("/clubs?select=id,teams(players(id))&order=id&limit=9&teams.order=id").await,
+        json!([
+            { "id": 1, "teams": [{ "players": [{ "id": 1 }, { "id": 2 }] }, { "players": [] }] },
+            { "id": 2, "teams": [{ "players": [{ "id": 3 }] }] },
+        ])
+    );
+    assert_eq!(league.ids("/matches?select=id,players(id)&order=id&limit=1").await, [1]);
+    assert_eq!(league.rows("/rpc/numbers").await, json!([1, 2]));
+    let all = league.change("PATCH", "/players", &[("prefer", "return=representation")], r#"{"height":2}"#);
+    assert_eq!(all.await.json().as_array().map(Vec::len), Some(4), "changes are not limited");
+}
+
+#[tokio::test]
+async fn totals_beyond_the_most_rows_are_estimated() {
+    let sql = "create table league.visits as select id from generate_series(1, 500) id;
+               grant select on league.visits to anon; analyze league.visits";
+    let league = League::extended(sql, |settings| settings.db_max_rows = Some(20)).await;
+    let total = async |url: &str, count: &str| {
+        let answer = league.get_with(url, &[("prefer", count)]).await;
+        answer.header("content-range").to_owned()
+    };
+    assert_eq!(total("/visits?id=lte.10", "count=estimated").await, "0-9/10");
+    assert_eq!(total("/visits", "count=estimated").await, "0-19/500");
+    assert_eq!(total("/visits", "count=planned").await, "0-19/500");
+    assert_eq!(total("/visits?limit=5&offset=3", "count=estimated").await, "3-7/500");
+    let head = send(league.request("HEAD", "/visits").header("prefer", "count=planned")).await;
+    assert_eq!((head.status, head.header("content-range")), (206, "0-19/500"));
+    assert_eq!(head.header("preference-applied"), "count=planned");
+    let unknown = league.get_with("/visits?nope=eq.1", &[("prefer", "count=planned")]).await;
+    assert_eq!((unknown.status, unknown.code()), (400, "42703".to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_selected_is_everything() {
+    let league = League::start().await;
+    let club = json!({ "id": 2, "name": "Mill Lane", "founded": "1923-08-12" });
+    assert_eq!(league.rows("/clubs?select=&id=eq.2").await, json!([club]));
+    assert_eq!(league.rows("/clubs?select=*&id=eq.2").await, json!([club]));
+    assert_eq!(league.rows("/rpc/oldest_club?select=").await["name"], "Harbour Row");
+    let made =
+        league.change("POST", "/clubs?select=", &[("prefer", "return=representation")], r#"{"name":"X"}"#);
+    assert_eq!(made.await.json()[0]["name"], "X");
+    let csv = league.get_with("/clubs?select=&id=eq.2", &[("accept", "text/csv")]).await;
+    assert_eq!(csv.text, "id,name,founded\n2,\"Mill Lane\",1923-08-12");
+    let embedded = league.rows("/teams?select=id,clubs()&id=eq.1").await;
+    assert_eq!(embedded, json!([{ "id": 1 }]), "an embed of which nothing is selected is not shown");
+    // A relation's name is none of its columns, as it is for Postgres after a dot.
+    let row = league.get("/clubs?select=clubs").await;
+    assert_eq!((row.status, row.code()), (400, "42703".to_owned()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_selected_or_ordered_by_is_refused() {
+    let league = League::start().await;
+    for (query, code) in [
+        ("select=nope", "42703"),
+        ("select=id,nope->a", "42703"),
+        ("select=id::nope", "42704"),
+        ("select=name::int", "22P02"),
+        ("select=id->a->", "PGRST100"),
+        ("select=%22id", "PGRST100"),
+        ("select=id,,name", "PGRST100"),
+        ("select=id)", "PGRST100"),
+        ("order=nope", "42703"),
+        ("order=id.up", "PGRST100"),
+        ("order=", "PGRST100"),
+        ("order=teams(name)", "PGRST108"),
+        ("select=id,teams(name)&order=teams(nope)", "42703"),
+        ("select=id,matches(id)&order=matches(id)", "PGRST118"),
+        ("select=id,teams(name)&teams.order=nope", "42703"),
+        ("matches.limit=1", "PGRST108"),
+        ("matches.order=id", "PGRST108"),
+        ("matches.or=(id.eq.1)", "PGRST108"),
+        ("limit=-1", "PGRST103"),
+        ("id=eq", "PGRST100"),
+        ("id=in.1", "PGRST100"),
+        ("active=is.perhaps", "PGRST100"),
+        ("name=match.[", "2201B"),
+        ("tags=cs.left", "22P02"),
+        ("shirt=sl.x", "22P02"),
+        ("biography=fts.a%20b", "42601"),
+        ("height=cs.1", "42883"),
+        ("or=()", "PGRST100"),
+        ("or=(id.eq.1", "PGRST100"),
+        ("or=(id.eq.1,not.id.eq.2)", "PGRST100"),
+    ] {
+        let answer = league.get(&format!("/players?{query}")).await;
+        assert_eq!(answer.code(), code, "{query}: {answer:?}");
+        assert!((400..500).contains(&answer.status), "{query}: {answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{League, percent_encode, send, token, token_of};
+use crate::harness::{League, send, token, token_of};
 
 #[tokio::test]
 async fn errors_have_upstreams_shape() {
@@ -122,42 +122,6 @@ async fn row_level_security_holds() {
     assert_eq!(mine.json(), json!([{ "note": "mine" }]));
     let stolen = league.change("POST", "/secrets", &[], r#"{"id":3,"note":"x"}"#).await;
     assert_eq!((stolen.status, stolen.code()), (403, "42501".to_owned()));
-}
-
-#[tokio::test]
-async fn injections_stay_values_and_names() {
-    let league = League::start().await;
-    for attempt in [
-        "'; drop table league.clubs; --",
-        "\" union select note from league.secrets --",
-        "1) or (1=1",
-        "$1",
-        "\\'; select pg_sleep(5); --",
-    ] {
-        let text = percent_encode(attempt);
-        let quoted = percent_encode(&format!("\"{}\"", attempt.replace('\\', "\\\\").replace('"', "\\\"")));
-        for url in [
-            format!("/clubs?name=eq.{text}"),
-            format!("/clubs?name=in.({quoted})"),
-            format!("/clubs?or=(name.eq.{quoted},name.like.{quoted})"),
-            format!("/players?data-%3E{quoted}=is.null"),
-            format!("/players?select=id,x:data-%3E%3E{quoted}"),
-            format!("/players?select={quoted}:id"),
-            format!("/clubs?{quoted}=eq.1"),
-            format!("/clubs?select={quoted}"),
-            format!("/clubs?order={quoted}"),
-            format!("/clubs?select=teams!{quoted}(id)"),
-            format!("/{text}"),
-            format!("/rpc/{text}"),
-            format!("/rpc/add?a={text}"),
-            format!("/rpc/add?{text}=1"),
-        ] {
-            let answer = league.get(&url).await;
-            assert!(answer.status < 500, "{url}: {answer:?}");
-            assert!(!answer.text.contains("theirs"), "{url}: {answer:?}");
-        }
-    }
-    assert_eq!(league.ids("/clubs?select=id&order=id").await, [1, 2, 3]);
 }
 
 #[tokio::test]

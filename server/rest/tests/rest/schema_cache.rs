@@ -2,6 +2,9 @@
 
 use crate::harness::League;
 
+/// How long anything may take.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(30);
+
 #[tokio::test]
 async fn new_tables_are_seen_after_a_notice() {
     let league = League::start().await;
@@ -25,6 +28,51 @@ async fn changes_are_seen_by_the_event_trigger() {
     league.until("/seasons", 200).await;
     superuser.batch_execute("drop table league.seasons").await.unwrap();
     league.until("/seasons", 404).await;
+}
+
+#[tokio::test]
+async fn requests_are_answered_from_the_old_cache_until_there_is_a_new_one() {
+    let league = League::start().await;
+    let (locker, superuser) = (league.database.client().await, league.database.client().await);
+    // The catalog's query reads comments; requests do not.
+    locker
+        .batch_execute("begin; lock table pg_catalog.pg_description in access exclusive mode")
+        .await
+        .unwrap();
+    let table = "create table league.seasons (id int); grant select on league.seasons to anon; notify pgrst";
+    superuser.batch_execute(table).await.unwrap();
+    let waiting =
+        "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                     and usename = 'authenticator'";
+    let blocked = async || {
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        loop {
+            if let Some(row) = superuser.query_opt(waiting, &[]).await.unwrap() {
+                return row.get::<_, i32>(0);
+            }
+            assert!(tokio::time::Instant::now() < deadline, "the catalog is not read");
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let reload = blocked().await;
+    assert_eq!(league.ids("/clubs?select=id&order=id").await, [1, 2, 3]);
+    assert_eq!(league.get("/seasons").await.code(), "PGRST205");
+
+    // A reload that fails is tried again, and until then, too, the old cache is good enough.
+    superuser.execute("select pg_cancel_backend($1)", &[&reload]).await.unwrap();
+    let figures = async || {
+        let request = poem::Request::builder().uri_str("/metrics").finish();
+        let response = poem::Endpoint::call(&league.rest.admin(), request).await.unwrap();
+        response.into_body().into_string().await.unwrap()
+    };
+    let deadline = tokio::time::Instant::now() + LIMIT;
+    while figures().await.contains("loads_total{status=\"FAIL\"} 0\n") {
+        assert!(tokio::time::Instant::now() < deadline, "the failure is not counted");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(league.ids("/clubs?select=id&order=id").await, [1, 2, 3]);
+    locker.batch_execute("rollback").await.unwrap();
+    league.until("/seasons", 200).await;
 }
 
 #[tokio::test]

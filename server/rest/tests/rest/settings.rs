@@ -1,9 +1,14 @@
 //! Settings: in the database, read again, and what each of them changes; and what operators can ask.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 
 use poem::Endpoint as _;
+use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{League, send, token, token_of};
+use crate::harness::{League, keys, send, token, token_of};
 
 /// What an operator's port answers to a path.
 async fn admin(league: &League, path: &str) -> (u16, String) {
@@ -118,6 +123,118 @@ async fn headers_that_settings_ask_for() {
     let legacy = league.get("/clubs?select=name,sides:teams(name)&teams.order=name").await;
     assert!(legacy.header("warning").starts_with("299 Basalt \"Embedded resource"), "{legacy:?}");
     assert!(legacy.header("warning").contains("Update `teams` to `sides` in"), "{legacy:?}");
+}
+
+/// What is logged, one JSON object a line.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// The fields of the lines that hold `part`, with their level.
+    fn lines(&self, part: &str) -> Vec<(String, serde_json::Value)> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let lines = text.lines().filter(|line| line.contains(part)).map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["target"], "access", "{line}");
+            (line["level"].as_str().unwrap().to_owned(), line["fields"]["sql"].clone())
+        });
+        lines.collect()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Write::write(&mut *self.0.lock().unwrap(), bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_sql_of_requests_is_logged_without_their_values() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
+    // The service runs on this thread, too.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let league = League::with(|settings| assert!(settings.set("log-query", "true").unwrap())).await;
+    assert_eq!(league.ids("/clubs?select=id&name=eq.Mill%20Lane").await, [2]);
+    let read = log.lines("\\\"clubs\\\".\\\"name\\\" = ");
+    assert_eq!(read.len(), 1, "{read:?}");
+    assert_eq!(read[0].0, "INFO");
+    assert!(!read[0].1.as_str().unwrap().contains("Mill"), "{read:?}");
+
+    assert_eq!(league.get("/clubs?id=eq.nonsense").await.status, 400);
+    let refused = log.lines("\"WARN\"");
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(!refused[0].1.as_str().unwrap().contains("nonsense"), "{refused:?}");
+    assert_eq!(league.call("refuse", &json!({ "how": "slow" })).await.status, 500);
+    let failed = log.lines("\"ERROR\"");
+    assert!(failed.len() == 1 && failed[0].1.as_str().unwrap().contains("\"refuse\""), "{failed:?}");
+
+    let silent = Log::default();
+    let writer = silent.clone();
+    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let league = League::start().await;
+    assert_eq!(league.ids("/clubs?select=id&id=eq.1").await, [1]);
+    assert_eq!(silent.lines("SELECT"), [], "nothing is logged unless that is asked for");
+}
+
+#[tokio::test]
+async fn verified_tokens_are_kept_up_to_a_limit() {
+    let league = League::with(|settings| assert!(settings.set("jwt-cache-max-entries", "2").unwrap())).await;
+    // There is room for two of a usual length.
+    let tokens: Vec<String> = (0..8)
+        .map(|n| token(&json!({ "role": "authenticated", "sub": format!("{n}{}", "x".repeat(900)) })))
+        .collect();
+    for bearer in tokens.iter().chain([&tokens[7]]) {
+        let answer = send(league.request("GET", "/rpc/add?a=1").bearer_auth(bearer)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let (_, metrics) = admin(&league, "/metrics").await;
+    let figure = |name: &str| -> u64 {
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix(&format!("pgrst_jwt_cache_{name}_total ")));
+        line.unwrap().parse().unwrap()
+    };
+    assert_eq!(figure("requests"), 9);
+    assert!(figure("hits") <= 1 && figure("evictions") >= 5, "{metrics}");
+}
+
+#[tokio::test]
+async fn bodies_have_a_largest_size() {
+    let league = League::with(|settings| assert!(settings.set("server-max-body-size", "100").unwrap())).await;
+    let of = |length: usize| format!("{{\"name\":\"{}\"}}", "x".repeat(length - 11));
+    assert_eq!(league.change("POST", "/clubs", &[], &of(100)).await.status, 201);
+    let large = league.change("POST", "/clubs", &[], &of(101)).await;
+    assert_eq!((large.status, large.code()), (413, "PGRST102".to_owned()));
+    assert_eq!(large.json()["details"], "The body has more than 100 bytes.");
+}
+
+#[tokio::test]
+async fn an_operator_is_told_when_nothing_can_be_answered() {
+    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres");
+    let database = database::Database::connect(nowhere).await.unwrap();
+    let rest = rest::service(rest::Settings::default(), database, keys().verifier());
+    let ask = async |path: &str, method: Method| {
+        let request = poem::Request::builder().method(method).uri_str(path).finish();
+        let response = rest.admin().call(request).await.unwrap();
+        (response.status().as_u16(), response.into_body().into_string().await.unwrap())
+    };
+    assert_eq!(ask("/live", Method::GET).await, (200, String::new()));
+    assert_eq!(ask("/ready", Method::GET).await, (503, String::new()));
+    assert_eq!(ask("/ready", Method::HEAD).await.0, 503);
+    assert_eq!(ask("/schema_cache", Method::GET).await, (200, String::new()));
+    assert_eq!(ask("/live", Method::POST).await.0, 405);
+    assert!(
+        ask("/metrics", Method::GET)
+            .await
+            .1
+            .contains("pgrst_schema_cache_loads_total{status=\"SUCCESS\"} 0\n")
+    );
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
+use tokens::{KeyOverrides, Keys};
 
 use crate::harness::{Answer, League, send, token, token_of};
 
@@ -108,4 +109,37 @@ async fn roles_that_are_none_are_refused() {
     let without = with(&league, &token(&json!({ "sub": "x" }))).await;
     assert_eq!((without.status, without.code().as_str()), (401, "PGRST302"), "{without:?}");
     assert_eq!(without.json()["message"], "Anonymous access is disabled");
+}
+
+/// The secret of the next test, and what its base64 is, in whichever alphabet.
+const SECRET: &str = "the secret that both sides know, in 45 bytes!";
+const IN_BASE64: &str = "dGhlIHNlY3JldCB0aGF0IGJvdGggc2lkZXMga25vdywgaW4gNDUgYnl0ZXMh";
+
+#[tokio::test]
+async fn secrets_are_texts_base64_keys_and_sets_of_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let overrides = KeyOverrides { jwt_secret: Some(SECRET.to_owned()), ..KeyOverrides::default() };
+    let theirs = Keys::load_or_create(&folder.path().join("keys.json"), overrides).unwrap();
+    let bearer = theirs.sign(&json!({ "role": "authenticated", "exp": seconds(600) })).unwrap();
+    let key = json!({ "kty": "oct", "alg": "HS256", "k": IN_BASE64 });
+    let other =
+        json!({ "kty": "oct", "alg": "HS256", "k": "b3RoZXIgYnl0ZXMgb2Ygd2hpY2ggdGhlcmUgYXJlIGVub3VnaA" });
+    for (secret, is_base64, status) in [
+        (SECRET.to_owned(), "false", 200),
+        (IN_BASE64.to_owned(), "true", 200),
+        (key.to_string(), "false", 200),
+        (json!({ "keys": [other, key] }).to_string(), "false", 200),
+        (IN_BASE64.to_owned(), "false", 401),
+        (json!({ "keys": [other] }).to_string(), "false", 401),
+    ] {
+        let league = League::with(|settings| {
+            settings.set("jwt-secret", &secret).unwrap();
+            settings.set("jwt-secret-is-base64", is_base64).unwrap();
+        })
+        .await;
+        let answer = with(&league, &bearer).await;
+        assert_eq!(answer.status, status, "{secret}: {answer:?}");
+        let ours = with(&league, &token_of("authenticated")).await;
+        assert_eq!((ours.status, ours.code().as_str()), (401, "PGRST301"), "the key of another is none");
+    }
 }

@@ -37,6 +37,56 @@ async fn clients_may_choose_the_end_where_they_are_allowed_to() {
 }
 
 #[tokio::test]
+async fn everything_may_be_undone_unless_the_client_wants_to_keep_it() {
+    let names = async |league: &League| league.rows("/clubs?select=name&name=like.New*").await;
+    let (commit, body) = ([("prefer", "tx=commit")], r#"{"name":"New"}"#);
+    let league = League::with(|settings| settings.db_tx_end = rest::TxEnd::Rollback).await;
+    let undone = league.change("POST", "/clubs", &commit, body).await;
+    assert_eq!((undone.status, undone.header("preference-applied")), (201, ""));
+    assert_eq!(names(&league).await, json!([]));
+
+    let league = League::with(|settings| settings.db_tx_end = rest::TxEnd::RollbackAllowOverride).await;
+    assert_eq!(league.change("POST", "/clubs", &[], body).await.status, 201);
+    assert_eq!(names(&league).await, json!([]));
+    let kept = league.change("POST", "/clubs", &commit, body).await;
+    assert_eq!((kept.status, kept.header("preference-applied")), (201, "tx=commit"));
+    assert_eq!(names(&league).await, json!([{ "name": "New" }]));
+}
+
+#[tokio::test]
+async fn roles_bring_their_time_limits() {
+    let sql = "create role hasty in role anon; grant hasty to authenticator; alter role hasty set statement_timeout = '100ms';
+               create function league.doze(seconds float) returns text stable language sql
+                 as $$ select current_setting('statement_timeout') from pg_sleep(seconds) $$";
+    let league = League::extended(sql, |_| {}).await;
+    let ask = async |path: &str| send(league.request("GET", path).bearer_auth(token_of("hasty"))).await;
+    assert_eq!(ask("/rpc/doze?seconds=0").await.json(), json!("100ms"));
+    let cut = ask("/rpc/doze?seconds=30").await;
+    assert_eq!((cut.status, cut.code().as_str()), (500, "57014"), "{cut:?}");
+    assert_ne!(league.rows("/rpc/doze?seconds=0").await, json!("100ms"), "others keep theirs");
+    league.database.client().await.batch_execute("drop owned by hasty; drop role hasty").await.unwrap();
+}
+
+#[tokio::test]
+async fn the_search_path_may_be_the_schema_alone() {
+    let league = League::with(|settings| assert!(settings.set("db-extra-search-path", "").unwrap())).await;
+    assert_eq!(league.rows("/rpc/context").await["search_path"], "\"league\"");
+    let other = "create function archive.context() returns text stable language sql
+                   as $$ select current_setting('search_path') $$; notify pgrst";
+    league.database.client().await.batch_execute(other).await.unwrap();
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let answer = league.get_with("/rpc/context", &[("accept-profile", "archive")]).await;
+        if answer.status == 200 {
+            assert_eq!(answer.json(), json!("\"archive\""));
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{answer:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
 async fn a_function_can_be_called_before_every_request() {
     let league = League::with(|settings| settings.db_pre_request = Some("league.check".into())).await;
     let superuser = league.database.client().await;
