@@ -33,6 +33,8 @@ export function* requests() {
   yield* calls()
   yield* schemas()
   yield* tokens()
+  yield* domains()
+  yield* handlers()
   yield* options()
   yield* refusals.map((path) => get(path))
 }
@@ -954,18 +956,18 @@ function* calls() {
     yield post('/rpc/echo', '{}', { 'content-type': type })
     yield post('/rpc/many', 'names=a&names=b', { 'content-type': type })
   }
+  // Not 40001 and 40P01, after which the peer tries again for ever.
   for (const state of [
     'P0001',
     'PT402',
     'PT999',
-    'PTabc',
+    'PTABC',
     '23505',
     '23503',
     '42501',
     '42883',
     '42P01',
     '42P17',
-    '40001',
     '57014',
     '54001',
     '53300',
@@ -985,7 +987,6 @@ function* calls() {
     '38000',
     '39000',
     '3B000',
-    '40P01',
     '42601',
     '44000',
     '55006',
@@ -1008,6 +1009,84 @@ function* calls() {
     yield post('/rpc/refuse', { how })
   }
   for (const method of ['PUT', 'PATCH', 'DELETE']) yield send(method, '/rpc/add', {})
+}
+
+function* domains() {
+  yield* [
+    '/kits?order=id',
+    '/kits?select=id,main,trim,price&order=id',
+    '/kits?select=shade:main,main::text&order=id',
+    '/kits?select=id&main=eq.%23ffffff',
+    '/kits?select=id&main=eq.ffffff',
+    '/kits?select=id&main=in.(%23ffffff,000000)&order=id',
+    '/kits?select=id&main=not.in.(%23ffffff)&order=id',
+    '/kits?select=id&main=gt.000000&order=id',
+    '/kits?select=id&main=isdistinct.ffffff&order=id',
+    '/kits?select=id&or=(main.eq.ffffff,trim.eq.000001)&order=id',
+    '/kits?select=id&trim=is.null',
+    '/kits?select=id&main=eq.nonsense',
+    '/kits?select=id&order=main.desc',
+    '/kit_list?order=id',
+    '/kit_list?main=eq.ffffff',
+    '/clubs?select=name,kits(main,price)&order=id&kits.order=id',
+    '/clubs?select=name,kits!inner(id)&kits.main=eq.000000',
+    '/rpc/kits_of?club=1',
+    '/rpc/kits_of?club=1&main=eq.ffffff',
+    '/rpc/favourite',
+  ].map((path) => get(path))
+  for (const body of [
+    { id: 50, main: '#0000ff' },
+    { id: 50, main: '00ff00', trim: null, price: 7.25 },
+    { id: 50, main: 'nonsense' },
+    { id: 50 },
+    [
+      { id: 50, main: '#1' },
+      { id: 51, main: '#2' },
+    ],
+  ]) {
+    yield post('/kits?order=id', body, full)
+    yield post('/kits?columns=id,main&order=id', body, {
+      prefer: `${full.prefer}, missing=default`,
+    })
+    yield post('/kit_list', body, full)
+  }
+  yield send('PATCH', '/kits?main=eq.ffffff', { main: '#abcdef' }, full)
+  yield send('DELETE', '/kits?main=eq.ffffff&select=main', '', full)
+}
+
+function* handlers() {
+  for (const path of [
+    '/rpc/motto',
+    '/rpc/feed',
+    '/rpc/keystream?size=3',
+    '/rpc/crest',
+    '/rpc/plain',
+    '/rpc/anything',
+    '/players?id=lt.3&order=id',
+    '/players?select=id,name&id=lt.3&order=id',
+    '/rpc/team_players?team=1',
+    '/clubs?order=id',
+    '/clubs?select=id,name&order=id',
+    '/teams.txt?order=id',
+    '/teams.txt?select=name&order=id',
+  ]) {
+    for (const accept of [
+      'text/plain',
+      'text/xml',
+      'text/csv',
+      'image/png',
+      'application/octet-stream',
+      'application/json',
+      'application/vnd.squad',
+      'text/x-lines',
+      'text/x-kit',
+      '*/*',
+      'odd/type',
+      'application/vnd.pgrst.object+json',
+    ]) {
+      yield get(path, { accept })
+    }
+  }
 }
 
 function* schemas() {

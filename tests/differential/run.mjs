@@ -93,7 +93,9 @@ async function database(running, binary) {
   const cluster = await Postgres.of(host)
   await cluster.sql('create database differential template template0')
   const own = cluster.as({ name: 'differential' })
-  await own.file(path.join(here, '../../server/rest/tests/rest/league.sql'))
+  const ofTests = path.join(here, '../../server/rest/tests/rest')
+  for (const name of ['league.sql', 'domains.sql', 'media.sql'])
+    await own.file(path.join(ofTests, name))
   await own.file(path.join(here, 'database.sql'))
   return own.uri
 }

@@ -1,9 +1,7 @@
 //! Filters (`column=operator.value`) and logic trees (`or=(…)`).
 
 use winnow::ascii::Caseless;
-use winnow::combinator::{
-    alt, cut_err, delimited, eof, not, opt, peek, preceded, repeat, separated, terminated,
-};
+use winnow::combinator::{alt, cut_err, delimited, not, opt, peek, preceded, repeat, separated, terminated};
 use winnow::error::{ContextError, ErrMode};
 use winnow::prelude::*;
 use winnow::token::{none_of, rest, take_while};
@@ -17,20 +15,22 @@ use super::syntax::{
 };
 use crate::error::Error;
 
-/// Parses `key=value` as a filter.
+/// Parses `key=value` as a filter. What follows a closed list is passed over: stock clients quote values for `in`
+/// without escaping the quotes in them, and upstream takes of such a list what it can read.
 pub(super) fn filter(key: &str, value: &str) -> Result<Addressed<Filter>, Error> {
     let (path, field) = parse_all(field_path, "tree path", key)?;
-    let (negated, operation) = parse_all(comparison(whole_value), "filter", value)?;
+    let (negated, operation) = parse_all(terminated(comparison(whole_value), rest), "filter", value)?;
     Ok(Addressed { path, item: Filter { field, negated, operation } })
 }
 
-/// Parses `key=(…)` where `key` ends in `and` or `or`: `or`, `not.and`, `actors.or`, `actors.not.and`.
+/// Parses `key=(…)` where `key` ends in `and` or `or`: `or`, `not.and`, `actors.or`, `actors.not.and`. What follows
+/// the group is passed over as in a list.
 pub(super) fn logic(key: &str, value: &str) -> Result<Addressed<Logic>, Error> {
     let (mut path, field) = parse_all(field_path, "logic path", key)?;
     let negated = path.iter().any(|name| name == "not");
     path.retain(|name| name != "not");
     let operator = if field.name == "and" { LogicOperator::And } else { LogicOperator::Or };
-    let members = parse_all(terminated(members(1), eof), "logic tree", value)?;
+    let members = parse_all(terminated(members(1), rest), "logic tree", value)?;
     Ok(Addressed { path, item: Logic::Group { negated, operator, members } })
 }
 
@@ -237,6 +237,7 @@ mod tests {
         assert_eq!(elements(r#"in.(1,"a,b","c\"d\\",)"#), ["1", "a,b", "c\"d\\", ""]);
         assert_eq!(elements("in.()"), [""]);
         assert_eq!(elements(r#"in.("a"b)"#), ["\"a\"b"]);
+        assert_eq!(elements(r#"in.(a,"b "c" (d)")"#), ["a", "\"b \"c\" (d"]);
     }
 
     #[test]

@@ -52,6 +52,8 @@ async fn every_filter_means_what_postgres_means() {
         ("id=in.()", vec![]),
         ("name=in.(%22Dot,%20%5C%22the%20wall%5C%22%20(x)%22,Ada)", vec![1, 4]),
         ("name=eq.Dot,%20%22the%20wall%22%20(x)", vec![4]),
+        // As stock clients send a name with quotes in it.
+        ("name=in.(Ada,%22Dot,%20%22the%20wall%22%20(x)%22)", vec![1]),
         ("born=is.null", vec![3]),
         ("born=is.not_null", vec![1, 2, 4]),
         ("active=is.true", vec![1, 4]),
@@ -93,6 +95,7 @@ async fn logic_trees_join_conditions() {
         ("or=(and(id.gt.1,id.lt.3),not.and(id.gt.0,id.lt.4))", vec![2, 4]),
         ("or=(name.eq.%22Dot,%20%5C%22the%20wall%5C%22%20(x)%22,tags.cs.{captain,left})", vec![1, 4]),
         ("or=(id.in.(1,2),data->>level.eq.1)&id=not.eq.2", vec![1, 4]),
+        ("or=(id.eq.1,name.eq.a(b))", vec![1]),
     ] {
         let url = format!("/players?select=id&order=id&{filter}");
         assert_eq!(league.ids(&url).await, expected, "{filter}");
