@@ -75,6 +75,6 @@ mod tests {
         assert_eq!(closest("(c)", signatures.into_iter(), 0.33), None);
         assert_eq!(closest("()", ["(a)"].into_iter(), 0.33), None);
         assert_eq!(closest("()", signatures.into_iter(), 0.33), Some("()"));
-        assert_eq!(closest("(NAME, id)", ["(id, name)"].into_iter(), 0.33), Some("(id, name)"));
+        assert_eq!(closest("(ID, nam)", ["(id, name)"].into_iter(), 0.33), Some("(id, name)"));
     }
 }

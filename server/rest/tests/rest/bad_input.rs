@@ -118,6 +118,14 @@ async fn deep_and_long_requests_are_answered() {
     let json = format!("{{\"id\":9,\"name\":\"x\",\"data\":{}{}}}", "[".repeat(1000), "]".repeat(1000));
     let made = league.change("POST", "/players", &[], &json).await;
     assert_eq!(made.status, 201, "{made:?}");
+    // Deeper than Postgres goes: it says so, and nothing else is lost.
+    let abyss =
+        format!("{{\"id\":10,\"name\":\"x\",\"data\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let refused = league.change("POST", "/players", &[], &abyss).await;
+    assert!(matches!(refused.code().as_str(), "54001" | "PGRST102"), "{:.300}", refused.text);
+    let argument = format!("{{\"a\":{}{}}}", "{\"a\":".repeat(100_000), "1}".repeat(100_000));
+    let refused = league.change("POST", "/rpc/add", &[], &argument).await;
+    assert!(matches!(refused.code().as_str(), "22P02" | "54001" | "PGRST102"), "{:.300}", refused.text);
     let filters = format!("/staff?select=id&{}", vec!["id=gt.1"; 7000].join("&"));
     assert_eq!(league.ids(&filters).await, [2, 3]);
     let members = format!("/staff?select=id&or=({})", vec!["id.eq.2"; 7000].join(","));
@@ -150,6 +158,8 @@ async fn urls_without_end_are_refused() {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     let answer = raw(&league, of(70_000).as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 414 "), "{answer}");
+    let filters = format!("GET /clubs?{} HTTP/1.1\r\nhost: x\r\n\r\n", vec!["id=gt.0"; 10_000].join("&"));
+    assert!(raw(&league, filters.as_bytes()).await.starts_with("HTTP/1.1 414 "));
     let answer = raw(&league, of(1 << 20).as_bytes()).await;
     assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer}");
     assert_eq!(league.get("/clubs").await.status, 200);

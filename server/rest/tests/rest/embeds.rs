@@ -95,6 +95,20 @@ async fn embeds_are_filtered_ordered_and_limited() {
         league.rows("/clubs?select=id,teams(id)&id=eq.1&teams.or=(id.eq.2,name.eq.x)").await,
         json!([{ "id": 1, "teams": [{ "id": 2 }] }])
     );
+    assert_eq!(
+        league
+            .rows("/clubs?select=id,teams(id)&id=eq.1&teams.not.and=(id.gt.1,not.or(name.is.null,id.gt.9))")
+            .await,
+        json!([{ "id": 1, "teams": [{ "id": 1 }] }])
+    );
+    assert_eq!(
+        league
+            .rows(
+                "/clubs?select=id,teams(players(id))&id=eq.1&teams.id=eq.1&teams.players.or=(id.eq.2,id.eq.3)"
+            )
+            .await,
+        json!([{ "id": 1, "teams": [{ "players": [{ "id": 2 }] }] }])
+    );
 }
 
 #[tokio::test]
