@@ -162,17 +162,19 @@ async fn the_sql_of_requests_is_logged_without_their_values() {
     let league = League::with(|settings| assert!(settings.set("log-query", "true").unwrap())).await;
     assert_eq!(league.ids("/clubs?select=id&name=eq.Mill%20Lane").await, [2]);
     let read = log.lines("\\\"clubs\\\".\\\"name\\\" = ");
-    assert_eq!(read.len(), 1, "{read:?}");
-    assert_eq!(read[0].0, "INFO");
-    assert!(!read[0].1.as_str().unwrap().contains("Mill"), "{read:?}");
+    assert!(!read.is_empty());
+    for (level, sql) in &read {
+        assert!(level == "INFO" && sql.as_str().unwrap().ends_with(" = $1"), "{read:?}");
+    }
 
     assert_eq!(league.get("/clubs?id=eq.nonsense").await.status, 400);
     let refused = log.lines("\"WARN\"");
-    assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(!refused[0].1.as_str().unwrap().contains("nonsense"), "{refused:?}");
+    assert!(!refused.is_empty());
+    assert!(refused.iter().all(|(_, sql)| !sql.as_str().unwrap().contains("nonsense")), "{refused:?}");
     assert_eq!(league.call("refuse", &json!({ "how": "slow" })).await.status, 500);
     let failed = log.lines("\"ERROR\"");
-    assert!(failed.len() == 1 && failed[0].1.as_str().unwrap().contains("\"refuse\""), "{failed:?}");
+    assert!(!failed.is_empty());
+    assert!(failed.iter().all(|(_, sql)| sql.as_str().unwrap().contains("\"refuse\"")), "{failed:?}");
 
     let silent = Log::default();
     let writer = silent.clone();
