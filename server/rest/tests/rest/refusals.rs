@@ -70,6 +70,44 @@ async fn each_mistake_has_its_code() {
 }
 
 #[tokio::test]
+async fn of_several_mistakes_the_first_is_told() {
+    let league = League::start().await;
+    let (image, odd) = (("accept", "image/png"), ("prefer", "handling=strict, odd=1"));
+    let (secret, other) = (("accept-profile", "secret"), ("content-profile", "secret"));
+    for (method, url, headers, body, code) in [
+        ("GET", "/a/b?select=(", vec![secret], "", "PGRST125"),
+        ("BREW", "/clubs?select=(", vec![secret], "", "PGRST106"),
+        ("BREW", "/clubs?select=(", vec![], "", "PGRST117"),
+        ("POST", "/clubs?select=(", vec![other], "{", "PGRST106"),
+        ("POST", "/clubs?select=(", vec![], "{", "PGRST100"),
+        ("PUT", "/clubs?limit=1", vec![], "{", "PGRST114"),
+        ("POST", "/nothing", vec![], "{", "PGRST102"),
+        ("POST", "/nothing?columns=nope", vec![], "{", "PGRST205"),
+        ("GET", "/nothing?select=nope,clubs(id)&nope=eq.1", vec![image, odd], "", "PGRST205"),
+        ("GET", "/clubs?select=nope(id)", vec![image, odd], "", "PGRST200"),
+        ("GET", "/clubs?select=nope", vec![image, odd], "", "PGRST107"),
+        ("GET", "/clubs?select=nope", vec![odd], "", "PGRST122"),
+        // The columns are looked for before the payload is looked into.
+        ("POST", "/clubs?columns=nope", vec![image, odd], "{", "PGRST204"),
+        ("PATCH", "/clubs", vec![image, odd], r#"{"nope":1}"#, "PGRST204"),
+        ("POST", "/clubs", vec![image, odd], r#"{"name":"x"}"#, "PGRST122"),
+        ("POST", "/rpc/nothing", vec![image, odd], "{}", "PGRST202"),
+        ("POST", "/rpc/echo", vec![image, odd], "{}", "PGRST107"),
+        // What was a preference once is none any more.
+        ("POST", "/rpc/echo", vec![("prefer", "handling=strict, params=single-object")], "{}", "PGRST122"),
+    ] {
+        let mut request = league.request(method, url).header("content-type", "application/json");
+        for (name, value) in &headers {
+            request = request.header(*name, *value);
+        }
+        let answer = send(request.body(body)).await;
+        assert_eq!(answer.code(), code, "{method} {url} {headers:?} {body}: {answer:?}");
+    }
+    let request = league.request("GET", "/a/b").header("authorization", "Bearer x");
+    assert_eq!(send(request).await.code(), "PGRST301", "who asks comes before what is asked");
+}
+
+#[tokio::test]
 async fn tokens_are_refused_with_a_challenge() {
     let league = League::start().await;
     let with = |bearer: String| {

@@ -186,6 +186,34 @@ async fn the_sql_of_requests_is_logged_without_their_values() {
 }
 
 #[tokio::test]
+async fn embeds_with_an_alias_may_go_by_that_alone() {
+    let league =
+        League::with(|settings| assert!(settings.set("url-use-legacy-target-names", "false").unwrap())).await;
+    let url = "/clubs?select=id,sides:teams(id),squads:teams(name)&id=eq.1&sides.id=eq.1&squads.id=eq.2";
+    let both = league.get(url).await;
+    assert_eq!(
+        both.json(),
+        json!([{ "id": 1, "sides": [{ "id": 1 }], "squads": [{ "name": "Row Reserves" }] }])
+    );
+    assert!(!both.headers.contains_key("warning"), "{both:?}");
+    assert_eq!(
+        league.rows("/clubs?select=id,teams(id)&id=eq.1&teams.order=id.desc&teams.limit=1").await,
+        json!([{ "id": 1, "teams": [{ "id": 2 }] }])
+    );
+    for parameter in ["teams.id=eq.1", "teams.order=id", "teams.limit=1", "teams.or=(id.eq.1)"] {
+        let refused = league.get(&format!("/clubs?select=id,sides:teams(id)&{parameter}")).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "PGRST108".to_owned()),
+            "{parameter}: {refused:?}"
+        );
+        let body = refused.json();
+        assert_eq!(body["details"], "Target names are not allowed in filters if they have an alias");
+        assert_eq!(body["hint"], "Change 'teams' to 'sides' in filters, orders or limits.");
+    }
+}
+
+#[tokio::test]
 async fn verified_tokens_are_kept_up_to_a_limit() {
     let league = League::with(|settings| assert!(settings.set("jwt-cache-max-entries", "2").unwrap())).await;
     // There is room for two of a usual length.
