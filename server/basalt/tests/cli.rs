@@ -225,3 +225,22 @@ fn mistakes_are_named() {
     let nowhere = basalt(Path::new("/nonexistent")).arg("keys").output().unwrap();
     assert!(text(&nowhere).contains("--project: expected a folder that exists"), "{}", text(&nowhere));
 }
+
+#[test]
+fn functions_are_made_and_listed() {
+    let project = project();
+    let run = |arguments: &[&str]| basalt(project.path()).arg("functions").args(arguments).output().unwrap();
+    let made = run(&["new", "greet"]);
+    assert!(made.status.success() && text(&made).contains("/functions/v1/greet"), "{}", text(&made));
+    let source = std::fs::read_to_string(project.path().join("supabase/functions/greet/index.ts")).unwrap();
+    assert!(source.contains("Deno.serve"), "{source}");
+    for (name, reason) in [("greet", "exists already"), ("../greet", "expected the name of a function")] {
+        let refused = run(&["new", name]);
+        assert!(!refused.status.success() && text(&refused).contains(reason), "{}", text(&refused));
+    }
+    let listed = run(&["list"]);
+    let lines = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let names: Vec<&str> = lines.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["greet", "hello"]);
+    assert!(lines.contains("needs a token"), "{lines}");
+}

@@ -73,11 +73,10 @@ impl Banner<'_> {
                 let file = uri::shell_word(&file);
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
-            None => {
-                let (uri, _) =
-                    uri::without_password(self.settings.database.url.as_deref().unwrap_or_default());
-                format!("psql {}", uri::shell_word(&uri))
-            }
+            None => match &self.settings.database.url {
+                Some(url) => format!("psql {}", uri::shell_word(&uri::without_password(url).0)),
+                None => "that of the running server; `basalt psql` opens it".to_owned(),
+            },
         }
     }
 }
