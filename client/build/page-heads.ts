@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-import type { Plugin } from 'vite'
+import type { Plugin, Rolldown } from 'vite'
 
 import {
   DESCRIPTION_LENGTH,
@@ -27,6 +27,7 @@ import {
   type Favicons,
   type PageTitles,
 } from '../src/lib/default-settings.ts'
+import { DEMO_FILE } from '../src/lib/constants.ts'
 
 /** The file that tells a server what to write into the pages' heads. Its format: docs/page-heads.md. */
 const FILE = '.heads.json'
@@ -165,9 +166,21 @@ const JSON_LD: Record<string, object[]> = {
   ],
 }
 
+/** Has the browser load a picture of the first screen before the scripts ask for it. */
+function preloadPicture(url: string) {
+  const attributes = { rel: 'preload', as: 'image', href: url, fetchpriority: 'high' }
+  return { tag: 'link', attributes }
+}
+
+/** The first screen's picture of the home page. */
+const HOME_PICTURE = `${placeholder('storage')}/${DEMO_FILE}.webp`
+
 function fixedPage(route: string, { description, noIndex = false }: PageFacts): Page {
   const facts = route === '/' ? {} : { description }
-  return page({ ...facts, title: tabTitle(route, SITE), isHidden: noIndex }, JSON_LD[route] ?? [])
+  const head = { ...facts, title: tabTitle(route, SITE), isHidden: noIndex }
+  const written = page(head, JSON_LD[route] ?? [])
+  if (route === '/') written.elements.push(preloadPicture(HOME_PICTURE))
+  return written
 }
 
 function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
@@ -179,7 +192,7 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
     column: name,
     ...rest,
   })
-  return page(
+  const written = page(
     { title: tabTitle(link, SITE, title), description, image: picture, isArticle: true },
     [article({ title, description, image: picture, path: link }, SITE)],
     {
@@ -195,6 +208,52 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
       },
     },
   )
+  written.elements.push(preloadPicture(picture))
+  return written
+}
+
+/** The module of each page that comes in files of its own; the others come with the first one. */
+const MODULES: Record<string, string> = {
+  '/about': 'about',
+  '/auth': 'auth',
+  '/careers': 'careers',
+  '/cookies': 'legal',
+  '/imprint': 'legal',
+  '/password': 'password',
+  '/privacy': 'legal',
+}
+
+function moduleOf(route: string) {
+  return MODULES[route] ?? (route.startsWith('/blog/') ? 'article' : undefined)
+}
+
+/** The files that a page needs besides those that every page has, by the name of its module. */
+function filesOf(name: string, bundle: Rolldown.OutputBundle) {
+  const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+  const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
+  const collect = (chunk: Rolldown.OutputChunk | undefined, found: Set<string>) => {
+    if (!chunk || found.has(chunk.fileName)) return found
+    found.add(chunk.fileName)
+    for (const file of chunk.imports) collect(byFile.get(file), found)
+    return found
+  }
+  const shared = collect(
+    chunks.find(({ isEntry }) => isEntry),
+    new Set(),
+  )
+  const own = chunks.find(({ facadeModuleId }) =>
+    facadeModuleId?.endsWith(`/app/pages/${name}.tsx`),
+  )
+  if (!own) throw new Error(`No file is made of the page ${name}`)
+  return [...collect(own, new Set())].filter((file) => !shared.has(file))
+}
+
+/** Has the browser load a page's own files together with the shared ones, instead of after them. */
+function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle) {
+  for (const file of filesOf(name, bundle)) {
+    const attributes = { rel: 'modulepreload', crossorigin: '', href: `/${file}` }
+    page.elements.push({ tag: 'link', attributes })
+  }
 }
 
 function manifest() {
@@ -224,8 +283,14 @@ export function pageHeads(): Plugin {
   return {
     name: 'page-heads',
     apply: 'build',
-    generateBundle() {
-      this.emitFile({ type: 'asset', fileName: FILE, source: JSON.stringify(describeHeads()) })
+    generateBundle(_options, bundle) {
+      const heads = describeHeads()
+      for (const [route, page] of Object.entries(heads.pages)) {
+        const name = moduleOf(route)
+        if (name !== undefined) preloadModules(page, name, bundle)
+      }
+      preloadModules(heads.notFound, 'not-found', bundle)
+      this.emitFile({ type: 'asset', fileName: FILE, source: JSON.stringify(heads) })
     },
   }
 }

@@ -1,7 +1,8 @@
-import { screen, within } from '@testing-library/react'
+import { act, screen, within } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
+import { user } from '@/testing/user'
 import { visit as openSite } from '@/testing/visit'
 
 function visit(path: string) {
@@ -55,6 +56,15 @@ describe('the home page', () => {
     visit('/#faq')
     await vi.waitFor(() =>
       expect(window.scrollTo).toHaveBeenCalledWith({ top: -80, behavior: 'instant' }),
+    )
+  })
+
+  it('scrolls to its top when the logo is followed', async () => {
+    visit('/')
+    await act(() => vi.advanceTimersByTimeAsync(200))
+    await user.click(within(screen.getByRole('banner')).getAllByRole('link')[0] as HTMLElement)
+    await vi.waitFor(() =>
+      expect(window.scrollTo).toHaveBeenLastCalledWith({ top: 0, behavior: 'smooth' }),
     )
   })
 

@@ -105,3 +105,6 @@ export const VIDEO_ELEMENT_RETRY = { attempts: 30, intervalMs: 100 } as const
 
 /** Paragraphs of an article are separated by blank lines. */
 export const PARAGRAPH_SEPARATOR = /\r?\n[ \t]*\r?\n/
+
+/** The demo's video and its first picture: bucket and path, without the ending of either. */
+export const DEMO_FILE = 'app/demo-20250514'

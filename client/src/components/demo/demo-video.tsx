@@ -6,14 +6,13 @@ import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { messages } from '@/lib/messages'
 import { notify } from '@/lib/notify'
 import { storedFileUrl } from '@/lib/storage-url'
+import { DEMO_FILE } from '@/lib/constants'
 import { usePageLoaded } from '@/lib/use-page-loaded'
 
 import { copy } from './copy'
 import { useVideoPlayback, type VideoStatus } from './use-video-playback'
 
 const { failed } = messages.video
-
-const DEMO_FILE = 'app/demo-20250514'
 
 const demo = {
   mp4: storedFileUrl(`${DEMO_FILE}.mp4`, 'app'),

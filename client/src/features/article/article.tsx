@@ -59,7 +59,8 @@ const MEASURE = 'mx-auto max-w-[42rem]'
 
 function ArticleSkeleton() {
   return (
-    <div role="status" aria-label={copy.loading}>
+    // As high as the screen, so that the footer is not seen to jump when the text comes.
+    <div role="status" aria-label={copy.loading} className="min-h-dvh">
       <Skeleton className={HERO_SHAPE} />
       <div className={cn(MEASURE, 'mt-12 flex flex-col gap-4')}>
         {Array.from({ length: SKELETONS.articleLines }, (_, index) => (

@@ -1,5 +1,5 @@
 import { screen } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
@@ -21,6 +21,18 @@ describe('Footer', () => {
     expect(link).toHaveAttribute('href', '/blog/beyond-broadcast')
     const query = requests.find(({ table }) => table === 'blog_posts')?.query
     expect(query?.get('limit')).toBe('6')
+  })
+
+  it('cuts them at forty on small screens, where each has a line of its own', async () => {
+    vi.stubGlobal('matchMedia', (query: string) => ({
+      matches: query === '(width < 768px)',
+      addEventListener: () => undefined,
+      removeEventListener: () => undefined,
+    }))
+    stubBackend({ blog_posts: [POST] })
+    renderFeature(<Footer />)
+    const link = await screen.findByRole('link', { name: /^A headline/ })
+    expect(link).toHaveTextContent('A headline that is a good deal longer th…')
   })
 
   it('says when they cannot be loaded', async () => {

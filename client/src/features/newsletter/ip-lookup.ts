@@ -10,17 +10,21 @@ export function isIpAddress(text: unknown): text is string {
 
 /** The address under which the internet sees this browser, as a proof of consent; null if that is not to be had. */
 export async function lookUpIp(): Promise<string | null> {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), IP_LOOKUP.timeoutMs)
   try {
     const answer = await fetch(IP_LOOKUP.url, {
       // Has the browser ask with "Cache-Control: no-cache", without the preflight that a header of ours would need.
       cache: 'no-store',
       credentials: 'omit',
-      signal: AbortSignal.timeout(IP_LOOKUP.timeoutMs),
+      signal: limit.signal,
     })
     const body: unknown = await answer.json()
     const ip = typeof body === 'object' && body !== null && 'ip' in body ? body.ip : null
     return isIpAddress(ip) ? ip : null
   } catch {
     return null
+  } finally {
+    clearTimeout(timer)
   }
 }

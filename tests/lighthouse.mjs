@@ -1,0 +1,179 @@
+// Measures the pages as Lighthouse's mobile preset does, and how fast they answer to taps on a slow processor:
+//   npm run lighthouse -w tests [-- --url http://127.0.0.1:54321] [--runs 3] [--report DIR]
+// Without --url it starts a server of its own; that has to be a release build (BASALT_BINARY), since debug builds send
+// files uncompressed. Prints the medians, and ends with status 1 where one misses its goal. Needs a quiet machine.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+
+import { chromium } from '@playwright/test'
+
+import { Server } from './support/server.mjs'
+
+const run = promisify(execFile)
+
+const LIGHTHOUSE = 'lighthouse@12.8.2'
+const PAGES = ['/', '/blog/beyond-broadcast', '/careers']
+
+/** Scores are percentages. */
+const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 }
+const HOME_SCRIPT_KIB = 150
+const INP_MS = 100
+const CPU_SLOWDOWN = 4
+
+const { values: options } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    runs: { type: 'string', default: '3' },
+    report: { type: 'string' },
+  },
+})
+
+const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (file) => file !== undefined && existsSync(file),
+)
+
+/** @param {number[]} numbers */
+function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN
+}
+
+/**
+ * The size of files as gzip makes them, in KiB.
+ * @param {string[]} urls
+ */
+async function compressed(urls) {
+  const bodies = urls.map(async (url) => gzipSync(await (await fetch(url)).arrayBuffer()).length)
+  return (await Promise.all(bodies)).reduce((sum, length) => sum + length, 0) / 1024
+}
+
+/**
+ * One run of Lighthouse.
+ * @param {string} url
+ * @param {string} file where its report goes
+ */
+async function measure(url, file) {
+  const flags = [
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+  ]
+  const chrome = executablePath === undefined ? {} : { CHROME_PATH: executablePath }
+  await run(
+    'npx',
+    [
+      ...['--yes', LIGHTHOUSE, url, '--quiet', '--output=json', `--output-path=${file}`],
+      ...[`--only-categories=${Object.keys(GOALS).join(',')}`, `--chrome-flags=${flags.join(' ')}`],
+    ],
+    { env: { ...process.env, ...chrome }, maxBuffer: 1 << 26 },
+  )
+  const report = JSON.parse(await readFile(file, 'utf8'))
+  const requests = report.audits['network-requests'].details.items
+  const scripts = requests.filter(
+    (/** @type {any} */ { resourceType }) => resourceType === 'Script',
+  )
+  return {
+    scores: Object.keys(GOALS).map((name) => Math.round(report.categories[name].score * 100)),
+    lcp: report.audits['largest-contentful-paint'].numericValue,
+    tbt: report.audits['total-blocking-time'].numericValue,
+    cls: report.audits['cumulative-layout-shift'].numericValue,
+    scriptKib: await compressed(scripts.map((/** @type {any} */ { url: script }) => script)),
+    failed: Object.values(report.audits)
+      .filter(
+        ({ score, scoreDisplayMode }) =>
+          score !== null && score < 0.9 && scoreDisplayMode !== 'informative',
+      )
+      .map(({ id }) => id),
+  }
+}
+
+/* global window -- these functions run in the page */
+/**
+ * The longest that a tap on the page's buttons took until the next frame, in milliseconds, on a processor that is slower.
+ * @param {string} url
+ */
+async function interaction(url) {
+  const browser = await chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+  try {
+    const context = await browser.newContext({
+      viewport: { width: 412, height: 823 },
+      hasTouch: true,
+    })
+    await context.addInitScript(() => {
+      localStorage.setItem('newsletter_popup_disabled', 'true')
+      Object.assign(window, { taps: [] })
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) Object(window).taps.push(entry.duration)
+      }).observe(
+        /** @type {PerformanceObserverInit} */ ({
+          type: 'event',
+          durationThreshold: 16,
+          buffered: true,
+        }),
+      )
+    })
+    const page = await context.newPage()
+    await page.goto(url, { waitUntil: 'networkidle' })
+    const session = await context.newCDPSession(page)
+    await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
+    for (const button of ['Decline', 'Open menu', 'Close menu', /^Open chat/, 'Close chat']) {
+      const found = page.getByRole('button', { name: button }).first()
+      if (await found.isVisible()) await found.tap()
+    }
+    const buttons = page.locator('main button[aria-expanded], main [role="radio"]')
+    for (const button of (await buttons.all()).slice(0, 8)) await button.tap()
+    return Math.max(0, ...(await page.evaluate(() => Object(window).taps)))
+  } finally {
+    await browser.close()
+  }
+}
+
+const server = options.url === undefined ? await Server.start() : undefined
+const origin = options.url ?? server?.access.url ?? ''
+const folder = options.report ?? (await mkdtemp(path.join(tmpdir(), 'lighthouse-')))
+await mkdir(folder, { recursive: true })
+/** @type {string[]} */
+const missed = []
+
+try {
+  console.log(
+    'page | performance | accessibility | best practices | seo | LCP ms | TBT ms | CLS | scripts KiB (gzip) | INP ms',
+  )
+  for (const [index, route] of PAGES.entries()) {
+    const runs = []
+    for (let round = 0; round < Number(options.runs); round++)
+      runs.push(await measure(origin + route, path.join(folder, `${index}-${round}.json`)))
+    const middle = (/** @type {(one: (typeof runs)[number]) => number} */ of) =>
+      median(runs.map(of))
+    const scores = Object.keys(GOALS).map((_, category) =>
+      middle(({ scores }) => scores[category] ?? 0),
+    )
+    const cls = middle((one) => one.cls)
+    const scriptKib = middle((one) => one.scriptKib)
+    const inp = await interaction(origin + route)
+    const times = [middle((one) => one.lcp), middle((one) => one.tbt)].map(Math.round)
+    console.log([route, ...scores, ...times, cls.toFixed(3), scriptKib.toFixed(0), inp].join(' | '))
+    for (const [category, goal] of Object.values(GOALS).entries())
+      if ((scores[category] ?? 0) < goal)
+        missed.push(`${route}: ${Object.keys(GOALS)[category]} below ${goal}`)
+    if (cls > 0.001) missed.push(`${route}: layout shift`)
+    if (inp >= INP_MS) missed.push(`${route}: a tap took ${inp} ms`)
+    if (route === '/' && scriptKib > HOME_SCRIPT_KIB)
+      missed.push(`${route}: ${scriptKib.toFixed(0)} KiB of scripts`)
+    if (missed.length > 0)
+      console.log(`  below 0.9: ${[...new Set(runs.flatMap(({ failed }) => failed))].join(', ')}`)
+  }
+} finally {
+  await server?.stop()
+  if (options.report === undefined) await rm(folder, { recursive: true, force: true })
+}
+for (const sentence of missed) console.log(`missed: ${sentence}`)
+process.exitCode = missed.length > 0 ? 1 : 0
