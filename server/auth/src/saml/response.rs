@@ -229,3 +229,102 @@ fn check_end(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<()
     let end = moment::parse(text).ok_or_else(|| format!("{what} without NotOnOrAfter"))?;
     if end.saturating_add(MAX_SKEW) <= now { Err(format!("{what} ended at {text}")) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use bergshamra::core::algorithm;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CONSUMER: &str = "https://project.example/acs";
+    const AUDIENCE: &str = "https://project.example/metadata";
+    const NOW: &str = "2026-01-01T00:00:00Z";
+
+    /// The key of an identity provider.
+    static PAIR: LazyLock<KeyPair> = LazyLock::new(|| {
+        let key = include_str!("../../tests/http/keys/service_provider.b64");
+        KeyPair::new("KEY", &key.into(), "idp.example", false).unwrap()
+    });
+    static PROVIDER: LazyLock<IdentityProvider> = LazyLock::new(|| {
+        let metadata = format!(
+            "<EntityDescriptor xmlns='{}' entityID='idp'><IDPSSODescriptor><KeyDescriptor><KeyInfo xmlns='{}'><X509Data>\
+             <X509Certificate>{}</X509Certificate></X509Data></KeyInfo></KeyDescriptor></IDPSSODescriptor>\
+             </EntityDescriptor>",
+            ns::METADATA,
+            ns::DSIG,
+            PAIR.certificate()
+        );
+        IdentityProvider::parse(&metadata).unwrap()
+    });
+    /// A response that counts, signed as a whole.
+    static RESPONSE: LazyLock<String> = LazyLock::new(|| {
+        let template = format!(
+            "<p:Response xmlns:p='{protocol}' xmlns='{assertion}' ID='r' IssueInstant='{NOW}' Destination='{CONSUMER}' \
+             InResponseTo='q'><Issuer>idp</Issuer><Signature xmlns='{dsig}'><SignedInfo><CanonicalizationMethod \
+             Algorithm='{canonical}'/><SignatureMethod Algorithm='{method}'/><Reference URI='#r'><Transforms><Transform \
+             Algorithm='{enveloped}'/><Transform Algorithm='{canonical}'/></Transforms><DigestMethod Algorithm='{digest}'/>\
+             <DigestValue></DigestValue></Reference></SignedInfo><SignatureValue></SignatureValue></Signature><p:Status>\
+             <p:StatusCode Value='{SUCCESS}'/></p:Status><Assertion ID='a' IssueInstant='{NOW}'><Issuer>idp</Issuer>\
+             <Subject><NameID>user-1</NameID><SubjectConfirmation Method='{BEARER}'><SubjectConfirmationData \
+             InResponseTo='q' Recipient='{CONSUMER}' NotOnOrAfter='2026-01-01T00:01:00Z'/></SubjectConfirmation></Subject>\
+             <Conditions NotOnOrAfter='2026-01-01T00:01:00Z'><AudienceRestriction><Audience>{AUDIENCE}</Audience>\
+             </AudienceRestriction></Conditions><AttributeStatement><Attribute Name='mail'><AttributeValue>ada@example.com\
+             </AttributeValue></Attribute></AttributeStatement></Assertion></p:Response>",
+            protocol = ns::PROTOCOL,
+            assertion = ns::ASSERTION,
+            dsig = ns::DSIG,
+            canonical = algorithm::EXC_C14N,
+            method = algorithm::RSA_SHA256,
+            enveloped = algorithm::ENVELOPED_SIGNATURE,
+            digest = algorithm::SHA256,
+        );
+        PAIR.sign_document(&template).unwrap()
+    });
+
+    /// The id of the assertion, the user and the address in `text`, if it counts.
+    fn judge(text: &str) -> Result<(String, String, String), Refusal> {
+        let expected = Expected {
+            provider: &PROVIDER,
+            request_id: Some("q"),
+            resolve_id: None,
+            consumer: CONSUMER,
+            audience: AUDIENCE,
+            keys: Vec::new(),
+            now: moment::parse(NOW).unwrap(),
+        };
+        let assertion = accept(text, &expected)?;
+        Ok((assertion.id().to_owned(), assertion.user_id(), assertion.email().to_owned()))
+    }
+
+    fn genuine() -> (String, String, String) {
+        ("a".to_owned(), "user-1".to_owned(), "ada@example.com".to_owned())
+    }
+
+    #[test]
+    fn what_the_provider_has_signed_counts() {
+        assert_eq!(judge(&RESPONSE), Ok(genuine()));
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_changes_what_a_response_says(place in any::<prop::sample::Index>(), new in "[ -~\\n]{0,3}", cut in 0usize..4) {
+            let text = RESPONSE.as_str();
+            let start = place.index(text.len());
+            let end = (start + cut).min(text.len());
+            let changed = format!("{}{new}{}", &text[..start], &text[end..]);
+            if let Ok(said) = judge(&changed) {
+                prop_assert_eq!(said, genuine());
+            }
+        }
+
+        #[test]
+        fn whatever_is_posted_is_judged(text in "(<(/?[a-z:]{1,3}|[!?]{1,2})( [a-zA-Z:]{1,5}=['\"][^<]{0,5}['\"])?/?>|[^\\x00]{0,5}){0,12}") {
+            let _ = issuer(&text);
+            let _ = IdentityProvider::parse(&text);
+            prop_assert!(judge(&text).is_err());
+        }
+    }
+}
