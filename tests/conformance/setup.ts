@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -35,7 +36,12 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
   await layFunctions(folder, model.url)
   const server = await Server.start({
-    env: { GOTRUE_OAUTH_SERVER_ENABLED: 'true', BASALT_FUNCTIONS_PATH: folder },
+    env: {
+      GOTRUE_OAUTH_SERVER_ENABLED: 'true',
+      GOTRUE_SAML_ENABLED: 'true',
+      GOTRUE_SAML_PRIVATE_KEY: samlKey(),
+      BASALT_FUNCTIONS_PATH: folder,
+    },
   })
   provide('access', server.access)
   provide('own', { modelUrl: model.url, inboxUrl: server.inboxUrl })
@@ -44,4 +50,14 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     model.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A key of one's own for single sign-on, PKCS#1 DER in base64. */
+function samlKey() {
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs1', format: 'der' },
+    publicKeyEncoding: { type: 'pkcs1', format: 'der' },
+  })
+  return privateKey.toString('base64')
 }
