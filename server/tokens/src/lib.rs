@@ -9,6 +9,7 @@
 mod api_keys;
 mod der;
 mod error;
+mod issuer;
 mod jwk;
 mod key_file;
 mod keys;
@@ -17,6 +18,7 @@ mod verifier;
 
 pub use api_keys::{ApiKeyKind, ApiKeys};
 pub use error::{Error, KeyError};
+pub use issuer::Issuer;
 pub use keys::{KeyOverrides, Keys};
 pub use verified::Verified;
 pub use verifier::{CacheStatistics, Verifier};

@@ -58,6 +58,11 @@ impl Verified {
         self.claims.get(claim).and_then(Value::as_str)
     }
 
+    /// Claim `iss`: who says so.
+    pub(crate) fn issuer(&self) -> Option<&str> {
+        self.text("iss")
+    }
+
     /// Claim `role`: the Postgres role that the caller acts as.
     pub fn role(&self) -> Option<&str> {
         self.text("role")

@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 use serde::Deserialize;
 
 use crate::jwk::Key;
-use crate::{Error, KeyError, Verified};
+use crate::{Error, Issuer, KeyError, Verified};
 
 /// Bytes of tokens and claims that the cache may hold.
 const CACHE_BYTES: u64 = 16 << 20;
@@ -23,6 +23,7 @@ const LONGEST_CACHED: usize = 8 << 10;
 #[derive(Clone)]
 pub struct Verifier {
     keys: Arc<[Key]>,
+    issuers: Arc<[Issuer]>,
     cache: Arc<Remembered>,
     audience: Option<Arc<str>>,
 }
@@ -91,7 +92,8 @@ struct Header {
 
 impl Verifier {
     pub(crate) fn new(keys: Vec<Key>) -> Verifier {
-        Verifier { keys: keys.into(), cache: Remembered::new(CACHE_BYTES), audience: None }
+        let (keys, issuers) = (keys.into(), Arc::default());
+        Verifier { keys, issuers, cache: Remembered::new(CACHE_BYTES), audience: None }
     }
 
     /// A verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at least 32
@@ -106,7 +108,8 @@ impl Verifier {
     /// signatures, or of a type that is not known here, are skipped. It remembers no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Verifier {
         let cache = Remembered::new(0);
-        Verifier { keys: crate::jwk::published(jwks).into(), cache, audience: None }
+        let keys = crate::jwk::published(jwks).into();
+        Verifier { keys, issuers: Arc::default(), cache, audience: None }
     }
 
     /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
@@ -114,6 +117,12 @@ impl Verifier {
     pub fn with_cache_of(&self, entries: usize) -> Verifier {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
         Verifier { cache: Remembered::new(bytes), ..self.clone() }
+    }
+
+    /// The same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key of theirs
+    /// is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
+    pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Verifier {
+        Verifier { issuers: issuers.into(), cache: Remembered::new(CACHE_BYTES), ..self.clone() }
     }
 
     /// How the cache has done since it was made.
@@ -166,25 +175,38 @@ impl Verifier {
         }
         let algorithm = algorithm(header.alg)?;
         decode(signature, "signature")?;
-        let mut fitting = self.fitting(algorithm, header.kid.as_deref()).peekable();
-        fitting.peek().ok_or(Error::NoSuitableKey)?;
-        let signed = |key: &Key| {
-            jsonwebtoken::crypto::verify(signature, message, &key.decoding, algorithm).unwrap_or(false)
+        let check = |keys: &[Key]| {
+            let mut fitting = fitting(keys, algorithm, header.kid.as_deref()).peekable();
+            fitting.peek().ok_or(Error::NoSuitableKey)?;
+            let signed = |key: &Key| {
+                jsonwebtoken::crypto::verify(signature, message, &key.decoding, algorithm).unwrap_or(false)
+            };
+            if fitting.any(signed) { Ok(()) } else { Err(Error::Signature) }
         };
-        if !fitting.any(signed) {
-            return Err(Error::Signature);
+        let Err(refusal) = check(&self.keys) else { return Verified::parse(&decode(payload, "payload")?) };
+        if self.issuers.is_empty() {
+            return Err(refusal);
         }
-        Verified::parse(&decode(payload, "payload")?)
+        // What an unverified token claims decides whose keys are tried, and nothing else.
+        let claimed = decode(payload, "payload").and_then(|payload| Verified::parse(&payload)).ok();
+        let named = claimed.and_then(|claimed| {
+            let name = claimed.issuer().unwrap_or_default();
+            let issuer = self.issuers.iter().find(|issuer| issuer.is_named(name))?;
+            Some((issuer, claimed))
+        });
+        let (issuer, claimed) = named.ok_or(refusal)?;
+        check(&issuer.keys())?;
+        Ok(claimed)
     }
+}
 
-    /// Keys whose type and `alg` allow `algorithm` and whose id does not contradict the token's.
-    fn fitting(&self, algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &Key> {
-        let id_fits = move |key: &Key| match (id, &key.id) {
-            (Some(wanted), Some(own)) => wanted == own,
-            _ => true,
-        };
-        self.keys.iter().filter(move |key| key.algorithms.contains(&algorithm) && id_fits(key))
-    }
+/// Those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's.
+fn fitting<'k>(keys: &'k [Key], algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &'k Key> {
+    let id_fits = move |key: &Key| match (id, &key.id) {
+        (Some(wanted), Some(own)) => wanted == own,
+        _ => true,
+    };
+    keys.iter().filter(move |key| key.algorithms.contains(&algorithm) && id_fits(key))
 }
 
 impl std::fmt::Debug for Verifier {
@@ -261,6 +283,32 @@ mod tests {
         ] });
         assert_eq!(Verifier::from_published(&signing).keys.len(), 1);
         assert!(Verifier::from_published(&json!([])).keys.is_empty());
+    }
+
+    #[test]
+    fn an_issuers_keys_are_good_for_its_own_tokens_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys =
+            |name: &str| crate::Keys::load_or_create(&folder.path().join(name), Default::default()).unwrap();
+        let (own, theirs) = (keys("own.json"), keys("theirs.json"));
+        let issuer = Issuer::new("https://issuer.example/");
+        let strict = own.verifier();
+        let open = strict.with_issuers([issuer.clone()]);
+        let named = |name: &str| theirs.sign(&json!({ "iss": name, "sub": "x" })).unwrap();
+        let token = named("https://issuer.example");
+        assert!(open.verify(&token).is_err(), "its keys are not known yet");
+        assert_eq!(issuer.publish(&json!({ "keys": [] })), 0);
+        assert_eq!(issuer.publish(theirs.jwks()), 1);
+        assert_eq!(open.verify(&token).unwrap().subject(), Some("x"));
+        assert!(open.verify(&named("https://issuer.example/")).is_ok());
+        for name in ["", "https://other.example", "https://issuer.example/x"] {
+            assert!(open.verify(&named(name)).is_err(), "{name}");
+        }
+        let forged = own.sign_with_secret(&json!({ "iss": "https://issuer.example" })).unwrap();
+        assert!(open.verify(&forged).is_ok(), "our own keys may name anybody, as before");
+        assert!(strict.verify(&token).is_err(), "nobody else takes them");
+        assert_eq!(issuer.publish(&json!({ "keys": "none" })), 0);
+        assert!(open.verify(&named("https://issuer.example")).is_ok(), "keys stay when there are no others");
     }
 
     #[test]

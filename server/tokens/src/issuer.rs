@@ -1,0 +1,54 @@
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use crate::jwk::{self, Key};
+
+/// Somebody else who signs tokens that are taken here, too, such as a hosted identity provider. Its keys come and go;
+/// clones share them.
+#[derive(Clone)]
+pub struct Issuer(Arc<Inner>);
+
+struct Inner {
+    name: Box<str>,
+    keys: RwLock<Arc<[Key]>>,
+}
+
+impl Issuer {
+    /// An issuer without keys, none of whose tokens is taken yet. `name` is claim `iss` of its tokens; a slash at the end
+    /// makes no difference.
+    pub fn new(name: &str) -> Issuer {
+        let name = name.trim_end_matches('/').into();
+        Issuer(Arc::new(Inner { name, keys: RwLock::new(Arc::new([])) }))
+    }
+
+    /// Its name, without a slash at the end.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Takes the keys of `jwks` (RFC 7517, section 5) in place of those before, and says how many can be used. If there
+    /// are none, those before stay.
+    pub fn publish(&self, jwks: &Value) -> usize {
+        let keys = jwk::published(jwks);
+        let count = keys.len();
+        if count > 0 {
+            *self.0.keys.write().unwrap_or_else(PoisonError::into_inner) = keys.into();
+        }
+        count
+    }
+
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        name.trim_end_matches('/') == self.name()
+    }
+
+    pub(crate) fn keys(&self) -> Arc<[Key]> {
+        Arc::clone(&self.0.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl std::fmt::Debug for Issuer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Issuer").field("name", &self.name()).field("keys", &self.keys().len()).finish()
+    }
+}
