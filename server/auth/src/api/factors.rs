@@ -166,7 +166,7 @@ impl FactorsApi {
     ) -> Result<Json<ChallengeAnswer>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        request::limit(&self.auth, request, Bucket::Factor).await?;
+        request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
         let context = request::context(&self.auth, request, None)?;
         let challenge = match factors::factor_type(&factor.factor_type)? {
             FactorType::Totp => challenge::totp(&context, &holder, factor).await?,
@@ -202,7 +202,7 @@ impl FactorsApi {
     ) -> Result<Response<Json<Session>>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        request::limit(&self.auth, request, Bucket::Factor).await?;
+        request::limit(&self.auth, request, Bucket::FactorVerify).await?;
         let fields = body.read()?;
         let answer = Answer {
             challenge: fields.challenge_id.unwrap_or_default(),

@@ -40,10 +40,12 @@ pub(crate) enum Bucket {
     Verify,
     Passkey,
     AnonymousUsers,
-    /// Challenges and verifications of second factors.
-    Factor,
     Sso,
     SamlAssertion,
+    /// Challenges of second factors.
+    FactorChallenge,
+    /// Verifications of second factors.
+    FactorVerify,
     /// OAuth clients that register themselves.
     OauthClientRegistration,
 }
@@ -64,9 +66,10 @@ impl Bucket {
             Bucket::Verify => "verify",
             Bucket::Passkey => "passkey",
             Bucket::AnonymousUsers => "anonymous",
-            Bucket::Factor => "factor",
             Bucket::Sso => "sso",
             Bucket::SamlAssertion => "saml_assertion",
+            Bucket::FactorChallenge => "factor_challenge",
+            Bucket::FactorVerify => "factor_verify",
             Bucket::OauthClientRegistration => "oauth_client",
         }
     }
@@ -89,9 +92,9 @@ impl Bucket {
                     rate: settings.anonymous_users / HOUR,
                 };
             }
-            Bucket::Factor => (settings.mfa, MINUTE),
             Bucket::Sso => (settings.sso, FIVE_MINUTES),
             Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
+            Bucket::FactorChallenge | Bucket::FactorVerify => (settings.mfa, MINUTE),
             Bucket::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
         };
         Allowance { burst: BURST, rate: number / period }

@@ -19,7 +19,7 @@ async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) ->
 
 /// So slow that nothing flows in while a test runs.
 fn slow() -> LimitSettings {
-    LimitSettings { otp: 1e-6, token: 1e-6, ..LimitSettings::default() }
+    LimitSettings { otp: 1e-6, token: 1e-6, mfa: 1e-6, ..LimitSettings::default() }
 }
 
 #[tokio::test]
@@ -32,6 +32,14 @@ async fn two_nodes_grant_one_burst_together() {
     assert_eq!((error.status().as_u16(), error.code()), (429, Some(Code::OverRequestRateLimit)));
     assert_eq!(granted(&one, Bucket::Otp, "b", 1).await, 1);
     assert_eq!(granted(&one, Bucket::Recover, "a", 1).await, 1);
+}
+
+#[tokio::test]
+async fn challenges_and_verifications_have_an_allowance_each() {
+    let database = testkit::Database::create().await;
+    let limits = limits(&database, slow()).await;
+    assert_eq!(granted(&limits, Bucket::FactorChallenge, "a", 31).await, 30);
+    assert_eq!(granted(&limits, Bucket::FactorVerify, "a", 31).await, 30);
 }
 
 #[tokio::test]
