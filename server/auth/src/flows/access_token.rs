@@ -173,7 +173,10 @@ pub(crate) async fn issue(
     };
     let refresh_token = match (&granted.refresh_token, &granted.session.counted) {
         (Some(token), _) => token.clone(),
-        (None, Some(counted)) => refresh_token::sign(granted.session.id, counted.counter, &counted.key)?,
+        (None, Some(counted)) => {
+            let key = auth.settings.encryption.open(granted.session.id, &counted.key)?;
+            refresh_token::sign(granted.session.id, counted.counter, &key.text)?
+        }
         (None, None) => return Err(Error::Internal("a session has no refresh token".to_owned())),
     };
     let access_token = sign(auth, &claims, method, client).await?;

@@ -46,6 +46,15 @@ impl Counted {
     pub(crate) fn signature_hex(&self) -> String {
         hex(&self.signature)
     }
+
+    /// Whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
+    pub(crate) fn is_signed_with(&self, key: &str) -> bool {
+        let mac = URL_SAFE_NO_PAD.decode(key).ok().and_then(|key| Hmac::<Sha256>::new_from_slice(&key).ok());
+        mac.is_some_and(|mut mac| {
+            mac.update(&self.signed);
+            mac.verify_truncated_left(&self.signature).is_ok()
+        })
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -161,6 +170,20 @@ mod tests {
         for text in ["", "short", "UPPERCASE123", "abcdefghijkl3", "abcdefghijk'", "AAAA"] {
             assert!(RefreshToken::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_signature_is_of_one_key_and_one_text() {
+        let (session, key) = (Uuid::new_v4(), Key::generate());
+        let parse = |token: &str| match RefreshToken::parse(token) {
+            Ok(RefreshToken::Counted(counted)) => counted,
+            _ => panic!("{token}"),
+        };
+        let mut token = parse(&sign(session, 7, key.as_str()).unwrap());
+        assert!(token.is_signed_with(key.as_str()));
+        assert!(!token.is_signed_with(Key::generate().as_str()) && !token.is_signed_with("no key!"));
+        token.signed[16] ^= 1;
+        assert!(!token.is_signed_with(key.as_str()));
     }
 
     #[test]

@@ -40,12 +40,13 @@ pub(crate) async fn begin(
         Some(key) => refresh_token::sign(id, 0, key.as_str())?,
         None => RefreshToken::generate(),
     };
+    let sealed = key.as_ref().map(|key| auth.settings.encryption.seal(id, key.as_str())).transpose()?;
     let opening = Opening {
         id,
         user_id: user,
         method: sign_in.method,
         token: &token,
-        token_key: key.as_ref().map(Key::as_str),
+        token_key: sealed.as_deref(),
         tag: sign_in.tag,
         not_after: sign_in.not_after,
         oauth_client: sign_in.oauth_client,

@@ -32,6 +32,7 @@ pub(crate) struct Session {
 /// What refresh tokens of the second format are derived from.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Counted {
+    /// Encrypted, if the settings were so when it was stored.
     #[serde(rename = "refresh_token_hmac_key")]
     pub(crate) key: String,
     #[serde(rename = "refresh_token_counter")]
@@ -122,7 +123,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) method: &'a str,
     /// The first refresh token.
     pub(crate) token: &'a str,
-    /// What signs refresh tokens of the second format; None for the first.
+    /// What signs refresh tokens of the second format, encrypted if keys are; None for the first.
     pub(crate) token_key: Option<&'a str>,
     /// Which of [`SessionSettings::tags`](crate::SessionSettings::tags) it has.
     pub(crate) tag: Option<&'a str>,
@@ -276,6 +277,25 @@ static END: LazyLock<String> = LazyLock::new(|| {
         logout = audit::entry("logout", Action::Logout, "account", "$4::boolean", "host($5::inet)", "null"),
     )
 });
+
+/// The key of session `id`'s refresh tokens as it is stored; None if there is no session, or if it has no key.
+pub(crate) async fn token_key(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<String>, Error> {
+    let sql = "select to_jsonb(refresh_token_hmac_key) from auth.sessions
+       where id = $1::uuid and refresh_token_hmac_key is not null";
+    executor.into().fetch(sql, vec![owned(id)]).await
+}
+
+/// Stores the same key of session `id`'s refresh tokens encrypted with another key, unless somebody has done so.
+pub(crate) async fn reseal_token_key(
+    executor: impl Into<Executor<'_>>,
+    id: Uuid,
+    stored: &str,
+    sealed: &str,
+) -> Result<(), Error> {
+    let sql = "update auth.sessions set refresh_token_hmac_key = $3
+       where id = $1::uuid and refresh_token_hmac_key = $2";
+    executor.into().execute(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
+}
 
 /// Makes everybody else who wants to refresh, raise or end session `id` wait until the transaction ends. False if it
 /// has ended. It is a statement of its own because the next one must see what the request that held the lock has

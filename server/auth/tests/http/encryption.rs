@@ -78,3 +78,61 @@ async fn new_users_have_their_hashes_encrypted() {
     assert_eq!(server.text("select encrypted_password::json ->> 'key_id' from auth.users").await, "first");
     assert_eq!(server.sign_in(ADA).await.status, http::StatusCode::OK);
 }
+
+#[tokio::test]
+async fn keys_of_refresh_tokens_are_encrypted_and_follow_the_key() {
+    let counted = |current| {
+        let mut settings = encrypted_with(current);
+        settings.security.refresh_token_algorithm = 2;
+        settings.security.refresh_token_upgrade_percentage = 100;
+        settings
+    };
+    let server = Server::with(counted(Some("first"))).await;
+    server.user(ADA).await;
+    let key_of = "select refresh_token_hmac_key::json ->> 'key_id' from auth.sessions";
+    let (_, first) = server.tokens(ADA).await;
+    assert_eq!(server.text(key_of).await, "first");
+    let second = server.refresh(&first).await.text("refresh_token").to_owned();
+    assert_ne!(second, first);
+
+    let rotated = server.beside(counted(Some("second"))).await;
+    let third = rotated.refresh(&second).await.text("refresh_token").to_owned();
+    assert_eq!(server.text(key_of).await, "second");
+    let keyless = server.beside(Settings::default()).await;
+    assert_eq!(keyless.refresh(&third).await.refusal(), (400, "refresh_token_not_found"));
+    let last = server.refresh(&third).await;
+    assert_eq!(last.status, http::StatusCode::OK, "{}", last.body);
+
+    let (_, other) = server.tokens(ADA).await;
+    server.sql("delete from auth.sessions where refresh_token_counter = 0").await;
+    assert_eq!(server.refresh(&other).await.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(server.refresh(&first).await.refusal(), (400, "refresh_token_already_used"));
+    assert_eq!(
+        server.value("select count(*) from auth.sessions").await,
+        0,
+        "a copied token ends the session"
+    );
+}
+
+#[tokio::test]
+async fn plain_keys_of_refresh_tokens_are_encrypted_as_they_are_used() {
+    let mut settings = Settings::default();
+    settings.security.refresh_token_algorithm = 2;
+    let server = Server::with(settings).await;
+    server.user(ADA).await;
+    let (_, counted) = server.tokens(ADA).await;
+    let plain_row = server.beside(Settings::default()).await;
+    let (_, row) = plain_row.tokens(ADA).await;
+
+    let mut settings = encrypted_with(Some("first"));
+    settings.security.refresh_token_algorithm = 2;
+    settings.security.refresh_token_upgrade_percentage = 100;
+    let encrypting = server.beside(settings).await;
+    for token in [counted, row] {
+        let next = encrypting.refresh(&token).await.text("refresh_token").to_owned();
+        assert_eq!(encrypting.refresh(&next).await.status, http::StatusCode::OK);
+    }
+    let plain = "select count(*) from auth.sessions where refresh_token_hmac_key not like '{%'";
+    assert_eq!(server.value(plain).await, 0);
+    assert_eq!(server.value("select count(*) from auth.sessions").await, 2);
+}

@@ -9,7 +9,8 @@ use crate::store::audit::{self, Action};
 pub(super) const LOCK: &str = "select from auth.sessions s where s.id = $1::uuid for no key update of s";
 
 /// Parameters: the session's id, the token's counter, the shared ones, what is signed, its signature (both in
-/// hexadecimal), and whether replaced tokens may always be used.
+/// hexadecimal), whether replaced tokens may always be used, and whether the signature was found right already, since
+/// Postgres cannot read an encrypted key.
 pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     let log = audit::entry(
         "refreshed",
@@ -43,9 +44,9 @@ fn ruling() -> String {
            where s.id = $1::uuid and s.refresh_token_hmac_key ~ '^[A-Za-z0-9_-]{{43}}$'
          ), session as (
            select s.*, coalesce(s.refreshed_at at time zone 'utc', s.created_at) as last_refresh
-           from auth.sessions s join signer on s.id = signer.id
-           where s.refresh_token_counter is not null
-             and substring({hmac} from 1 for 16) = decode($15, 'hex')
+           from auth.sessions s left join signer on s.id = signer.id
+           where s.id = $1::uuid and s.refresh_token_counter is not null
+             and ($17::boolean or substring({hmac} from 1 for 16) = decode($15, 'hex'))
          ), account as (
            select u.* from auth.users u join session on u.id = session.user_id
          ), {newer}, reuse as (

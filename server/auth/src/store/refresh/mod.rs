@@ -61,11 +61,13 @@ pub(crate) enum Verdict {
 }
 
 /// Exchanges `token` for a session that goes on; `oauth_client` is the client that has proved who it is, if one has.
+/// The signature of a token of the second format is checked here unless it was found right already (`is_checked`).
 /// None if the token was never issued or its session was ended.
 pub(crate) async fn refresh(
     database: &Database,
     settings: &Settings,
     token: &RefreshToken,
+    is_checked: bool,
     oauth_client: Option<Uuid>,
     client: &Client<'_>,
 ) -> Result<Option<Refreshed>, Error> {
@@ -87,6 +89,7 @@ pub(crate) async fn refresh(
                 owned(token.signed_hex()),
                 owned(token.signature_hex()),
                 owned(settings.security.refresh_token_allow_reuse),
+                owned(is_checked),
             ];
             let first = [owned(token.session), owned(token.counter)];
             (counted::LOCK, counted::STATEMENT.as_str(), first, last)
