@@ -1,7 +1,7 @@
 //! What endpoints want to know of a request.
 
 use gateway::Caller;
-use http::header::{REFERER, USER_AGENT};
+use http::header::{HOST, REFERER, USER_AGENT};
 use http::{HeaderMap, HeaderName};
 use poem::Request;
 use url::form_urlencoded;
@@ -9,10 +9,12 @@ use url::form_urlencoded;
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
 use crate::limits::{self, Bucket};
-use crate::store::sessions::Client;
+use crate::store::sessions::{Addressed, Client};
 use crate::{Auth, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const REDIRECT_TO: &str = "redirect_to";
 
 fn caller(request: &Request) -> Result<&Caller, Error> {
@@ -24,8 +26,13 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
 
 /// Where the request comes from.
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
-    let user_agent = request.headers().get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    Ok(Client { user_agent, address: caller(request)?.address })
+    let headers = request.headers();
+    let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let addressed = Addressed {
+        host: header(headers, &FORWARDED_HOST).or_else(|| header(headers, &HOST)),
+        is_plain: header(headers, &FORWARDED_PROTO) == Some("http"),
+    };
+    Ok(Client { user_agent, address: caller(request)?.address, addressed })
 }
 
 /// The user whose access token the request carries; errors as [`bearer::authenticate`].

@@ -1,20 +1,43 @@
 //! Links in mails.
 
+use std::borrow::Cow;
+
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
+use crate::store::sessions::Addressed;
 use crate::{MailKind, Settings};
+
+/// The URL that links of a request lead to: the external one, its host replaced by the one that the request came to if
+/// the settings list that. Such links have TLS, but on a developer's own machine.
+pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &Addressed<'_>) -> Cow<'a, str> {
+    let external = settings.external_url.trim_end_matches('/');
+    let listed = |host: &&str| settings.mail.external_hosts.iter().any(|known| known == host);
+    let with_port = addressed.host.filter(listed);
+    let name = || addressed.host.and_then(|host| host.rsplit_once(':')).map(|(name, _)| name).filter(listed);
+    let Some(host) = with_port.or_else(name) else { return external.into() };
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    let scheme = if name == "localhost" && addressed.is_plain { "http" } else { "https" };
+    let path = Url::parse(external).map(|url| url.path().trim_end_matches('/').to_owned());
+    format!("{scheme}://{host}{}", path.unwrap_or_default()).into()
+}
 
 /// The link that uses up the code with this `hash` and leads to `redirect_to`.
 ///
-/// It opens `/verify` below the external URL, or the path that settings name for the kind; an absolute path replaces
-/// that of the external URL.
-pub(crate) fn action_link(settings: &Settings, kind: MailKind, hash: &str, redirect_to: &str) -> String {
-    let base = settings.external_url.trim_end_matches('/');
+/// It opens `/verify` below the base of links, or the path that settings name for the kind; an absolute path replaces
+/// that of the base.
+pub(crate) fn action_link(
+    settings: &Settings,
+    addressed: &Addressed<'_>,
+    kind: MailKind,
+    hash: &str,
+    redirect_to: &str,
+) -> String {
+    let base = link_base(settings, addressed);
     // Links that sign in open the path of recovery, as upstream's do.
     let path_of = if kind == MailKind::MagicLink { MailKind::Recovery } else { kind };
     let set = settings.mail.url_paths.get(&path_of).filter(|path| !path.is_empty());
-    let joined = set.and_then(|path| Url::parse(base).and_then(|base| base.join(path)).ok());
+    let joined = set.and_then(|path| Url::parse(&base).and_then(|base| base.join(path)).ok());
     let query = format!(
         "token={}&type={}&redirect_to={}",
         escaped(hash),
@@ -43,7 +66,7 @@ mod tests {
         let mut settings =
             Settings { external_url: "https://a.example/auth/v1".to_owned(), ..Settings::default() };
         settings.mail.url_paths.extend(path.map(|path| (MailKind::Recovery, path.to_owned())));
-        action_link(&settings, MailKind::MagicLink, "pkce_ab", redirect_to)
+        action_link(&settings, &Addressed::default(), MailKind::MagicLink, "pkce_ab", redirect_to)
     }
 
     #[test]
@@ -58,6 +81,24 @@ mod tests {
             link(Some("https://c.example/go"), "https://b.example/x"),
             format!("https://c.example/go{query}")
         );
+    }
+
+    #[test]
+    fn links_lead_to_the_host_that_was_addressed_if_it_is_listed() {
+        let mut settings =
+            Settings { external_url: "https://a.example:8443/auth/v1/".to_owned(), ..Settings::default() };
+        settings.mail.external_hosts = ["b.example", "localhost", "c.example:444"].map(str::to_owned).into();
+        let base = |host, is_plain| link_base(&settings, &Addressed { host, is_plain }).into_owned();
+        for host in
+            [None, Some("evil.example"), Some("b.example.evil.example"), Some("evil.example:b.example")]
+        {
+            assert_eq!(base(host, true), "https://a.example:8443/auth/v1", "{host:?}");
+        }
+        assert_eq!(base(Some("b.example"), true), "https://b.example/auth/v1");
+        assert_eq!(base(Some("b.example:8443"), false), "https://b.example/auth/v1");
+        assert_eq!(base(Some("c.example:444"), false), "https://c.example:444/auth/v1");
+        assert_eq!(base(Some("localhost"), true), "http://localhost/auth/v1");
+        assert_eq!(base(Some("localhost"), false), "https://localhost/auth/v1");
     }
 
     #[test]

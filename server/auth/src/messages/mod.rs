@@ -18,7 +18,7 @@ use crate::store::users::Account;
 use crate::template::Value;
 use crate::{Code, Error, HookName, MailKind, Settings};
 
-pub(crate) use link::action_link;
+pub(crate) use link::{action_link, link_base};
 
 /// A code that was made for somebody, and what is kept of it.
 #[derive(Clone, Default)]
@@ -142,7 +142,7 @@ impl Messages {
         if let Some(code) = code {
             fields.push(("Token", code.code.as_str().into()));
             if mail.kind != MailKind::Reauthentication {
-                let link = action_link(&self.settings, mail.kind, &code.hash, mail.redirect_to);
+                let link = self.link(mail, &code.hash);
                 fields.push(("ConfirmationURL", link.as_str().into()));
                 fields.push(("TokenHash", code.hash.as_str().into()));
                 fields.push(("RedirectTo", mail.redirect_to.into()));
@@ -168,13 +168,17 @@ impl Messages {
         Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
+    fn link(&self, mail: &Mail<'_>, hash: &str) -> String {
+        action_link(&self.settings, &mail.client.addressed, mail.kind, hash, mail.redirect_to)
+    }
+
     /// What the hook needs to write the mails itself. With two addresses, token and hash of each are crossed, as
     /// hooks written for upstream expect: `token` and `token_hash_new` are the current address's.
     fn email_data(&self, mail: &Mail<'_>) -> EmailData {
         let mut data = EmailData {
             email_action_type: mail.kind.action_type(),
             redirect_to: mail.redirect_to.to_owned(),
-            site_url: self.settings.external_url.clone(),
+            site_url: link_base(&self.settings, &mail.client.addressed).into_owned(),
             ..EmailData::default()
         };
         match (mail.new_address, mail.code) {

@@ -124,7 +124,8 @@ pub struct MailSettings {
     pub otp_expiry: Duration,
     /// Digits of a code (`MAILER_OTP_LENGTH`), 6 to 10. Default 6.
     pub otp_length: usize,
-    /// Hosts that links may point to besides that of the external URL (`MAILER_EXTERNAL_HOSTS`). Default none.
+    /// Hosts that links point to in place of the external URL's where requests come to them (`MAILER_EXTERNAL_HOSTS`),
+    /// with their port if they are to have one. Default none.
     pub external_hosts: Vec<String>,
     /// The only addresses that get mails (`EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES`). Default none: all.
     pub authorized_addresses: Vec<String>,

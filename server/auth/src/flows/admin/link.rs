@@ -132,7 +132,8 @@ pub(crate) async fn generate(context: &Context<'_>, admin: &Admin, mut wish: Wis
     if new.is_some() {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
     }
-    let url = action_link(&auth.settings, wish.kind.mail(), &code.hash, &context.redirect_to);
+    let addressed = &context.client.addressed;
+    let url = action_link(&auth.settings, addressed, wish.kind.mail(), &code.hash, &context.redirect_to);
     Ok(Link { user: account.user, kind: wish.kind, url, code })
 }
 
