@@ -79,7 +79,7 @@ pub(crate) async fn depart(context: &Context<'_>, departure: Departure<'_>) -> R
 /// The provider `name`, ready for users.
 async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, String> {
     let (settings, name) = (&auth.settings, name.to_lowercase());
-    let callback = format!("{}/callback", settings.external_url.trim_end_matches('/'));
+    let callback = |base: &str| format!("{}/callback", base.trim_end_matches('/'));
     if name.starts_with("custom:") {
         if !settings.providers.custom_oauth {
             return Err("custom OAuth providers are disabled".to_owned());
@@ -99,7 +99,11 @@ async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, St
             format!("custom provider {name} is not set up correctly")
         })?;
         let secret = Secret::from(secret.text.into_owned());
-        let connection = auth.providers.custom(custom, secret, scopes, &callback).await;
+        let base = match settings.providers.custom_oauth_external_url.as_str() {
+            "" => settings.external_url.as_str(),
+            own => own,
+        };
+        let connection = auth.providers.custom(custom, secret, scopes, &callback(base)).await;
         return connection.map_err(|error| {
             tracing::warn!(provider = name, %error, "a custom provider cannot be used");
             format!("custom provider {name} cannot be reached or is not set up correctly")
@@ -107,6 +111,7 @@ async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, St
     }
     let provider = Provider::find(&name).ok_or_else(|| format!("Provider {name} could not be found"))?;
     let configured = settings.providers.oauth.get(&name);
+    let callback = callback(&settings.external_url);
     auth.providers.known(provider, configured, scopes, &callback).map_err(str::to_owned)
 }
 
@@ -204,7 +209,10 @@ pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -
             return Ok(Landing { url, is_lost: true, error: Some(error) });
         }
     };
-    let target = flow.referrer.clone().unwrap_or_else(|| site.clone());
+    let target = match auth.settings.providers.redirect_url.as_str() {
+        "" => flow.referrer.clone().unwrap_or_else(|| site.clone()),
+        set => set.to_owned(),
+    };
     let context =
         Context { auth, client, audience: auth.settings.token.audience.clone(), redirect_to: target.clone() };
     let failure = match receive(&context, &flow, arrival).await {

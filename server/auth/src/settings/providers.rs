@@ -23,6 +23,12 @@ pub struct ProviderSettings {
     /// Lets those be in private networks, and without TLS (`CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES`, which upstream does
     /// not have). Default false: an administrator's token must not open the network that this server stands in.
     pub custom_oauth_private_addresses: bool,
+    /// Where this service is for those, if not at the external URL (`CUSTOM_OAUTH_EXTERNAL_URL`): their users come back
+    /// to `/callback` below it. Default none: empty.
+    pub custom_oauth_external_url: String,
+    /// Where users end who come back from providers, whatever the request asked for (`EXTERNAL_REDIRECT_URL`). Default
+    /// none: empty.
+    pub redirect_url: String,
     /// Solana's sign-in messages (`EXTERNAL_WEB3_SOLANA_*`).
     pub solana: Web3Settings,
     /// Ethereum's sign-in messages (`EXTERNAL_WEB3_ETHEREUM_*`).
@@ -52,6 +58,8 @@ impl Default for ProviderSettings {
             custom_oauth: true,
             custom_oauth_max: 0,
             custom_oauth_private_addresses: false,
+            custom_oauth_external_url: String::new(),
+            redirect_url: String::new(),
             solana: Web3Settings::default(),
             ethereum: Web3Settings::default(),
             flow_state_expiry: Duration::from_secs(300),

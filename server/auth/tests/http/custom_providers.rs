@@ -234,6 +234,15 @@ async fn users_sign_in_at_an_openid_provider() {
 }
 
 #[tokio::test]
+async fn users_of_custom_providers_may_come_back_to_a_url_of_their_own() {
+    let own = "https://auth.row.example/auth/v1/".to_owned();
+    let (provider, server) = start_with(|settings| settings.providers.custom_oauth_external_url = own).await;
+    assert_eq!(admin(&server, Method::POST, "", &oidc(&provider)).await.status, 201);
+    let asked = query(&depart(&server, "provider=custom:acme").await);
+    assert_eq!(asked["redirect_uri"], "https://auth.row.example/auth/v1/callback");
+}
+
+#[tokio::test]
 async fn users_sign_in_at_an_oauth_provider() {
     let (provider, server) = start().await;
     let mapping = json!({ "sub": "id", "email": "contact", "name": "login" });

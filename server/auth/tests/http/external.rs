@@ -93,6 +93,17 @@ async fn the_implicit_flow_ends_in_the_fragment() {
 }
 
 #[tokio::test]
+async fn the_operator_may_say_where_everybody_ends() {
+    let provider = Provider::start().await;
+    let mut settings = settings(&provider, &["github"]);
+    settings.providers.redirect_url = "https://site.example/in".to_owned();
+    let server = Server::with(settings).await;
+    github(&provider, 1, &[("ada@example.com", true)]);
+    let landed = sign_in(&server, "provider=github&redirect_to=https://site.example/a").await;
+    assert_eq!(landed.as_str().split('#').next(), Some("https://site.example/in"));
+}
+
+#[tokio::test]
 async fn the_pkce_flow_ends_in_a_code_that_brings_the_providers_tokens() {
     let (_provider, server) = start().await;
     let landed =

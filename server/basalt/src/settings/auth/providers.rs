@@ -61,6 +61,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ProviderSettings, Invalid>
     settings.custom_oauth_max = gotrue(reader, "", "CUSTOM_OAUTH_MAX_PROVIDERS", settings.custom_oauth_max)?;
     settings.custom_oauth_private_addresses =
         gotrue(reader, "", "CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES", settings.custom_oauth_private_addresses)?;
+    settings.custom_oauth_external_url = url(reader, &["GOTRUE_CUSTOM_OAUTH_EXTERNAL_URL"])?;
+    // Upstream's own spelling is the second.
+    settings.redirect_url = url(reader, &["GOTRUE_EXTERNAL_REDIRECT_URL", "GOTRUE_EXTERNAL_REDIRECTURL"])?;
     settings.solana = web3(reader, "solana")?;
     settings.ethereum = web3(reader, "ethereum")?;
     settings.flow_state_expiry =
@@ -73,6 +76,16 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ProviderSettings, Invalid>
         gotrue(reader, "", "EXTERNAL_OIDC_PROVIDER_CACHE_TTL", settings.discovery_cache)?;
     settings.linking_domains = linking_domains(reader)?;
     Ok(settings)
+}
+
+/// An absolute URL; empty where none is set.
+fn url(reader: &mut Reader<'_>, names: &[&str]) -> Result<String, Invalid> {
+    let url: String = reader.get("", names)?.unwrap_or_default();
+    let is_absolute = |uri: poem::http::Uri| uri.scheme().is_some() && uri.authority().is_some();
+    if url.is_empty() || url.parse().is_ok_and(is_absolute) {
+        return Ok(url);
+    }
+    Err(Invalid::new(names[0], "a URL such as https://auth.example.com", &format!("{url:?}")))
 }
 
 /// The provider `name`, if it is switched on.
