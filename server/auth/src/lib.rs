@@ -28,6 +28,7 @@ mod store;
 mod template;
 #[cfg(test)]
 mod testing;
+mod third_party;
 mod user;
 mod web3;
 
@@ -40,6 +41,7 @@ use tokens::{Keys, Verifier};
 
 pub use error::{Code, Error};
 pub use settings::*;
+pub use third_party::ThirdParties;
 
 use captcha::Captchas;
 use factors::webauthn::RelyingParty;

@@ -220,6 +220,15 @@ impl Issuers {
         Ok(document)
     }
 
+    /// The keys that the issuer at `place` publishes as its `document` says, fresh (RFC 7517, section 5).
+    pub(crate) async fn keys(
+        &self,
+        document: &Discovery,
+        place: &IssuerPlace,
+    ) -> Result<Value, ProviderError> {
+        self.json(&document.jwks_uri, place.reach).await
+    }
+
     async fn json<T: serde::de::DeserializeOwned>(
         &self,
         url: &str,

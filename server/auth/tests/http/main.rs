@@ -41,6 +41,7 @@ mod sign_in_at;
 mod sign_up;
 mod sso;
 mod sso_providers;
+mod third_party;
 mod totp;
 mod totp_factors;
 mod update;
