@@ -8,7 +8,6 @@ const KEYS: &[&str] = &[
     "api.tls.**",
     "auth.signing_keys_path",
     "auth.sms.test_otp.**",
-    "auth.third_party.**",
     "analytics.**",
     "db.health_timeout",
     "db.migrations.schema_paths",
@@ -43,7 +42,6 @@ const KEYS: &[&str] = &[
 /// Switches of things that this release does not do. Somebody who turns one on has to hear about it.
 const SWITCHES: &[&str] = &[
     "api.tls.enabled",
-    "auth.third_party.*.enabled",
     "db.network_restrictions.enabled",
     "db.ssl_enforcement.enabled",
     "storage.analytics.enabled",
@@ -84,7 +82,7 @@ mod tests {
     #[test]
     fn patterns_match_by_name_and_depth() {
         assert!(is_known(&["db", "shadow_port"]));
-        assert!(is_known(&["auth", "third_party", "clerk", "domain"]));
+        assert!(is_known(&["realtime", "ip_version"]));
         assert!(!is_known(&["db", "shadow_port", "x"]));
         assert!(!is_known(&["studio"]));
     }

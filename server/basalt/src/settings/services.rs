@@ -39,6 +39,8 @@ pub(crate) struct Services {
     pub(crate) functions: Option<functions::Settings>,
     /// Connections of `rest`.
     pub(crate) pool: Pool,
+    /// Issuers whose tokens all services but `auth` take. `[auth.third_party]`. Default: none.
+    pub(crate) third_parties: Vec<String>,
 }
 
 /// How many connections `rest` uses and how.
@@ -94,6 +96,7 @@ impl Services {
             realtime: realtime_on.then_some(realtime),
             functions: functions_on.then_some(functions),
             pool: pool(reader)?,
+            third_parties: super::auth::third_party::read(reader)?,
         })
     }
 

@@ -97,12 +97,43 @@ fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
 
 #[test]
 fn features_that_are_missing_are_not_switched_on_in_silence() {
-    let settings =
-        read("[auth.third_party.clerk]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
+    let settings = read("[storage.vector]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
     assert_eq!(
         settings.warnings,
-        ["auth.third_party.clerk.enabled is true, but this release of Basalt does not do that yet"]
+        ["storage.vector.enabled is true, but this release of Basalt does not do that yet"]
     );
+}
+
+#[test]
+fn third_parties_are_named_by_their_issuers() {
+    let settings = read(
+        "[auth.third_party.firebase]\nenabled = true\nproject_id = 'row'
+         [auth.third_party.auth0]\nenabled = true\ntenant = 'row'\ntenant_region = 'eu'
+         [auth.third_party.aws_cognito]\nenabled = true\nuser_pool_id = 'eu_x'\nuser_pool_region = 'eu-west-1'
+         [auth.third_party.clerk]\nenabled = true\ndomain = 'row.clerk.accounts.dev'
+         [auth.third_party.workos]\nenabled = false\nissuer_url = 'https://api.workos.com/user_management/client_01'",
+        &[],
+    );
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+    assert_eq!(
+        settings.services.third_parties,
+        [
+            "https://securetoken.google.com/row",
+            "https://row.eu.auth0.com",
+            "https://cognito-idp.eu-west-1.amazonaws.com/eu_x",
+            "https://row.clerk.accounts.dev",
+        ]
+    );
+    for (config, key) in [
+        ("[auth.third_party.firebase]\nenabled = true", "auth.third_party.firebase.project_id"),
+        ("[auth.third_party.clerk]\nenabled = true\ndomain = 'example.com'", "auth.third_party.clerk.domain"),
+        (
+            "[auth.third_party.workos]\nenabled = true\nissuer_url = 'workos'",
+            "auth.third_party.workos.issuer_url",
+        ),
+    ] {
+        assert!(refusal(config, &[]).contains(key), "{config}");
+    }
 }
 
 #[test]

@@ -80,8 +80,9 @@ impl Running {
         authenticator: Database,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
+        let verifier = self.verifier(keys, &services.third_parties)?;
         if let Some(rest) = &services.rest {
-            self.start_rest(rest::service(rest.clone(), authenticator, keys.verifier())).await;
+            self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
         if let Some(auth) = &services.auth {
             let database = self.open(access, AUTH_ADMIN).await?;
@@ -92,13 +93,31 @@ impl Running {
         }
         if let Some(storage) = &services.storage {
             let database = self.open(access, STORAGE_ADMIN).await?;
-            let opened = Storage::open(storage.clone(), database, keys.verifier()).await;
+            let opened = Storage::open(storage.clone(), database, verifier.clone()).await;
             let opened =
                 opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
             seed(&opened, &settings.buckets).await?;
             self.storage = Some(opened);
         }
         Ok(())
+    }
+
+    /// What verifies tokens: the project's own, and those of `third_parties`, whose keys a task keeps fresh.
+    fn verifier(&self, keys: &tokens::Keys, third_parties: &[String]) -> Result<tokens::Verifier, Error> {
+        if third_parties.is_empty() {
+            return Ok(keys.verifier());
+        }
+        let third_parties = auth::ThirdParties::new(third_parties)
+            .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+        let verifier = keys.verifier().with_issuers(third_parties.issuers());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = third_parties.keep_fresh() => {}
+            }
+        });
+        Ok(verifier)
     }
 
     /// Starts the task that keeps the schema cache fresh and gives it a moment to load it, so that the first request

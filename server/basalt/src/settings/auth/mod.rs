@@ -13,6 +13,7 @@ mod security;
 mod sms;
 #[cfg(test)]
 mod tests;
+pub(super) mod third_party;
 
 use std::path::Path;
 use std::time::Duration;
