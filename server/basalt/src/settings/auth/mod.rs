@@ -159,6 +159,11 @@ fn saml(reader: &mut Reader<'_>) -> Result<SamlSettings, Invalid> {
 
 fn oauth_server(reader: &mut Reader<'_>) -> Result<OauthServerSettings, Invalid> {
     let default = OauthServerSettings::default();
+    let authorization_ttl = gotrue(reader, "", "OAUTH_SERVER_AUTHORIZATION_TTL", default.authorization_ttl)?;
+    if authorization_ttl.is_zero() {
+        let name = "GOTRUE_OAUTH_SERVER_AUTHORIZATION_TTL";
+        return Err(Invalid::new(name, "a duration such as 10m", &"0"));
+    }
     Ok(OauthServerSettings {
         enabled: gotrue(reader, "auth.oauth_server.enabled", "OAUTH_SERVER_ENABLED", default.enabled)?,
         allow_dynamic_registration: gotrue(
@@ -173,7 +178,7 @@ fn oauth_server(reader: &mut Reader<'_>) -> Result<OauthServerSettings, Invalid>
             "OAUTH_SERVER_AUTHORIZATION_PATH",
             default.authorization_path,
         )?,
-        authorization_ttl: gotrue(reader, "", "OAUTH_SERVER_AUTHORIZATION_TTL", default.authorization_ttl)?,
+        authorization_ttl,
         default_scope: gotrue(reader, "", "OAUTH_SERVER_DEFAULT_SCOPE", default.default_scope)?,
     })
 }

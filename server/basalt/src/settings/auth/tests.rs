@@ -207,6 +207,29 @@ fn mails_that_stay_here_are_as_good_as_unlimited() {
 }
 
 #[test]
+fn where_users_of_providers_go_is_set_by_url() {
+    let providers = |variables: &[(&str, &str)]| read("", variables).providers;
+    let set = providers(&[
+        ("GOTRUE_CUSTOM_OAUTH_EXTERNAL_URL", "https://auth.row.example/auth/v1"),
+        ("GOTRUE_CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES", "true"),
+        ("GOTRUE_EXTERNAL_REDIRECT_URL", "myapp://in"),
+    ]);
+    assert_eq!(set.custom_oauth_external_url, "https://auth.row.example/auth/v1");
+    assert!(set.custom_oauth_private_addresses);
+    assert_eq!(set.redirect_url, "myapp://in");
+    assert_eq!(
+        providers(&[("GOTRUE_EXTERNAL_REDIRECTURL", "https://b.example")]).redirect_url,
+        "https://b.example"
+    );
+    assert_eq!(providers(&[]).redirect_url, "");
+    for name in ["GOTRUE_CUSTOM_OAUTH_EXTERNAL_URL", "GOTRUE_EXTERNAL_REDIRECT_URL"] {
+        assert!(refusal("", &[(name, "/in")]).contains(name), "{name}");
+    }
+    let name = "GOTRUE_OAUTH_SERVER_AUTHORIZATION_TTL";
+    assert!(refusal("", &[(name, "0")]).contains(name));
+}
+
+#[test]
 fn wrong_and_missing_values_are_refused_by_name() {
     for (variables, expected) in [
         (
