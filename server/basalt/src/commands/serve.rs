@@ -114,7 +114,7 @@ async fn listen(
     let (address, admin_address) = (public.address(), admin.address());
     let inbox = Inbox::listen(settings).await?;
     let stop = CancellationToken::new();
-    let functions = edge::start(settings, backend, keys, address, admin_address)?;
+    let functions = edge::start(settings, backend, keys, &running.verifier, address, admin_address)?;
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
     let public = accept::serve(public, routes, stop.clone(), LIMITS);
     let admin = accept::serve(admin, routes::admin(settings, keys, running)?, stop.clone(), LIMITS);

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn patterns_match_by_name_and_depth() {
         assert!(is_known(&["db", "shadow_port"]));
-        assert!(is_known(&["realtime", "ip_version"]));
+        assert!(is_known(&["remotes", "production", "api"]));
         assert!(!is_known(&["db", "shadow_port", "x"]));
         assert!(!is_known(&["studio"]));
     }

@@ -18,6 +18,7 @@ pub(super) fn start(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
+    verifier: &tokens::Verifier,
     address: SocketAddr,
     admin_address: SocketAddr,
 ) -> Result<Option<Functions>, Error> {
@@ -27,7 +28,7 @@ pub(super) fn start(
         let mail = [("MAIL_URL", format!("{}{OUTBOX}", local(admin_address))), ("MAIL_KEY", mail_key(keys))];
         service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
     }
-    let started = Functions::start(service, platform(backend, keys, url), keys.verifier());
+    let started = Functions::start(service, platform(backend, keys, url), verifier.clone());
     started.map(Some).map_err(Error::io("make ready to run functions"))
 }
 

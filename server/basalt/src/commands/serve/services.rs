@@ -32,6 +32,8 @@ pub(super) struct Running {
     pub(super) rest: Option<rest::Rest>,
     pub(super) auth: Option<Shared>,
     pub(super) storage: Option<Storage>,
+    /// What verifies the tokens that services take.
+    pub(super) verifier: tokens::Verifier,
     /// The database that readiness is judged by.
     pub(super) probe: Database,
     databases: Vec<Database>,
@@ -59,6 +61,7 @@ impl Running {
             rest: None,
             auth: None,
             storage: None,
+            verifier: access.keys.verifier(),
             probe: authenticator.clone(),
             databases: vec![authenticator.clone()],
             stop: CancellationToken::new(),
@@ -80,7 +83,8 @@ impl Running {
         authenticator: Database,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
-        let verifier = self.verifier(keys, &services.third_parties)?;
+        self.admit(&services.third_parties)?;
+        let verifier = self.verifier.clone();
         if let Some(rest) = &services.rest {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
@@ -102,14 +106,14 @@ impl Running {
         Ok(())
     }
 
-    /// What verifies tokens: the project's own, and those of `third_parties`, whose keys a task keeps fresh.
-    fn verifier(&self, keys: &tokens::Keys, third_parties: &[String]) -> Result<tokens::Verifier, Error> {
+    /// Takes the tokens of `third_parties`, too, whose keys a task keeps fresh.
+    fn admit(&mut self, third_parties: &[String]) -> Result<(), Error> {
         if third_parties.is_empty() {
-            return Ok(keys.verifier());
+            return Ok(());
         }
         let third_parties = auth::ThirdParties::new(third_parties)
             .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
-        let verifier = keys.verifier().with_issuers(third_parties.issuers());
+        self.verifier = self.verifier.with_issuers(third_parties.issuers());
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             tokio::select! {
@@ -117,7 +121,7 @@ impl Running {
                 () = third_parties.keep_fresh() => {}
             }
         });
-        Ok(verifier)
+        Ok(())
     }
 
     /// Starts the task that keeps the schema cache fresh and gives it a moment to load it, so that the first request
