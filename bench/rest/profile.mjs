@@ -36,10 +36,13 @@ const steps = [
   ['connection (hyper)', /hyper::proto::h1::dispatch::Dispatcher.*>::poll_(catch|inner|loop)$/],
   ['gateway and below', /gateway::face::Face.*call::\{\{?closure/],
   ['rest and below', /rest::service::Rest.* as poem::.*call::\{\{?closure/],
+  ['headers as JSON', /rest::request::Sent>?::new$/],
+  ['Shape::of', /rest::plan_cache::shape::Shape>?::of$/],
   ['Request::parse', /rest::request::Request>?::parse$/],
   ['Plan::new', /rest::plan::Plan>?::new$/],
   ['Statements::new', /rest::statement::Statements>?::new$/],
-  ['transaction and Postgres', /rest::transaction::Context>?::run::\{\{?closure/],
+  ['transaction and Postgres', /rest::transaction::Context>?::execute::\{\{?closure/],
+  ['Postgres', /database::Database>?::run::\{\{?closure/],
   ['response', /rest::response::success$/],
 ]
 
