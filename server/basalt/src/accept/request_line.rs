@@ -45,7 +45,8 @@ impl<Io> Mended<Io> {
         while at < bytes.len() {
             let length = self.pass(&bytes[at..]);
             let passed = &bytes[at..at + length.0];
-            match (&mut mended, encoded(passed).filter(|_| length.1)) {
+            let encoded = if length.1 { encoded(passed) } else { None };
+            match (&mut mended, encoded) {
                 (_, Some(encoded)) => mended.get_or_insert_with(|| bytes[..at].to_vec()).extend(encoded),
                 (Some(mended), None) => mended.extend(passed),
                 (None, None) => {}
