@@ -18,6 +18,7 @@ use crate::error::ServerError;
 use crate::json;
 use crate::settings_texts::SettingsTexts;
 use crate::statement_cache::{self, Prepared, StatementCache};
+use crate::timer::Timer;
 use crate::transaction::Statement;
 use crate::{Answer, Column, Error, Row, Rows, Transaction};
 
@@ -38,6 +39,8 @@ pub(crate) struct Connection {
     /// Names of statements that made room in the cache and are closed with the next batch.
     closing: Vec<Arc<str>>,
     in_flight: bool,
+    /// Of the transaction that runs.
+    pub(crate) timer: Timer,
     pub(crate) opened: Instant,
     pub(crate) idle_since: Instant,
 }
@@ -76,6 +79,7 @@ impl Connection {
             settings: SettingsTexts::default(),
             closing: Vec::new(),
             in_flight: false,
+            timer: Timer::default(),
             opened: now,
             idle_since: now,
         }
@@ -218,6 +222,8 @@ impl Connection {
         let mut rows = Vec::new();
         let mut failure: Option<ServerError> = None;
         loop {
+            // First: rows come behind them.
+            skip_acknowledgements(&mut self.session.inbound);
             if let Some(json) = current.as_mut().and_then(|current| current.json.as_mut()) {
                 json.take_rows(&mut self.session.inbound)?;
             }
@@ -268,10 +274,7 @@ impl Connection {
                         None => Ok(Answer { statements }),
                     };
                 }
-                Message::ParseComplete
-                | Message::BindComplete
-                | Message::CloseComplete
-                | Message::ParameterDescription(_)
+                Message::ParameterDescription(_)
                 | Message::ParameterStatus(_)
                 | Message::NoticeResponse(_)
                 | Message::NotificationResponse(_) => {}
@@ -334,6 +337,14 @@ impl Connection {
         if self.session.inbound.is_empty() && self.session.inbound.capacity() > KEPT_BUFFER {
             self.session.inbound = BytesMut::with_capacity(8 * 1024);
         }
+    }
+}
+
+/// Passes over `ParseComplete`, `BindComplete` and `CloseComplete`, which have no body and say only that nothing went
+/// wrong.
+fn skip_acknowledgements(inbound: &mut BytesMut) {
+    while let [b'1'..=b'3', 0, 0, 0, 4, ..] = inbound[..] {
+        inbound.advance(5);
     }
 }
 

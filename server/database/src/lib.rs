@@ -22,6 +22,7 @@ mod replicas;
 mod settings;
 mod settings_texts;
 mod statement_cache;
+mod timer;
 mod tls;
 mod transaction;
 

@@ -29,13 +29,16 @@ pub struct PoolStatistics {
     pub timeouts: u64,
 }
 
+/// Connections that have nothing to do. Boxed, because they are large and handed on several times with every request.
+type Idle = Vec<Box<Connection>>;
+
 pub(crate) struct Pool {
     target: Arc<Target>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     timeouts: AtomicU64,
     /// The most recently used connection is last and goes out first, so that those too many grow old and are closed.
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Idle>,
     size: u32,
     /// Whether statements keep their names; turned off for good when a pooler shows that it does not know them.
     keeps_names: AtomicBool,
@@ -104,7 +107,7 @@ impl Pool {
         }
         let session = self.target.open().await?;
         let cache_size = self.keeps_names.load(Ordering::Relaxed).then_some(self.cache_size);
-        Ok(self.lease(Connection::new(session, cache_size), permit, false))
+        Ok(self.lease(Box::new(Connection::new(session, cache_size)), permit, false))
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -122,7 +125,12 @@ impl Pool {
             .map_err(closed)
     }
 
-    fn lease(self: &Arc<Self>, connection: Connection, permit: OwnedSemaphorePermit, reused: bool) -> Lease {
+    fn lease(
+        self: &Arc<Self>,
+        connection: Box<Connection>,
+        permit: OwnedSemaphorePermit,
+        reused: bool,
+    ) -> Lease {
         Lease { pool: Arc::clone(self), connection: Some(connection), permit: Some(permit), reused }
     }
 
@@ -147,7 +155,7 @@ impl Pool {
         }
     }
 
-    fn pop_idle(&self) -> Option<Connection> {
+    fn pop_idle(&self) -> Option<Box<Connection>> {
         self.lock_idle().pop()
     }
 
@@ -156,14 +164,14 @@ impl Pool {
             || connection.idle_since.elapsed() > self.max_idle_time
     }
 
-    fn put_back(&self, mut connection: Connection) {
+    fn put_back(&self, mut connection: Box<Connection>) {
         if !self.permits.is_closed() {
             connection.idle_since = Instant::now();
             self.lock_idle().push(connection);
         }
     }
 
-    fn lock_idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+    fn lock_idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +211,7 @@ fn is_misled_by_pooler(error: &Error) -> bool {
 /// the server is ready again.
 struct Lease {
     pool: Arc<Pool>,
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
     permit: Option<OwnedSemaphorePermit>,
     reused: bool,
 }
@@ -214,9 +222,10 @@ impl Lease {
         let Some(connection) = &mut self.connection else {
             return Err(Error::protocol("the connection was given back already"));
         };
-        tokio::time::timeout(limit, connection.execute(transaction))
-            .await
-            .unwrap_or(Err(Error::Timeout(limit)))
+        let mut timer = std::mem::take(&mut connection.timer);
+        let answer = timer.limit(limit, connection.execute(transaction)).await;
+        connection.timer = timer;
+        answer.unwrap_or(Err(Error::Timeout(limit)))
     }
 
     fn discard(&mut self) {
@@ -237,7 +246,7 @@ impl Drop for Lease {
 
 /// Cancels what `connection` is running. The permit is held meanwhile, so that the server never has more
 /// connections of this pool than it may.
-async fn settle(pool: Arc<Pool>, mut connection: Connection, permit: Option<OwnedSemaphorePermit>) {
+async fn settle(pool: Arc<Pool>, mut connection: Box<Connection>, permit: Option<OwnedSemaphorePermit>) {
     let settled = async {
         pool.target.cancel(connection.cancel_key()).await?;
         connection.settle().await
@@ -258,7 +267,7 @@ async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
     loop {
         tick.tick().await;
         let Some(pool) = pool.upgrade().filter(|pool| !pool.permits.is_closed()) else { return };
-        let expired: Vec<Connection> =
+        let expired: Idle =
             pool.lock_idle().extract_if(.., |connection| pool.is_expired(connection)).collect();
         for connection in expired {
             let _ = tokio::time::timeout(SETTLE_TIMEOUT, connection.terminate()).await;

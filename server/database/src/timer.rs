@@ -1,0 +1,61 @@
+//! Time limits that are nearly always kept.
+
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A timer that is used for one limit after the other. To set one and to take it back costs more than the rest of a
+/// short wait does: this one stays set to the first limit, and is moved on only when it goes off.
+#[derive(Default)]
+pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    /// What `work` gives; `None` when it takes longer than `limit`.
+    pub(crate) async fn limit<T>(&mut self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let deadline = Instant::now() + limit;
+        let timer = self.0.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if timer.deadline() > deadline {
+            timer.as_mut().reset(deadline);
+        }
+        let mut work = pin!(work);
+        std::future::poll_fn(|context| {
+            if let Poll::Ready(result) = work.as_mut().poll(context) {
+                return Poll::Ready(Some(result));
+            }
+            while timer.as_mut().poll(context).is_ready() {
+                if deadline <= Instant::now() {
+                    return Poll::Ready(None);
+                }
+                timer.as_mut().reset(deadline);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(10);
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn every_limit_counts_from_its_own_beginning() {
+        let mut timer = Timer::default();
+        assert_eq!(timer.limit(LONG, ready(1)).await, Some(1));
+        // A shorter one than the timer is set to.
+        let begun = Instant::now();
+        assert_eq!(timer.limit(SHORT, pending::<()>()).await, None);
+        assert!((SHORT..LONG).contains(&begun.elapsed()));
+        // A longer one: the timer goes off before.
+        assert_eq!(timer.limit(LONG, tokio::time::sleep(3 * SHORT)).await, Some(()));
+        assert_eq!(timer.limit(SHORT, pending::<()>()).await, None);
+        assert_eq!(timer.limit(2 * SHORT, pending::<()>()).await, None);
+    }
+}
