@@ -1,6 +1,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -34,19 +35,14 @@ impl<'a> FromRequest<'a> for Caller {
     }
 }
 
-/// A token as text, sharing the memory of the header that it came in.
+/// A token as text.
 #[derive(Clone)]
-pub struct Bearer {
-    /// UTF-8; every constructor sees to that.
-    header: HeaderValue,
-    start: usize,
-}
+pub struct Bearer(Arc<str>);
 
 impl Bearer {
     /// The part of `header` from byte `start` on, if the header is text.
-    pub(crate) fn new(header: HeaderValue, start: usize) -> Option<Bearer> {
-        std::str::from_utf8(header.as_bytes()).ok()?.get(start..)?;
-        Some(Bearer { header, start })
+    pub(crate) fn new(header: &HeaderValue, start: usize) -> Option<Bearer> {
+        std::str::from_utf8(header.as_bytes()).ok()?.get(start..).map(|token| Bearer(token.into()))
     }
 
     /// The token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section 11.1); `None`
@@ -54,20 +50,17 @@ impl Bearer {
     pub fn of(headers: &HeaderMap) -> Option<Bearer> {
         let header = headers.get(AUTHORIZATION)?;
         let start = token_start(header)?;
-        Bearer::new(header.clone(), start).or_else(|| Bearer::from_token(""))
+        Some(Bearer::new(header, start).unwrap_or_else(|| Bearer("".into())))
     }
 
     /// A bearer of `token`, if that can be sent in a header at all.
     pub fn from_token(token: &str) -> Option<Bearer> {
-        Bearer::new(HeaderValue::from_str(token).ok()?, 0)
+        Bearer::new(&HeaderValue::from_str(token).ok()?, 0)
     }
 
     /// The token; may be empty if the header was.
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(self.header.as_bytes())
-            .ok()
-            .and_then(|text| text.get(self.start..))
-            .unwrap_or_default()
+        &self.0
     }
 }
 

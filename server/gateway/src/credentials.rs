@@ -89,7 +89,7 @@ pub(crate) fn refusal(presented: &Presented) -> Option<Response> {
 
 fn api_key(request: &Request) -> Option<Bearer> {
     if let Some(header) = request.headers().get(&API_KEY) {
-        return Bearer::new(header.clone(), 0);
+        return Bearer::new(header, 0);
     }
     let parameters = request.uri().query()?.split('&');
     let value = parameters.filter_map(|parameter| parameter.strip_prefix("apikey=")).next()?;
