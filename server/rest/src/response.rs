@@ -267,8 +267,8 @@ impl Draft {
 
     /// Adds the body and what describes it.
     fn show(&mut self, request: &Request, plan: &Plan, body: Bytes) {
-        if let Some(made) = plan.body() {
-            self.push(header::CONTENT_TYPE, &*made.media.content_type());
+        if let Some(content_type) = plan.body().and_then(|made| made.media.content_type()) {
+            self.push(header::CONTENT_TYPE, content_type);
         }
         if request.is_profile_negotiated {
             self.push(HeaderName::from_static("content-profile"), request.schema.clone());

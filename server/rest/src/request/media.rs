@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use http::HeaderValue;
+
 use super::explain::{Explain, ExplainFormat};
 
 /// A media type, as far as it is told apart here.
@@ -98,12 +100,12 @@ impl MediaType {
         }
     }
 
-    /// The value of a `Content-Type` header.
-    pub fn content_type(&self) -> Cow<'_, str> {
+    /// The value of a `Content-Type` header; `None` for a name that none can have.
+    pub fn content_type(&self) -> Option<HeaderValue> {
         match self {
-            Self::Json => Cow::Borrowed("application/json; charset=utf-8"),
-            Self::OctetStream | Self::Other(_) => self.name(),
-            _ => Cow::Owned(format!("{}; charset=utf-8", self.name())),
+            Self::Json => Some(HeaderValue::from_static("application/json; charset=utf-8")),
+            Self::OctetStream | Self::Other(_) => HeaderValue::try_from(&*self.name()).ok(),
+            _ => HeaderValue::try_from(format!("{}; charset=utf-8", self.name())).ok(),
         }
     }
 }

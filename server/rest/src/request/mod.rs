@@ -326,32 +326,33 @@ fn joined_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Cow<'_
 /// All headers but the cookies; of a repeated one the last counts, as upstream has it.
 fn headers_json(headers: &HeaderMap) -> String {
     let length: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 6).sum();
-    let mut json = String::with_capacity(length + 2);
+    let mut json = Vec::with_capacity(length + 2);
     let mut fields = headers.iter().filter(|(name, _)| *name != header::COOKIE).peekable();
     while let Some((name, value)) = fields.next() {
         // The values of one name stand together.
         if fields.peek().is_some_and(|(next, _)| *next == name) {
             continue;
         }
-        json.push(if json.is_empty() { '{' } else { ',' });
-        push_json(&mut json, name.as_str());
-        json.push(':');
-        push_json(&mut json, &text(value));
+        json.push(if json.is_empty() { b'{' } else { b',' });
+        push_json(&mut json, name.as_str().as_bytes());
+        json.push(b':');
+        push_json(&mut json, value.as_bytes());
     }
-    json.push_str(if json.is_empty() { "{}" } else { "}" });
-    json
+    json.extend_from_slice(if json.is_empty() { b"{}" } else { b"}" });
+    // Whatever was no UTF-8 has been replaced.
+    String::from_utf8(json).unwrap_or_default()
 }
 
-/// Appends `text` as a JSON string.
-fn push_json(json: &mut String, text: &str) {
+/// Appends `text` as a JSON string. What is no UTF-8 in it becomes U+FFFD.
+fn push_json(json: &mut Vec<u8>, text: &[u8]) {
     // No early end, so that many bytes are compared at a time: most texts are plain to their end.
-    let is_escaped = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    if text.as_bytes().iter().fold(false, |found, byte| found | is_escaped(byte)) {
-        json.push_str(&serde_json::Value::from(text).to_string());
+    let is_odd = |byte: &u8| !matches!(byte, 0x20..0x7F) | (*byte == b'"') | (*byte == b'\\');
+    if text.iter().fold(false, |found, byte| found | is_odd(byte)) {
+        json.extend_from_slice(serde_json::Value::from(String::from_utf8_lossy(text)).to_string().as_bytes());
     } else {
-        json.push('"');
-        json.push_str(text);
-        json.push('"');
+        json.push(b'"');
+        json.extend_from_slice(text);
+        json.push(b'"');
     }
 }
 
@@ -419,6 +420,14 @@ mod tests {
         let error = parse("POST", "/t", &[("content-profile", "secret")]).unwrap_err();
         assert_eq!(error.code(), "PGRST106");
         assert_eq!(error.hint().unwrap(), "Only the following schemas are exposed: public, other");
+    }
+
+    #[test]
+    fn what_is_no_utf_8_is_replaced() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-a", HeaderValue::from_bytes(b"\xe9\tx").unwrap());
+        headers.insert("x-b", HeaderValue::from_bytes("é\\".as_bytes()).unwrap());
+        assert_eq!(Sent::new(&headers).headers, "{\"x-a\":\"\u{fffd}\\tx\",\"x-b\":\"é\\\\\"}");
     }
 
     #[test]

@@ -36,12 +36,12 @@ impl Payload {
     pub fn json(raw: Bytes, columns: Option<&[String]>) -> Result<Self, Error> {
         if let Some(columns) = columns {
             let is_object = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-            return Ok(Self::Json { raw, is_object, keys: distinct(columns) });
+            return Ok(Self::Json { raw, is_object, keys: distinct(columns.to_vec()) });
         }
         let shape: Shape = serde_json::from_slice(&raw).map_err(|error| refused(&error))?;
         Ok(match shape {
-            Shape::Object(keys) => Self::Json { raw, is_object: true, keys: distinct(&keys) },
-            Shape::Array(keys) => Self::Json { raw, is_object: false, keys: distinct(&keys) },
+            Shape::Object(keys) => Self::Json { raw, is_object: true, keys: distinct(keys) },
+            Shape::Array(keys) => Self::Json { raw, is_object: false, keys: distinct(keys) },
             // Upstream takes a lone number, text or null for no rows at all.
             Shape::Scalar => {
                 Self::Json { raw: Bytes::from_static(b"[]"), is_object: false, keys: Vec::new() }
@@ -63,8 +63,7 @@ impl Payload {
 }
 
 /// In alphabetical order, so that the same keys make the same statement.
-fn distinct(keys: &[String]) -> Vec<String> {
-    let mut keys = keys.to_vec();
+fn distinct(mut keys: Vec<String>) -> Vec<String> {
     keys.sort_unstable();
     keys.dedup();
     keys
