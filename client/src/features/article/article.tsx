@@ -151,10 +151,10 @@ function Sources({ sources }: { sources: readonly { link: string; title: string 
               href={link}
               target="_blank"
               rel="noopener noreferrer"
-              className="inline-flex items-start gap-1.5 py-1 text-pitch underline underline-offset-4 hover:text-ink"
+              className="inline-block py-1 text-pitch underline underline-offset-4 hover:text-ink"
             >
               {title}
-              <ArrowUpRight aria-hidden className="mt-1 size-4 shrink-0" />
+              <ArrowUpRight aria-hidden className="ml-1.5 inline size-4 align-[-0.15em]" />
             </a>
           </li>
         ))}
