@@ -159,7 +159,7 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
              configuration file"
                 .to_owned(),
         )),
-        (None, None) => block_on(serve::run(load(&flags)?)),
+        (None, None) => block_on(serve::run(load(&flags)?, &flags)),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
 use crate::ports::{self, Connections};
-use crate::settings::{Service, Settings};
+use crate::settings::{Flags, Service, Settings};
 use services::Running;
 use signals::Signals;
 
@@ -34,11 +34,13 @@ const LIMITS: Limits = Limits {
 };
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
-pub(super) async fn run(settings: Settings) -> Result<(), Error> {
+///
+/// `settings` are those that `flags` led to.
+pub(super) async fn run(settings: Settings, flags: &Flags) -> Result<(), Error> {
     crate::site::check(&settings.site)?;
     accept::open_more_files();
     let signals = Signals::listen()?;
-    let started = Instant::now();
+    let (settings, start) = Start::listen(settings, flags).await?;
     console::note(format_args!(
         "Starting Basalt in {}",
         crate::settings::display_path(&settings.project.root)
@@ -47,38 +49,63 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
         backend = Backend::start(&settings) => backend?,
         () = signals.stop() => return Ok(()),
     };
-    let result = with_backend(&settings, &backend, &signals, started).await;
+    let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
     result
 }
 
 /// As [`run`], but where this project is being served already, functions alone are, beside that server and with its
 /// database.
-pub(super) async fn run_functions(mut settings: Settings) -> Result<(), Error> {
+pub(super) async fn run_functions(settings: Settings, flags: &Flags) -> Result<(), Error> {
     let running = match backend::Running::find(&settings.data_dir) {
         Some(running) if settings.database.url.is_none() => running.answers().await,
         _ => false,
     };
     if !running {
-        return run(settings).await;
+        return run(settings, flags).await;
     }
-    settings.functions_api = Some(format!("http://127.0.0.1:{}", settings.port));
+    let api = format!("http://127.0.0.1:{}", settings.port);
+    let (mut settings, start) = Start::listen(settings, flags).await?;
+    settings.functions_api = Some(api);
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
     accept::open_more_files();
     let signals = Signals::listen()?;
-    let started = Instant::now();
     let backend = Backend::attach_or_start(&settings).await?;
-    let result = with_backend(&settings, &backend, &signals, started).await;
+    let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
     result
+}
+
+/// What stands before anything else is started.
+struct Start {
+    at: Instant,
+    wanted_port: u16,
+    public: Connections,
+}
+
+impl Start {
+    /// Listens, so that the port is known before the services make URLs of it, such as those in mails.
+    ///
+    /// Returns the settings with the port that it is.
+    async fn listen(settings: Settings, flags: &Flags) -> Result<(Settings, Start), Error> {
+        let (at, wanted_port) = (Instant::now(), settings.port);
+        let public = Connections::new(ports::listen(settings.host, wanted_port).await?)?;
+        let port = public.address().port();
+        let settings = if port == wanted_port {
+            settings
+        } else {
+            Settings::load(&Flags { port: Some(port), ..flags.clone() })?
+        };
+        Ok((settings, Start { at, wanted_port, public }))
+    }
 }
 
 async fn with_backend(
     settings: &Settings,
     backend: &Backend,
     signals: &Signals,
-    started: Instant,
+    start: Start,
 ) -> Result<(), Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
@@ -89,7 +116,7 @@ async fn with_backend(
         running = prepared => running?,
         () = signals.stop() => return Ok(()),
     };
-    let result = listen(settings, backend, &keys, &running, signals, started).await;
+    let result = listen(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
     result
 }
@@ -107,9 +134,9 @@ async fn listen(
     keys: &tokens::Keys,
     running: &Running,
     signals: &Signals,
-    started: Instant,
+    start: Start,
 ) -> Result<(), Error> {
-    let public = Connections::new(ports::listen(settings.host, settings.port).await?)?;
+    let Start { at, wanted_port, public } = start;
     let admin = Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
     let inbox = Inbox::listen(settings).await?;
@@ -124,8 +151,9 @@ async fn listen(
             accept::serve(connections, auth::inbox(folder), stop.clone(), LIMITS).await;
         }
     };
-    let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
-    banner.print(started.elapsed());
+    let banner =
+        banner::Banner { settings, backend, keys, wanted_port, address, admin_address, inbox_address };
+    banner.print(at.elapsed());
     let stopping = async {
         signals.stop().await;
         console::note("\nStopping …");

@@ -13,6 +13,8 @@ pub(super) struct Banner<'a> {
     pub(super) settings: &'a Settings,
     pub(super) backend: &'a Backend,
     pub(super) keys: &'a tokens::Keys,
+    /// The port that was to be listened on; 0 for any.
+    pub(super) wanted_port: u16,
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
     pub(super) inbox_address: Option<SocketAddr>,
@@ -42,7 +44,7 @@ impl Banner<'_> {
     }
 
     fn notices(&self) {
-        let wanted = self.settings.port;
+        let wanted = self.wanted_port;
         if wanted != 0 && wanted != self.address.port() {
             console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));
         }
