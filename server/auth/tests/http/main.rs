@@ -4,6 +4,7 @@
 
 mod admin;
 mod admin_change;
+mod admin_concurrency;
 mod admin_create;
 mod admin_factors;
 mod admin_links;

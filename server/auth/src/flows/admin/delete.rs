@@ -1,6 +1,6 @@
 use super::super::Context;
 use super::super::bearer::Admin;
-use super::log;
+use super::{log, unknown};
 use crate::Error;
 use crate::store::Work;
 use crate::store::audit::Action;
@@ -9,7 +9,8 @@ use crate::store::users::{self, Account};
 /// Removes a user with everything that depends on the account; or, if `soft`, keeps a row that tells nothing of the
 /// person any more, for tables that refer to it. To delete a user softly twice changes nothing.
 ///
-/// Errors: those of tables of the project that refer to the user and do not let go.
+/// Errors: `user_not_found` where somebody else was faster; those of tables of the project that refer to the user and
+/// do not let go.
 pub(crate) async fn delete(
     context: &Context<'_>,
     admin: &Admin,
@@ -18,11 +19,11 @@ pub(crate) async fn delete(
 ) -> Result<(), Error> {
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    log(context, &work, admin, Action::UserDeleted, &account.user, &[]).await?;
     if soft {
         users::obscure(&work, account.id()).await?;
-    } else {
-        users::delete(&work, account.id()).await?;
+    } else if !users::delete(&work, account.id()).await? {
+        return Err(unknown());
     }
+    log(context, &work, admin, Action::UserDeleted, &account.user, &[]).await?;
     work.commit().await
 }

@@ -55,7 +55,11 @@ pub(crate) struct UserFields {
 pub(crate) async fn find(auth: &Auth, id: &str) -> Result<Account, Error> {
     let id = Uuid::parse_str(id).map_err(|_| refusals::id_not_uuid("user_id must be an UUID"))?;
     let account = users::find(&auth.database, id).await?;
-    account.ok_or_else(|| Code::UserNotFound.because("User not found"))
+    account.ok_or_else(unknown)
+}
+
+fn unknown() -> Error {
+    Code::UserNotFound.because("User not found")
 }
 
 /// `value` without blanks around it, if a column of at most 255 characters can hold it; empty for none.

@@ -3,12 +3,12 @@ use uuid::Uuid;
 use crate::Error;
 use crate::store::{Executor, owned};
 
-/// Removes user `id` and everything that depends on the account.
+/// Removes user `id` and everything that depends on the account. Returns whether there was one.
 ///
 /// Errors: a foreign key violation of a table of the project that refers to the user and does not let go.
-pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.users where id = $1::uuid";
-    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+    Ok(executor.into().execute(sql, vec![owned(id)]).await? > 0)
 }
 
 /// A SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which frees it
