@@ -29,6 +29,8 @@ const IDLE: Duration = Duration::from_secs(30);
 pub(super) struct Smtp {
     host: String,
     port: u16,
+    /// Whether TLS comes first, before a word is said.
+    pub(super) implicit_tls: bool,
     credentials: Option<Credentials>,
     tls: TlsParameters,
     hello: ClientId,
@@ -52,6 +54,7 @@ impl Smtp {
         Ok(Smtp {
             host: settings.host.clone(),
             port: settings.port,
+            implicit_tls: settings.port == IMPLICIT_TLS_PORT,
             credentials: (!settings.user.is_empty()).then(credentials),
             tls: tls.build().map_err(|error| format!("no TLS for the mail server: {error}"))?,
             hello: ClientId::Domain(host(external_url)),
@@ -104,8 +107,7 @@ impl Smtp {
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
-        let implicit = self.port == IMPLICIT_TLS_PORT;
-        let tls = implicit.then(|| self.tls.clone());
+        let tls = self.implicit_tls.then(|| self.tls.clone());
         let place = (self.host.as_str(), self.port);
         let mut connection =
             AsyncSmtpConnection::connect_tokio1(place, Some(TIMEOUT), &self.hello, tls, None)

@@ -101,6 +101,31 @@ async fn connections_are_encrypted_where_the_server_can_and_used_again() {
 }
 
 #[tokio::test]
+async fn where_tls_comes_first_nothing_is_said_in_the_clear() {
+    let server = MailServer::start(Traits { implicit_tls: true, auth: true, ..Traits::default() }).await;
+    let settings = SmtpSettings {
+        user: "club".to_owned(),
+        password: "geheim".into(),
+        root_certificate: Some(server.certificate.path().to_owned()),
+        ..smtp(server.port)
+    };
+    let mut smtp = Smtp::new(&settings, "https://row.example/auth/v1").unwrap();
+    assert!(!smtp.implicit_tls);
+    // Only administrators may listen on the port that says so.
+    smtp.implicit_tls = true;
+    let message = lettre::Message::builder()
+        .from("club@row.example".parse().unwrap())
+        .to("ann@row.example".parse().unwrap())
+        .body("hello".to_owned())
+        .unwrap();
+    smtp.send(&message).await.unwrap();
+    let got = server.only();
+    assert!(got.encrypted && got.login.as_deref() == Some("\0club\0geheim"));
+    let settings = SmtpSettings { port: 465, ..settings };
+    assert!(Smtp::new(&settings, "").unwrap().implicit_tls);
+}
+
+#[tokio::test]
 async fn a_certificate_that_nobody_vouches_for_is_refused() {
     let server = MailServer::start(Traits { starttls: true, ..Traits::default() }).await;
     let mailer = mailer(|mail| mail.smtp = Some(smtp(server.port))).unwrap();

@@ -15,6 +15,8 @@ use tokio_rustls::TlsAcceptor;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Traits {
     pub(super) starttls: bool,
+    /// TLS comes first.
+    pub(super) implicit_tls: bool,
     pub(super) auth: bool,
     pub(super) refuses_first: bool,
 }
@@ -99,9 +101,13 @@ impl MailServer {
 
 impl State {
     async fn serve(&self, stream: Box<dyn Stream>) -> std::io::Result<()> {
+        let mut got = Got { encrypted: self.traits.implicit_tls, ..Got::default() };
         let mut stream = BufReader::new(stream);
+        if got.encrypted {
+            let encrypted: Box<dyn Stream> = Box::new(self.tls.accept(stream.into_inner()).await?);
+            stream = BufReader::new(encrypted);
+        }
         stream.write_all(b"220 localhost ready\r\n").await?;
-        let mut got = Got::default();
         loop {
             stream.flush().await?;
             let mut line = String::new();
