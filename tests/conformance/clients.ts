@@ -1,12 +1,12 @@
 import type { FunctionInvokeOptions } from '@supabase/supabase-js'
 import { inject } from 'vitest'
 
-import { connect, type Client } from '../support/client.ts'
+import { connect, type Client, type Traits } from '../support/client.ts'
 
 /** The stock client of somebody who is not signed in. */
-export function visitor(): Client {
+export function visitor(traits?: Traits): Client {
   const { url, anonKey } = inject('access')
-  return connect(url, anonKey)
+  return connect(url, anonKey, traits)
 }
 
 /** The stock client of a trusted server. */

@@ -5,15 +5,29 @@ import path from 'node:path'
 
 import type { TestProject } from 'vitest/node'
 
+import { everyWayIn } from '../support/auth.ts'
 import { layFunctions } from '../support/functions.mjs'
 import { Model } from '../support/model.mjs'
+import { Provider } from '../support/provider.ts'
 import { Server } from '../support/server.mjs'
+
+/** What only a server of the tests' own has. */
+export interface Own {
+  /** What identifies it to Basalt's commands. */
+  place: Server['place']
+  /** Where its mails are shown. */
+  inboxUrl: string
+  /** The language model's stand-in. */
+  modelUrl: string
+  /** The OpenID provider that it knows. */
+  providerUrl: string
+}
 
 declare module 'vitest' {
   export interface ProvidedContext {
     access: Server['access']
-    /** What only a server of the tests' own has: the language model's stand-in, and the mails. */
-    own: { modelUrl: string; inboxUrl: string } | null
+    /** There for a server that was started for the run. */
+    own: Own | null
   }
 }
 
@@ -32,23 +46,30 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     provide('own', null)
     return () => Promise.resolve()
   }
-  const model = await Model.start()
+  const [model, provider] = [await Model.start(), await Provider.start()]
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
   await layFunctions(folder, model.url)
-  const server = await Server.start({
-    env: {
-      GOTRUE_OAUTH_SERVER_ENABLED: 'true',
-      GOTRUE_SAML_ENABLED: 'true',
-      GOTRUE_SAML_PRIVATE_KEY: samlKey(),
-      BASALT_FUNCTIONS_PATH: folder,
-    },
+  const env = {
+    ...everyWayIn(provider.url, 'http://localhost:5173'),
+    GOTRUE_SAML_ENABLED: 'true',
+    GOTRUE_SAML_PRIVATE_KEY: samlKey(),
+    BASALT_FUNCTIONS_PATH: folder,
+  }
+  const end = async () => {
+    model.stop()
+    await provider.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  const server = await Server.start({ env }).catch(async (error: unknown) => {
+    await end()
+    throw error
   })
+  const { inboxUrl, place } = server
   provide('access', server.access)
-  provide('own', { modelUrl: model.url, inboxUrl: server.inboxUrl })
+  provide('own', { place, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
   return async () => {
     await server.stop()
-    model.stop()
-    await rm(folder, { recursive: true, force: true })
+    await end()
   }
 }
 

@@ -26,7 +26,7 @@ test('a user signs in, is known to the tables, refreshes and signs out', async (
 
   expect((await client.auth.signOut()).error).toBeNull()
   const token = refreshed.data.session?.access_token
-  const afterwards = await connect(url, anonKey, token).rpc('validate_session_integrity', {
+  const afterwards = await connect(url, anonKey, { token }).rpc('validate_session_integrity', {
     user_id: id,
   })
   expect(afterwards.data).toBe(false)

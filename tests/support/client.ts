@@ -5,10 +5,22 @@ import type { Database } from '@client/lib/database.types'
 
 export type Client = SupabaseClient<Database>
 
-/** The stock client, keeping nothing. `token` is sent in place of the key where one is given. */
-export function connect(url: string, key: string, token?: string): Client {
+/** How a client differs from one that knows nothing but the URL and a key. */
+export interface Traits {
+  /** Sent in place of the key. */
+  token?: string
+  /** How links that are mailed to the user lead back; `implicit` by default. */
+  flowType?: 'implicit' | 'pkce'
+}
+
+/** The stock client, keeping nothing beyond its own life. */
+export function connect(url: string, key: string, { token, flowType }: Traits = {}): Client {
   return createClient<Database>(url, key, {
-    auth: { persistSession: false, autoRefreshToken: false },
+    auth: {
+      persistSession: false,
+      autoRefreshToken: false,
+      ...(flowType === undefined ? {} : { flowType }),
+    },
     global: { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } },
     // Node.js 20 has no WebSocket of its own.
     realtime: { transport: WebSocket as unknown as typeof globalThis.WebSocket },

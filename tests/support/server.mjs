@@ -18,6 +18,11 @@ const startLimit = 120_000
  */
 
 /**
+ * What identifies a server to Basalt's commands.
+ * @typedef {{ binary: string, dataDir: string, project: string }} Place
+ */
+
+/**
  * How to start a server.
  * @typedef {object} Options
  * @property {string} [binary] by default the one named by BASALT_BINARY, else the debug build
@@ -52,25 +57,29 @@ export class Server {
     this.environment = { ...process.env, ...env }
     /** @type {Access} */
     this.access = { url: '', anonKey: '', serviceKey: '' }
+    /** Where the mails are that it keeps instead of sending them; empty where it sends them. */
+    this.inboxUrl = ''
     /** How long the start took, in milliseconds. */
     this.startedIn = 0
     const begin = performance.now()
     const parts = only.length > 0 ? ['--only', only.join(',')] : []
-    this.process = spawn(binary, ['serve', ...this.#place(), '--port', '0', ...parts], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: this.environment,
-    })
-    /** Where its mails are shown. */
-    this.inboxUrl = ''
-    this.announced = announced(this.process).then(({ url, inboxUrl }) => {
-      this.inboxUrl = inboxUrl
+    this.process = spawn(
+      binary,
+      ['serve', '--project', project, '--data-dir', dataDir, '--port', '0', ...parts],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: this.environment,
+      },
+    )
+    this.announced = announcement(this.process).then((addresses) => {
       this.startedIn = Math.round(performance.now() - begin)
-      return url
+      return addresses
     })
   }
 
   async ready() {
-    const url = await this.announced
+    const { url, inboxUrl } = await this.announced
+    this.inboxUrl = inboxUrl
     const lines = (await this.#command('keys', '--show')).matchAll(/^(\w+)=(.*)$/gm)
     const keys = new Map(Array.from(lines, ([, name, value]) => [name, value]))
     this.access = {
@@ -87,7 +96,12 @@ export class Server {
    * @returns {Promise<string>} the rows without decoration, one a line
    */
   async psql(sql) {
-    return (await this.#command('psql', '--', '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql)).trim()
+    return psql(this.place, sql, this.environment)
+  }
+
+  /** @returns {Place} */
+  get place() {
+    return { binary: this.binary, dataDir: this.dataDir, project: this.project }
   }
 
   /** What `basalt gen types typescript` prints. */
@@ -113,18 +127,36 @@ export class Server {
     if (!keepData) await rm(this.dataDir, { recursive: true, force: true })
   }
 
-  #place() {
-    return ['--project', this.project, '--data-dir', this.dataDir]
-  }
-
   /**
    * @param {string} name
    * @param {string[]} rest
    */
-  async #command(name, ...rest) {
-    return (await run(this.binary, [name, ...this.#place(), ...rest], { env: this.environment }))
-      .stdout
+  #command(name, ...rest) {
+    return command(this.place, this.environment, name, ...rest)
   }
+}
+
+/**
+ * Runs SQL on the database of the server at `place`, as its administrator.
+ * @param {Place} place
+ * @param {string} sql
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {Promise<string>} the rows without decoration, one a line
+ */
+export async function psql(place, sql, environment = process.env) {
+  const flags = ['-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql]
+  return (await command(place, environment, 'psql', '--', ...flags)).trim()
+}
+
+/**
+ * @param {Place} place
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} name
+ * @param {string[]} rest
+ */
+async function command({ binary, dataDir, project }, env, name, ...rest) {
+  const flags = ['--project', project, '--data-dir', dataDir]
+  return (await run(binary, [name, ...flags, ...rest], { env })).stdout
 }
 
 function defaultBinary() {
@@ -132,24 +164,25 @@ function defaultBinary() {
 }
 
 /**
- * The API's URL and that of the inbox, as the server prints them when it is ready.
+ * What the server prints when it is ready: the API's URL, and that of the mails it keeps.
  * @param {import('node:child_process').ChildProcess} child
  * @returns {Promise<{ url: string, inboxUrl: string }>}
  */
-function announced(child) {
+function announcement(child) {
   return new Promise((resolve, reject) => {
     let output = ''
     const timer = setTimeout(() => child.kill('SIGKILL'), startLimit)
+    /** @param {string} name */
+    const address = (name) =>
+      new RegExp(`^\\s*${name}\\s+(http://\\S+)`, 'm').exec(output)?.[1]?.replace(/\/$/, '') ?? ''
     /** @param {Buffer} chunk */
     const read = (chunk) => {
       output += chunk.toString()
-      const url = /^\s*API\s+(http:\/\/\S+)/m.exec(output)?.[1]
-      if (url !== undefined && output.includes('Ctrl-C')) {
-        const inboxUrl = /^\s*Mails\s+(http:\/\/\S+)/m.exec(output)?.[1] ?? ''
+      if (output.includes('Ctrl-C stops everything')) {
         clearTimeout(timer)
         // What is written from here on is read so that the pipe never fills, and not kept.
         for (const stream of [child.stdout, child.stderr]) stream?.off('data', read).resume()
-        resolve({ url: url.replace(/\/$/, ''), inboxUrl })
+        resolve({ url: address('API'), inboxUrl: address('Mails') })
       }
     }
     child.stdout?.on('data', read)

@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest'
 
-import { visitor } from './clients.ts'
+import { visitor } from '../clients.ts'
 
 test('a wrong password is told apart from nothing', async () => {
   const { error } = await visitor().auth.signInWithPassword({

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+
+import type { AuthError, Session } from '@supabase/supabase-js'
+import { describe, inject } from 'vitest'
+
+import type { Client, Traits } from '../../support/client.ts'
+import { Inbox } from '../../support/inbox.ts'
+import { psql } from '../../support/server.mjs'
+import { service, visitor } from '../clients.ts'
+import type { Own } from '../setup.ts'
+
+/** Where links lead back to. */
+export const WELCOME = 'http://127.0.0.1:5173/welcome'
+
+export const PASSWORD = 'correct horse battery staple'
+
+/** Tests that need more than the interface: mails, settings, an OpenID provider. */
+export const describeBackstage = describe.skipIf(inject('own') === null)
+
+function backstage(): Own {
+  const found = inject('own')
+  if (found === null) throw new Error('there is nothing behind a server that is not our own')
+  return found
+}
+
+export const providerUrl = () => backstage().providerUrl
+
+/** Runs SQL as the database's administrator. */
+export const sql = (text: string) => psql(backstage().place, text)
+
+export const inbox = () => new Inbox(backstage().inboxUrl)
+
+/** An address that nobody has. */
+export const newAddress = () => `fan-${randomUUID()}@club.example`
+
+interface Answer {
+  data: unknown
+  error: AuthError | null
+}
+
+/** What the client answers when all is well. */
+export async function ok<T extends Answer>(
+  answer: Promise<T>,
+): Promise<Extract<T, { error: null }>['data']> {
+  const { data, error } = await answer
+  if (error !== null) throw error
+  return data
+}
+
+/** The error that the client answers with. */
+export async function refusal(answer: Promise<{ error: AuthError | null }>): Promise<AuthError> {
+  const { error } = await answer
+  if (error === null) throw new Error('expected a refusal, found none')
+  return error
+}
+
+/** What is there; a test that gets nothing has failed. */
+export function there<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error('expected a value, found none')
+  return value
+}
+
+/** Somebody with a confirmed address, who is signed in by password. */
+export interface Member {
+  id: string
+  email: string
+  client: Client
+  session: Session
+}
+
+export async function member(traits?: Traits): Promise<Member> {
+  const email = newAddress()
+  const user = { email, password: PASSWORD, email_confirm: true }
+  const { user: created } = await ok(service().auth.admin.createUser(user))
+  return { id: there(created).id, email, ...(await signedIn(email, traits)) }
+}
+
+/** Another client of somebody who has an account. */
+export async function signedIn(
+  email: string,
+  traits?: Traits,
+): Promise<{ client: Client; session: Session }> {
+  const client = visitor(traits)
+  const { session } = await ok(client.auth.signInWithPassword({ email, password: PASSWORD }))
+  return { client, session: there(session) }
+}
+
+/** Where a link leads, as a browser sees it. */
+export async function open(link: string): Promise<URL> {
+  const answer = await fetch(link, { redirect: 'manual' })
+  return new URL(there(answer.headers.get('location')))
+}
+
+/** What a page finds in its fragment. */
+export function fragment(url: URL): URLSearchParams {
+  return new URLSearchParams(url.hash.slice(1))
+}
+
+/** The session that a link of the implicit flow brings, in a client of its own. */
+export async function arrive(link: string): Promise<Client> {
+  const found = fragment(await open(link))
+  const client = visitor()
+  await ok(
+    client.auth.setSession({
+      access_token: there(found.get('access_token')),
+      refresh_token: there(found.get('refresh_token')),
+    }),
+  )
+  return client
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+
+const folder = path.join(import.meta.dirname, 'tls')
+
+/** The certificate of `localhost` with its key, which were made for these tests and protect nothing. */
+export const certificate = {
+  cert: readFileSync(path.join(folder, 'certificate.pem')),
+  key: readFileSync(path.join(folder, 'key.pem')),
+}
+
+/** The file of the authority that the certificate is from; its key is gone. */
+export const authorityFile = path.join(folder, 'authority.pem')
+
+/** What is in it. */
+export const authority = readFileSync(authorityFile)

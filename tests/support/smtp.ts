@@ -1,0 +1,92 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+
+import { certificate } from './certificate.ts'
+
+/** A mail as a mail server got it. */
+export interface Delivery {
+  to: string
+  /** As it was sent, headers first. */
+  text: string
+  encrypted: boolean
+  /** What the client logged in with, as AUTH PLAIN has it; empty without a log-in. */
+  login: string
+}
+
+/** A mail server that takes mails over STARTTLS alone. Source: RFC 5321, RFC 3207, RFC 4954. */
+export class MailServer {
+  readonly deliveries: Delivery[] = []
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<MailServer> {
+    const server = createServer()
+    const mails = new MailServer(server)
+    server.on('connection', (socket) => {
+      socket.write('220 localhost ready\r\n')
+      mails.talk(socket, { to: '', text: '', encrypted: false, login: '' })
+    })
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
+    return mails
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port
+  }
+
+  stop(): void {
+    this.server.close()
+  }
+
+  private talk(socket: Socket, delivery: Delivery): void {
+    let input = ''
+    let isText = false
+    const read = (chunk: Buffer) => {
+      input += chunk.toString()
+      for (let end = input.indexOf('\r\n'); end >= 0; end = input.indexOf('\r\n')) {
+        const line = input.slice(0, end)
+        input = input.slice(end + 2)
+        if (isText && line !== '.') {
+          delivery.text += `${line}\r\n`
+        } else if (isText) {
+          isText = false
+          this.deliveries.push({ ...delivery })
+          socket.write('250 taken\r\n')
+        } else if (line === 'STARTTLS') {
+          socket.off('data', read)
+          socket.write('220 go ahead\r\n')
+          const secure = new TLSSocket(socket, { isServer: true, ...certificate })
+          this.talk(secure, { ...delivery, encrypted: true })
+          return
+        } else {
+          isText = line === 'DATA'
+          socket.write(this.answer(line, delivery))
+        }
+      }
+    }
+    socket.on('data', read)
+    // A client that goes away in the middle is the client's affair.
+    socket.on('error', () => undefined)
+  }
+
+  private answer(line: string, delivery: Delivery): string {
+    const [verb = ''] = line.split(' ')
+    switch (verb) {
+      case 'EHLO':
+        return `250-localhost\r\n250 ${delivery.encrypted ? 'AUTH PLAIN' : 'STARTTLS'}\r\n`
+      case 'AUTH':
+        delivery.login = Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()
+        return '235 welcome\r\n'
+      case 'MAIL':
+        delivery.text = ''
+        return delivery.encrypted ? '250 ok\r\n' : '530 STARTTLS first\r\n'
+      case 'RCPT':
+        delivery.to = /<(.*)>/.exec(line)?.[1] ?? ''
+        return '250 ok\r\n'
+      case 'DATA':
+        return '354 go on\r\n'
+      default:
+        return '250 ok\r\n'
+    }
+  }
+}
