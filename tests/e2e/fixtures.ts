@@ -1,14 +1,44 @@
 import { test as base } from '@playwright/test'
 
+import { everyWayIn } from '../support/auth.ts'
+import { ClubPage } from '../support/club-page.ts'
+import { Provider } from '../support/provider.ts'
 import { Server } from '../support/server.mjs'
 
+interface Worker {
+  /** A Basalt with every way to sign in. */
+  server: Server
+  /** The OpenID provider that it knows. */
+  provider: Provider
+  /** A page of another origin with the stock client of that Basalt. */
+  club: ClubPage
+}
+
+// Playwright wants the first argument destructured, even where nothing is taken from it.
+/* eslint-disable no-empty-pattern */
+
 /** Tests with a Basalt of their worker's own. */
-export const test = base.extend<object, { server: Server }>({
-  server: [
-    // Playwright wants the first argument destructured, even where nothing is taken from it.
-    // eslint-disable-next-line no-empty-pattern
+export const test = base.extend<object, Worker>({
+  provider: [
     async ({}, use) => {
-      const server = await Server.start()
+      const provider = await Provider.start()
+      await use(provider)
+      await provider.stop()
+    },
+    { scope: 'worker' },
+  ],
+  club: [
+    async ({}, use) => {
+      const club = await ClubPage.start()
+      await use(club)
+      await club.stop()
+    },
+    { scope: 'worker' },
+  ],
+  server: [
+    async ({ provider, club }, use) => {
+      const server = await Server.start({ env: everyWayIn(provider.url, club.origin) })
+      club.access = server.access
       await use(server)
       await server.stop()
     },
