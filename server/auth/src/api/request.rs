@@ -15,6 +15,8 @@ use crate::{Auth, Error};
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+/// Most characters that the column of `auth.users` holds.
+const LONGEST_AUDIENCE: usize = 255;
 const REDIRECT_TO: &str = "redirect_to";
 
 fn caller(request: &Request) -> Result<&Caller, Error> {
@@ -55,15 +57,23 @@ pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<
 }
 
 /// What flows want to know of the request.
+///
+/// Errors: `validation_failed` for an audience that no user can have.
 pub(super) fn context<'a>(
     auth: &'a Auth,
     request: &'a Request,
     bearer: Option<&'a Bearer>,
 ) -> Result<Context<'a>, Error> {
+    let audience = audience(auth, request, bearer);
+    if audience.chars().count() > LONGEST_AUDIENCE {
+        return Err(Error::validation(format!(
+            "The audience must not be longer than {LONGEST_AUDIENCE} characters"
+        )));
+    }
     Ok(Context {
         auth,
         client: client(request)?,
-        audience: audience(auth, request, bearer).to_owned(),
+        audience: audience.to_owned(),
         redirect_to: redirect_to(auth, request),
     })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use time::OffsetDateTime;
 use tokens::Verified;
 use uuid::Uuid;
 
@@ -75,9 +76,16 @@ pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bea
 
 fn verify(auth: &Auth, token: Option<&str>) -> Result<Arc<Verified>, Error> {
     let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
-    auth.verifier.verify(token).map_err(|error| {
+    let refused = |error: tokens::Error| {
         Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
-    })
+    };
+    let claims = auth.verifier.verify(token).map_err(refused)?;
+    // Other services allow for clocks that differ. This one has set the time itself, and is as strict as upstream's.
+    let now = OffsetDateTime::now_utc().unix_timestamp();
+    if claims.expires_at().is_some_and(|expires| expires <= now) {
+        return Err(refused(tokens::Error::Expired));
+    }
+    Ok(claims)
 }
 
 /// Whoever has shown a token that administers users.

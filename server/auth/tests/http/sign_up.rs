@@ -180,6 +180,10 @@ async fn audiences_have_users_of_their_own() {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     // Postgres keeps addresses unique over all audiences.
     assert_eq!(server.post("/signup", ada()).await.refusal(), (422, "email_exists"));
+    let endless = "x".repeat(256);
+    let nobodys = [("x-jwt-aud", endless.as_str())];
+    let answer = server.send(Method::POST, "/signup", &nobodys, ada().to_string()).await;
+    assert_eq!(answer.refusal(), (400, "validation_failed"));
 }
 
 #[tokio::test]
