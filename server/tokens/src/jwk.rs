@@ -6,6 +6,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use serde_json::{Map, Value, json};
 
 use crate::der::{self, Curve};
+use crate::signature::PublicNumbers;
 
 /// Algorithms of a shared secret whose owner did not name one.
 const HMAC: &[Algorithm] = &[Algorithm::HS256, Algorithm::HS384, Algorithm::HS512];
@@ -26,6 +27,8 @@ pub(crate) struct Key {
     /// names any other is refused, whatever its signature (RFC 8725, section 3.1).
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) decoding: DecodingKey,
+    /// What verifies faster, for the types that most tokens are signed with.
+    pub(crate) numbers: Option<PublicNumbers>,
     pub(crate) encoding: Option<EncodingKey>,
     /// `key_ops` contains `sign`.
     pub(crate) signs: bool,
@@ -42,6 +45,7 @@ impl Key {
             id,
             algorithms: HMAC.to_vec(),
             decoding: DecodingKey::from_secret(secret),
+            numbers: None,
             encoding: Some(EncodingKey::from_secret(secret)),
             signs: true,
             public: None,
@@ -148,6 +152,7 @@ impl Jwk<'_> {
             id: None,
             algorithms: RSA.to_vec(),
             decoding: DecodingKey::from_rsa_raw_components(&n, &e),
+            numbers: PublicNumbers::rsa(&n, &e),
             encoding,
             signs: false,
             public: Some(json!({ "kty": "RSA", "n": self.text("n")?, "e": self.text("e")? })),
@@ -173,6 +178,7 @@ impl Jwk<'_> {
             id: None,
             algorithms: vec![algorithm],
             decoding: DecodingKey::from_ec_der(&point),
+            numbers: (algorithm == Algorithm::ES256).then_some(PublicNumbers::P256(point)),
             encoding,
             signs: false,
             public: Some(json!({ "kty": "EC", "crv": crv, "x": x, "y": y })),
@@ -195,6 +201,7 @@ impl Jwk<'_> {
             id: None,
             algorithms: vec![Algorithm::EdDSA],
             decoding: DecodingKey::from_ed_der(&x),
+            numbers: None,
             encoding,
             signs: false,
             public: Some(json!({ "kty": "OKP", "crv": curve, "x": self.text("x")? })),

@@ -13,6 +13,7 @@ mod issuer;
 mod jwk;
 mod key_file;
 mod keys;
+mod signature;
 mod verified;
 mod verifier;
 

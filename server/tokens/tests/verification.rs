@@ -179,6 +179,36 @@ fn tampering_shows() {
 }
 
 #[test]
+fn signatures_of_every_type_are_of_this_text_and_this_key_alone() {
+    let mut all = vec![keys_with(KeyOverrides::default())];
+    for name in ["rsa", "ed25519", "p384"] {
+        let jwt_keys = json!([with_sign(fixture(name))]).to_string();
+        all.push(keys_with(KeyOverrides { jwt_keys: Some(jwt_keys), ..Default::default() }));
+    }
+    for keys in all {
+        let token = keys.sign(&json!({ "role": "anon" })).unwrap();
+        let verifier = keys.verifier();
+        assert!(verifier.verify(&token).is_ok());
+        let (head, signature) = token.rsplit_once('.').unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(signature).unwrap();
+        let mut changed =
+            vec![Vec::new(), vec![0; bytes.len()], bytes[1..].to_vec(), [&bytes[..], &[0]].concat()];
+        for index in [0, bytes.len() / 2, bytes.len() - 1] {
+            let mut flipped = bytes.clone();
+            flipped[index] ^= 1;
+            changed.push(flipped);
+        }
+        for bytes in changed {
+            let forged = format!("{head}.{}", URL_SAFE_NO_PAD.encode(bytes));
+            assert_eq!(verifier.verify(&forged).unwrap_err(), Error::Signature);
+        }
+        let header = head.split('.').next().unwrap();
+        let other = format!("{header}.{}.{signature}", part(&json!({ "role": "service_role" })));
+        assert_eq!(verifier.verify(&other).unwrap_err(), Error::Signature);
+    }
+}
+
+#[test]
 fn a_payload_that_is_no_object_or_asks_for_extensions_is_refused() {
     let verifier = keys().verifier();
     assert_eq!(verifier.verify(&hs256(&json!([1]))).unwrap_err(), Error::Claims);
