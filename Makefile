@@ -56,5 +56,5 @@ lint: node_modules/.package-lock.json
 	npm run --silent lint
 
 bench: test-tools client/dist/index.html
-	@cargo build --locked --release -p basalt -p load
+	@cargo build --locked --release -p basalt -p load -p bare
 	@bench/run $(RELEASE)

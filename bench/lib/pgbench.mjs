@@ -25,17 +25,45 @@ const run = promisify(execFile)
  * @param {Script} script
  * @param {{ connections: number, seconds: number }} how
  */
-export async function pgbench(database, script, { connections, seconds }) {
+export async function pgbench(database, script, how) {
+  return measure(database, text(script), how)
+}
+
+/**
+ * Runs statements as a server was seen to send them, in one pipeline, as often as can be; returns transactions per
+ * second and their number.
+ * @param {Record<string, string>} database PGHOST and the like
+ * @param {(import('./recorder.mjs').Statement & { names?: Record<string, string> })[]} statements where `names` has a
+ *   parameter's value, its variable stands in the parameter's place
+ * @param {Record<string, [number, number]>} variables random integers of these ranges
+ * @param {{ connections: number, seconds: number }} how
+ */
+export async function replay(database, statements, variables, how) {
+  const constants = []
+  const texts = statements.map(({ sql, parameters, names = {} }, number) =>
+    sql.replaceAll(/\$(\d+)/g, (_, index) => {
+      const value = parameters[index - 1]
+      if (value === null) return 'null'
+      if (value in names) return `:${names[value]}`
+      const name = `constant_${number}_${index}`
+      constants.push('-D', `${name}=${value}`)
+      return `:${name}`
+    }),
+  )
+  return measure(database, pipeline(variables, texts), how, constants)
+}
+
+async function measure(database, script, { connections, seconds }, flags = []) {
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-pgbench-'))
   try {
     const file = path.join(folder, 'script.sql')
-    await writeFile(file, text(script))
+    await writeFile(file, script)
     const how = ['-c', connections, '-j', Math.min(2, connections), '-T', Math.ceil(seconds)].map(
       String,
     )
     const { stdout } = await run(
       process.env.PGBENCH ?? 'pgbench',
-      ['-n', '-M', 'prepared', ...how, '-f', file],
+      ['-n', '-M', 'prepared', ...how, ...flags, '-f', file],
       {
         env: { ...process.env, ...database },
         timeout: seconds * 1000 + 60_000,
@@ -72,13 +100,20 @@ function text({
   const calls = Object.entries(settings).map(
     ([name, value]) => `set_config('${name}', ${value}, true) is null`,
   )
+  return pipeline(variables, [
+    `select where ${calls.join(' or ')}`,
+    sql.trim().replaceAll(/\s+/g, ' '),
+  ])
+}
+
+/** A script that sends `statements` in one pipeline. */
+function pipeline(variables, statements) {
   return [
     ...Object.entries(variables).map(
       ([name, [first, last]]) => `\\set ${name} random(${first}, ${last})`,
     ),
     '\\startpipeline',
-    `select where ${calls.join(' or ')};`,
-    `${sql.trim().replaceAll(/\s+/g, ' ')};`,
+    ...statements.map((statement) => `${statement};`),
     '\\endpipeline',
     '',
   ].join('\n')

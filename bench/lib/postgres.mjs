@@ -57,9 +57,14 @@ export class Postgres {
     return this.#psql(...statements.flatMap((statement) => ['-c', statement]))
   }
 
-  /** Runs a file of SQL. */
-  async file(name) {
-    return this.#psql('-f', name)
+  /**
+   * Runs a file of SQL.
+   * @param {string} name
+   * @param {Record<string, string | number>} [variables] what `:name` stands for in it
+   */
+  async file(name, variables = {}) {
+    const set = Object.entries(variables).flatMap(([name, value]) => ['-v', `${name}=${value}`])
+    return this.#psql(...set, '-f', name)
   }
 
   async #psql(...what) {

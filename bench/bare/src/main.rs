@@ -1,0 +1,69 @@
+//! Measures single steps of a request by themselves, without server, network or database, and prints one JSON object.
+
+mod clock;
+mod passwords;
+mod signatures;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Measures a step of a request by itself.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Subcommand)]
+enum Step {
+    /// Compares a password with its bcrypt hash, on several threads: hashes per second
+    Passwords {
+        /// Threads
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+        threads: u16,
+        #[command(flatten)]
+        time: Time,
+    },
+    /// Verifies users' tokens: microseconds of processor time for each, for the first time and from the cache
+    Tokens {
+        #[command(flatten)]
+        time: Time,
+    },
+}
+
+#[derive(Args)]
+struct Time {
+    /// How long each figure is measured, in seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+}
+
+impl Time {
+    const fn span(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "bare: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let figures = match &arguments.step {
+        Step::Passwords { threads, time } => {
+            serde_json::to_value(passwords::measure(*threads, time.span())?)?
+        }
+        Step::Tokens { time } => serde_json::to_value(signatures::measure(time.span())?)?,
+    };
+    Ok(writeln!(std::io::stdout(), "{figures}")?)
+}

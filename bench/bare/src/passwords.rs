@@ -1,0 +1,51 @@
+//! How fast bcrypt is on these cores, which bounds how fast anybody can sign people in.
+
+use std::io;
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::clock;
+
+/// The cost of the hashes that the auth service makes.
+const COST: u32 = 10;
+const PASSWORD: &str = "correct horse battery staple";
+
+#[derive(Serialize)]
+pub(crate) struct Figures {
+    threads: u16,
+    /// Comparisons of all threads together.
+    per_second: f64,
+    /// Microseconds of processor time for each.
+    processor_us: f64,
+}
+
+/// Compares on `threads` threads for as long as `span`.
+pub(crate) fn measure(threads: u16, span: Duration) -> io::Result<Figures> {
+    let hash = bcrypt::hash(PASSWORD, COST).map_err(io::Error::other)?;
+    let start = Instant::now();
+    let compare = || {
+        let mut compared = 0_u32;
+        while start.elapsed() < span {
+            let matches = bcrypt::verify(PASSWORD, &hash).map_err(io::Error::other)?;
+            compared += u32::from(matches);
+        }
+        Ok::<_, io::Error>((compared, clock::of_this_thread()?))
+    };
+    let (compared, processor) = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(compare)).collect();
+        running.into_iter().map(joined).try_fold((0, Duration::ZERO), |(count, time), done| {
+            done.map(|(more, longer)| (count + more, time + longer))
+        })
+    })?;
+    // The last comparisons end after the span, and count.
+    let seconds = start.elapsed().as_secs_f64();
+    let compared = f64::from(compared);
+    let processor_us = processor.as_secs_f64() * 1e6 / compared;
+    Ok(Figures { threads, per_second: compared / seconds, processor_us })
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
+}

@@ -1,0 +1,59 @@
+//! How long the verification of a user's token takes.
+
+use std::error::Error;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::json;
+use tokens::{KeyOverrides, Keys, Verifier};
+
+use crate::clock;
+
+/// Verifications between two looks at the clock.
+const BATCH: u32 = 16;
+
+#[derive(Serialize)]
+pub(crate) struct Figures {
+    /// Microseconds of processor time for a token that was never seen, signed with the key that a project generates.
+    es256_us: f64,
+    /// The same for one that the shared secret signed, as the legacy API keys are.
+    hs256_us: f64,
+    /// The same for a token that was verified before.
+    cached_us: f64,
+}
+
+/// Verifies a token of the usual claims, each figure for as long as `span`.
+pub(crate) fn measure(span: Duration) -> Result<Figures, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default())?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let user = "6a5ad8c4-4f6f-4f0e-8f0e-6a5ad8c44f6f";
+    let token = keys.sign(&json!({
+        "sub": user, "aud": "authenticated", "role": "authenticated", "iss": "http://127.0.0.1:54321/auth/v1",
+        "iat": now, "exp": now + 3600, "email": "ann.ashby@club.example", "phone": "", "aal": "aal1",
+        "session_id": "0b1c5d6e-7f80-4a91-b2c3-d4e5f6a7b8c9", "is_anonymous": false,
+        "app_metadata": { "provider": "email", "providers": ["email"] },
+        "user_metadata": { "full_name": "Ann Ashby", "email_verified": true, "sub": user },
+        "amr": [{ "method": "password", "timestamp": now }],
+    }))?;
+    let forgetful = keys.verifier().with_cache_of(0);
+    Ok(Figures {
+        es256_us: microseconds(&forgetful, &token, span)?,
+        hs256_us: microseconds(&forgetful, keys.api_keys().anon(), span)?,
+        cached_us: microseconds(&keys.verifier(), &token, span)?,
+    })
+}
+
+fn microseconds(verifier: &Verifier, token: &str, span: Duration) -> Result<f64, Box<dyn Error>> {
+    verifier.verify(token)?;
+    let (start, before) = (Instant::now(), clock::of_this_thread()?);
+    let mut verified = 0_u32;
+    while start.elapsed() < span {
+        for _ in 0..BATCH {
+            std::hint::black_box(verifier.verify(std::hint::black_box(token))?);
+        }
+        verified += BATCH;
+    }
+    let used = clock::of_this_thread()? - before;
+    Ok(used.as_secs_f64() * 1e6 / f64::from(verified))
+}
