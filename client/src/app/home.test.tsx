@@ -62,7 +62,11 @@ describe('the home page', () => {
   it('scrolls to its top when the logo is followed', async () => {
     visit('/')
     await act(() => vi.advanceTimersByTimeAsync(200))
-    await user.click(within(screen.getByRole('banner')).getAllByRole('link')[0] as HTMLElement)
+    await user.click(
+      within(screen.getByRole('banner')).getByRole('link', {
+        name: 'Terrace, to the top of the home page',
+      }),
+    )
     await vi.waitFor(() =>
       expect(window.scrollTo).toHaveBeenLastCalledWith({ top: 0, behavior: 'smooth' }),
     )
