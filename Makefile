@@ -16,7 +16,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release/basalt
 DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
 SERVE ?=
 
-client_sources := $(shell find client -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
 .PHONY: help run dev test lint bench tools test-tools
 

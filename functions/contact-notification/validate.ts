@@ -1,7 +1,12 @@
 // The rules of the contact and application forms, checked again: nothing that a client says about itself is believed.
 
 import { isUuid, Refusal } from '../_shared/http.ts'
-import { hasActiveContent, hasControlCharacters, hasQueryParts } from '../_shared/text.ts'
+import {
+  checkText,
+  hasActiveContent,
+  hasControlCharacters,
+  type TextRules,
+} from '../_shared/text.ts'
 
 /** The kinds of records that visitors send. */
 export type LeadType = 'contact_submission' | 'job_application'
@@ -24,13 +29,6 @@ export interface Submission {
   lead: Lead
 }
 
-interface TextRules {
-  label: string
-  min?: number
-  max: number
-  allowsSpecialCharacters?: boolean
-}
-
 /** Mailboxes that are thrown away after a few minutes. */
 const DISPOSABLE_DOMAINS = ['mailinator.com', 'guerrillamail.com', '10minutemail.com']
 
@@ -44,27 +42,11 @@ function object(value: unknown, what: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-function text(
-  value: unknown,
-  { label, min = 0, max, allowsSpecialCharacters = false }: TextRules,
-): string {
-  if (typeof value !== 'string') refuse(`${label} is required.`)
-  const trimmed = value.trim()
-  if (trimmed.length < min) refuse(`${label} must be at least ${min} characters long.`)
-  if (trimmed.length > max) refuse(`${label} is too long. Please keep it under ${max} characters.`)
-  if (hasControlCharacters(trimmed)) {
-    refuse('Invalid characters detected. Please remove any control characters.')
-  }
-  if (hasActiveContent(trimmed)) {
-    refuse('Invalid content detected. Please remove any HTML, scripts, or special formatting.')
-  }
-  if (hasQueryParts(trimmed)) {
-    refuse('Invalid input detected. Please try again with different content.')
-  }
-  if (!allowsSpecialCharacters && /[<>{}[\]\\/^$|?*+()]/.test(trimmed)) {
-    refuse(`${label} contains invalid special characters.`)
-  }
-  return trimmed
+function text(value: unknown, rules: TextRules): string {
+  if (typeof value !== 'string') refuse(`${rules.label} is required.`)
+  const refusal = checkText(value, rules)
+  if (refusal) refuse(refusal)
+  return value.trim()
 }
 
 function optional(value: unknown, rules: TextRules): string | null {

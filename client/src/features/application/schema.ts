@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { APPLICATION } from '@/lib/constants'
 import { checked } from '@/lib/validation/checked'
 import { looksLikeEmail } from '@/lib/validation/email'
-import { hasActiveContent, hasControlCharacters, TEXT_ERRORS } from '@/lib/validation/text'
+import { hasActiveContent, hasControlCharacters, TEXT_ERRORS } from '@shared/text'
 
 export const APPLICATION_ERRORS = {
   nameTooShort: 'Name must be at least 2 characters',

@@ -2,7 +2,7 @@ import { useCallback, useMemo, useRef, useState } from 'react'
 
 import { messages as texts } from '@/lib/messages'
 import { notify } from '@/lib/notify'
-import { hasActiveContent, hasControlCharacters } from '@/lib/validation/text'
+import { hasActiveContent, hasControlCharacters } from '@shared/text'
 
 import { ask, type Reply } from './ask'
 

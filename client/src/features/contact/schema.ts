@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { CONTACT } from '@/lib/constants'
 import { checked } from '@/lib/validation/checked'
 import { checkBusinessEmail } from '@/lib/validation/email'
-import { checkText } from '@/lib/validation/text'
+import { checkText } from '@shared/text'
 
 /** The fields' names in messages. */
 export const LABELS = {

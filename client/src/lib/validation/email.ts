@@ -1,4 +1,4 @@
-import { hasActiveContent, hasControlCharacters } from './text'
+import { hasActiveContent, hasControlCharacters } from '@shared/text'
 
 /** The longest address that mail servers take. Source: RFC 5321, section 4.5.3.1.3, as corrected. */
 const MAX_LENGTH = 254

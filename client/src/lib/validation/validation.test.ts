@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { checkBusinessEmail } from './email'
-import { checkText } from './text'
+import { checkText } from '@shared/text'
 
 const name = { label: 'Name', min: 2, max: 100 }
 const message = { label: 'Message', max: 2000, allowsSpecialCharacters: true }
