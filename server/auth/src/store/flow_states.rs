@@ -118,9 +118,13 @@ pub(crate) async fn find_newest(
     id: Uuid,
     method: &str,
 ) -> Result<Option<FlowState>, Error> {
+    // The user's flows are written out first, since the planner may think it cheaper to walk everybody's backwards.
     let condition = "f.id = (
-        select n.id from auth.flow_state n where n.user_id = $1::uuid and n.authentication_method = $2
-        order by n.created_at desc limit 1
+        with own as materialized (
+          select n.id, n.created_at from auth.flow_state n
+          where n.user_id = $1::uuid and n.authentication_method = $2
+        )
+        select id from own order by created_at desc limit 1
       )";
     find(executor.into(), condition, vec![owned(id), text(method)]).await
 }

@@ -227,6 +227,13 @@ pub(crate) struct StepUp<'a> {
     pub(crate) token: &'a str,
 }
 
+/// CTE `live`: the refresh tokens of CTE `session` that are not revoked. Written out before the newest is taken from
+/// it, since the planner may think it cheaper to walk all tokens there are backwards than to sort a session's few.
+pub(super) const LIVE_TOKENS: &str = "live as materialized (
+    select r.id, r.token, r.parent from auth.refresh_tokens r join session on r.session_id = session.id
+    where not r.revoked
+  )";
+
 static STEP_UP: LazyLock<String> = LazyLock::new(|| {
     format!(
         "with session as (
@@ -236,9 +243,8 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
          ), account as (
            update auth.users u set last_sign_in_at = now(), updated_at = now()
            from session where u.id = session.user_id returning u.*
-         ), parent as (
-           select r.token from auth.refresh_tokens r join session on r.session_id = session.id
-           where not r.revoked order by r.id desc limit 1
+         ), {LIVE_TOKENS}, parent as (
+           select token from live order by id desc limit 1
          ), replaced as (
            update auth.refresh_tokens r set revoked = true, updated_at = now()
            from session where r.session_id = session.id and not r.revoked

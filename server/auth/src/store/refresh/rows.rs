@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::{SESSION_RULES, answer, newer, touched};
 use crate::store::NO_INSTANCE;
 use crate::store::audit::{self, Action};
+use crate::store::sessions::LIVE_TOKENS;
 
 /// Locks the session of a refresh token, so that parallel refreshes of it take turns. It is a statement of its
 /// own because the next one must see what the request that held the lock has written.
@@ -30,23 +31,23 @@ fn ruling() -> String {
          ), session as (
            select s.*, coalesce(s.refreshed_at at time zone 'utc', greatest(s.created_at, token.updated_at)) as last_refresh
            from auth.sessions s join token on s.id = token.session_id
-         ), active as (
-           select r.token, r.parent from auth.refresh_tokens r join session on r.session_id = session.id
-           where not r.revoked order by r.id desc limit 1
+         ), {LIVE_TOKENS}, active as (
+           select token, parent from live order by id desc limit 1
+         ), issued as materialized (
+           select r.id, r.parent from auth.refresh_tokens r join session on r.session_id = session.id
          ), latest as (
-           select r.parent from auth.refresh_tokens r join session on r.session_id = session.id
-           order by r.id desc limit 1
+           select parent from issued order by id desc limit 1
          ), {newer}, ruling as (
            select '' as causes, case {SESSION_RULES}
              when not token.revoked then 'rotated'
-             when active.parent = token.token then 'returned'
+             -- Read in here and not joined: tokens that were not used before need neither.
+             when (select parent from active) = token.token then 'returned'
              -- It was replaced by one of the second format that was not used yet.
-             when session.refresh_token_counter = 0 and latest.parent = token.token then 'returned'
+             when session.refresh_token_counter = 0 and (select parent from latest) = token.token then 'returned'
              when now() <= token.updated_at + $6::interval then 'rotated'
              else 'already_used'
            end as verdict
-           from token left join account on true left join session on true left join active on true
-             left join latest on true
+           from token left join account on true left join session on true
          ), upgrade as (
            -- The same sessions on every node: identifiers are random.
            select ruling.verdict = 'rotated' and get_byte(uuid_send(session.id), 0) * 100 / 256 < $14::integer as due

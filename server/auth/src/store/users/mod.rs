@@ -169,13 +169,14 @@ pub(crate) async fn find_duplicate(
     audience: &str,
     except: Option<Uuid>,
 ) -> Result<Option<Account>, Error> {
+    // The two ways to have it are looked up apart and then put together: for an `or` of them, Postgres reads all users.
     let condition = "u.id = (
         select d.id from auth.users d
-        where d.aud = $2 and d.id is distinct from $3::uuid and d.deleted_at is null and (
-          d.email = $1 and not d.is_sso_user or d.id in (
-            select i.user_id from auth.identities i
-            where i.email = $1 and i.provider not like 'sso:%' and not $4::jsonb ? i.provider
-          )
+        where d.aud = $2 and d.id is distinct from $3::uuid and d.deleted_at is null and d.id in (
+          select o.id from auth.users o where o.email = $1 and not o.is_sso_user
+          union
+          select i.user_id from auth.identities i
+          where i.email = $1 and i.provider not like 'sso:%' and not $4::jsonb ? i.provider
         )
         order by (d.email = $1) desc nulls last, d.created_at limit 1
       )";
