@@ -200,11 +200,15 @@ impl Verifier {
     }
 }
 
-/// Those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's.
+/// Those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's. An id that one of
+/// `keys` has leaves no other; one that none has is no obstacle to shared secrets, as in GoTrue, whose tokens of old
+/// name none or one that was changed since.
 fn fitting<'k>(keys: &'k [Key], algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &'k Key> {
+    let is_known = id.is_some_and(|id| keys.iter().any(|key| key.id.as_deref() == Some(id)));
     let id_fits = move |key: &Key| match (id, &key.id) {
-        (Some(wanted), Some(own)) => wanted == own,
-        _ => true,
+        (None, _) => true,
+        (Some(wanted), Some(own)) if is_known => wanted == own,
+        (Some(_), own) => !is_known && (own.is_none() || key.secret.is_some()),
     };
     keys.iter().filter(move |key| key.algorithms.contains(&algorithm) && id_fits(key))
 }

@@ -114,9 +114,8 @@ fn a_public_key_is_never_taken_for_a_shared_secret() {
         &EncodingKey::from_secret(&modulus),
     )
     .unwrap();
-    assert_eq!(keys.verifier().verify(&forged).unwrap_err(), Error::Signature);
-
-    // With a key id that belongs to the RSA key alone there is not even a key to try.
+    // The key id belongs to the RSA key alone, so there is not even a key to try.
+    assert_eq!(keys.verifier().verify(&forged).unwrap_err(), Error::NoSuitableKey);
     let only_rsa = fixture("rsa");
     let signing = keys_with(KeyOverrides {
         jwt_keys: Some(json!([with_sign(only_rsa)]).to_string()),
@@ -127,6 +126,43 @@ fn a_public_key_is_never_taken_for_a_shared_secret() {
         ..Default::default()
     });
     assert_eq!(signing.verifier().verify(&forged).unwrap_err(), Error::NoSuitableKey);
+}
+
+#[test]
+fn a_key_id_that_is_known_leaves_no_other_key() {
+    let rsa = fixture("rsa");
+    let public = json!({ "kty": "RSA", "kid": "rsa", "n": rsa["n"], "e": rsa["e"] });
+    let keys = keys_with(KeyOverrides {
+        jwt_secret: Some(SECRET.into()),
+        key_id: Some("shared".into()),
+        verification_keys: Some(public.to_string()),
+        ..Default::default()
+    });
+    let verified = |token: &str| keys.verifier().verify(token).map(|_| ());
+    for (id, expected) in [
+        (None, Ok(())),
+        (Some("shared"), Ok(())),
+        (Some("retired"), Ok(())),
+        (Some("rsa"), Err(Error::NoSuitableKey)),
+    ] {
+        let header = Header { kid: id.map(str::to_owned), ..Header::default() };
+        let secret = EncodingKey::from_secret(SECRET.as_bytes());
+        let token = jsonwebtoken::encode(&header, &json!({}), &secret).unwrap();
+        assert_eq!(verified(&token), expected, "{id:?}");
+    }
+    for (id, expected) in [
+        (None, Ok(())),
+        (Some("rsa"), Ok(())),
+        (Some("retired"), Err(Error::NoSuitableKey)),
+        (Some("shared"), Err(Error::NoSuitableKey)),
+    ] {
+        let mut key = with_sign(rsa.clone());
+        key["kid"] = json!(id);
+        let jwt_keys = Some(json!([key]).to_string());
+        let signer = keys_with(KeyOverrides { jwt_keys, ..Default::default() });
+        let token = signer.sign(&json!({})).unwrap();
+        assert_eq!(verified(&token), expected, "{id:?}");
+    }
 }
 
 fn with_sign(mut key: Value) -> Value {
