@@ -38,6 +38,7 @@ export async function auth(binary, how) {
   try {
     const stage = await Stage.start(binary, running)
     await signIns(stage, how)
+    await besideSignIns(stage, how)
     await statements(stage, how)
     await tokens(how)
   } finally {
@@ -135,6 +136,16 @@ function signIn(url, headers) {
   return ask(`${url}/token?grant_type=password`, { method: 'POST', headers, body })
 }
 
+/** Anybody who signs in by password. */
+function signingIn(stage) {
+  return {
+    method: 'POST',
+    path: '/token?grant_type=password',
+    headers: { ...stage.headers, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email: `fan{1..${PEOPLE}}@club.example`, password: PASSWORD }),
+  }
+}
+
 /** Signing in by password takes as long as bcrypt does, on all cores. */
 async function signIns(stage, { seconds, rounds }) {
   const threads = availableParallelism()
@@ -142,12 +153,7 @@ async function signIns(stage, { seconds, rounds }) {
   heading(
     `POST /token?grant_type=password, ${connections} connections, beside bcrypt on ${threads} threads`,
   )
-  const request = {
-    method: 'POST',
-    path: '/token?grant_type=password',
-    headers: { ...stage.headers, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ email: `fan{1..${PEOPLE}}@club.example`, password: PASSWORD }),
-  }
+  const request = signingIn(stage)
   const turns = []
   for (let round = 0; round < rounds; round += 1) {
     const http = await stage.load(request, { connections, seconds })
@@ -170,6 +176,34 @@ async function signIns(stage, { seconds, rounds }) {
   row('processor time for each: server, Postgres', `${figure(server)} µs, ${figure(postgres)} µs`)
   row('processor time of bcrypt for each', `${figure(hash)} µs`)
   row('of it', (hash / (server + postgres)).toFixed(2))
+}
+
+/** Others are answered as if nobody signed in: hashes wait for them. */
+async function besideSignIns(stage, { seconds, rounds }) {
+  const connections = 4
+  const flood = 4 * availableParallelism()
+  heading(`GET /user, ${connections} connections, alone and beside ${flood} that sign in`)
+  const request = { path: '/user', headers: stage.userHeaders }
+  const alone = []
+  const beside = []
+  for (let round = 0; round < rounds; round += 1) {
+    alone.push(await load(stage.url, [request], { connections, seconds }))
+    const [figures] = await Promise.all([
+      load(stage.url, [request], { connections, seconds }),
+      load(stage.url, [signingIn(stage)], { connections: flood, seconds }),
+    ])
+    beside.push(figures)
+  }
+  const middle = (turns, value) => figure(median(turns.map(value)))
+  table(
+    ['', 'requests/s', 'p50', 'p99'],
+    Object.entries({ alone, 'beside sign-ins': beside }).map(([name, turns]) => [
+      name,
+      middle(turns, ({ per_second }) => per_second),
+      middle(turns, ({ p50_us }) => p50_us),
+      middle(turns, ({ p99_us }) => p99_us),
+    ]),
+  )
 }
 
 /** Reading the user and refreshing cost one round trip to Postgres each. */

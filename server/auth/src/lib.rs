@@ -9,6 +9,7 @@ mod encryption;
 mod error;
 mod factors;
 mod flows;
+mod hasher;
 mod hashes;
 mod hooks;
 mod http_client;
@@ -46,13 +47,13 @@ pub use third_party::ThirdParties;
 use captcha::Captchas;
 use factors::webauthn::RelyingParty;
 use flows::redirects::Redirects;
+use hasher::Hasher;
 use hooks::Hooks;
 use http_client::HttpClient;
 use leaks::Leaks;
 use limits::Limits;
 use mail::Mailer;
 use messages::Messages;
-use passwords::Hasher;
 use providers::Providers;
 use saml::{Remote, ServiceProvider};
 use sms::Texter;
@@ -79,7 +80,7 @@ pub(crate) struct Auth {
     saml_remote: Remote,
 }
 
-/// Settings that the service cannot work with.
+/// Settings that the service cannot work with here.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidSettings(String);
@@ -116,7 +117,7 @@ impl Auth {
         let mailer = Mailer::new(&settings, client.clone())?;
         let texter = Texter::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         Ok(Auth {
-            hasher: Hasher::new(&settings.passwords),
+            hasher: Hasher::new(&settings.passwords)?,
             leaks: Leaks::new(&settings.passwords, client.clone()),
             messages: Messages::new(
                 settings.clone(),

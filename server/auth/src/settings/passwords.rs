@@ -14,16 +14,15 @@ pub struct PasswordSettings {
     pub leaked_check_url: String,
     /// bcrypt's cost: 2 to this power rounds. Default 10, as upstream.
     pub bcrypt_cost: u32,
-    /// Hashes computed at the same time. Default: the number of processors, less one if there are several, so that
-    /// a flood of sign-ins leaves room for everybody else.
+    /// Hashes computed at the same time, each on a thread of its own that lets others go first. Default: the number of
+    /// processors.
     pub parallel_hashes: usize,
-    /// Sign-ins that may wait for their hash; more get 429. Default 100.
+    /// Sign-ins whose hash may be under way or waiting; more get 429. Default 100.
     pub queue_length: usize,
 }
 
 impl Default for PasswordSettings {
     fn default() -> PasswordSettings {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         PasswordSettings {
             min_length: 6,
             required_characters: Vec::new(),
@@ -31,7 +30,7 @@ impl Default for PasswordSettings {
             leaked_check_fails_closed: false,
             leaked_check_url: "https://api.pwnedpasswords.com/range/".to_owned(),
             bcrypt_cost: 10,
-            parallel_hashes: processors.saturating_sub(1).max(1),
+            parallel_hashes: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             queue_length: 100,
         }
     }

@@ -1,0 +1,205 @@
+//! Computes the hashes of passwords, on threads of its own that come after everybody else's work.
+//!
+//! A hash takes one processor for tens of milliseconds. Nothing else bounds how many people can sign in, so all
+//! processors may compute hashes at once; that a flood of them slows nobody else down is left to the operating system's
+//! scheduler (`docs/decisions/0024-hashes-yield.md`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use crate::error::refusals;
+use crate::{Error, PasswordSettings, hashes};
+
+/// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
+/// they take as long as known ones.
+const NOBODY: &str = "$2a$10$q3Vd0mYxW7c9uJfK2sLhNeR8tBzA5oGiPw1yXk6TnUvQjH4rESCda";
+
+/// How much nicer than the rest of the process hashing threads are. Against a busy thread of the ordinary priority
+/// they get a tenth of a processor, so that signing in does not come to a halt either. Source: sched(7).
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Hashes passwords and compares them with hashes. Its threads end when it is dropped.
+pub(crate) struct Hasher {
+    queue: Sender<Job>,
+    /// Hashes that are computed or wait to be.
+    taken: Arc<AtomicUsize>,
+    places: usize,
+    cost: u32,
+}
+
+impl Hasher {
+    /// Starts the threads. Errors: a sentence if the system refuses them.
+    pub(crate) fn new(settings: &PasswordSettings) -> Result<Hasher, String> {
+        let (queue, jobs) = channel();
+        let jobs = Arc::new(Mutex::new(jobs));
+        for _ in 0..settings.parallel_hashes.max(1) {
+            let jobs = Arc::clone(&jobs);
+            let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || work(&jobs));
+            started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
+        }
+        let places = settings.queue_length.max(1);
+        Ok(Hasher { queue, taken: Arc::default(), places, cost: settings.bcrypt_cost })
+    }
+
+    /// The bcrypt hash of `password`.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
+        let cost = self.cost;
+        let hash = self.run(move || bcrypt::hash(password, cost)).await?;
+        hash.map_err(|error| Error::Internal(error.to_string()))
+    }
+
+    /// Whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a hash it
+    /// takes as long as with bcrypt, and is then false.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
+        let hash = hash.filter(|hash| hash.starts_with('$'));
+        let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
+        match self.run(move || hashes::verify(&hash, password.as_bytes())).await? {
+            Ok(matches) => Ok(matches && known),
+            Err(error) => {
+                tracing::warn!(%error, "a stored password hash cannot be read");
+                Ok(false)
+            }
+        }
+    }
+
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+        let place = self.take_place()?;
+        let (sender, result) = oneshot::channel();
+        let job = Box::new(move || {
+            // Whoever has gone is not worked for, and holds the place until it is their turn; whoever goes now holds it
+            // until the hash is done. So the bound is one of real work.
+            if sender.is_closed() {
+                return;
+            }
+            // A panic has been reported by the time it is caught, and ends one request; the thread is for all others, too.
+            let result = catch_unwind(AssertUnwindSafe(work));
+            drop(place);
+            if let Ok(result) = result {
+                // Fails if the request has gone meanwhile.
+                let _ = sender.send(result);
+            }
+        });
+        self.queue.send(job).map_err(|_| Error::Internal("no thread is left for hashes".to_owned()))?;
+        result.await.map_err(|_| Error::Internal("the hash of a password was not computed".to_owned()))
+    }
+
+    fn take_place(&self) -> Result<Place, Error> {
+        let place = Place(Arc::clone(&self.taken));
+        if self.taken.fetch_add(1, Ordering::Relaxed) >= self.places {
+            return Err(refusals::over_request_rate_limit());
+        }
+        Ok(place)
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What each thread does until the [`Hasher`] is gone.
+fn work(jobs: &Mutex<Receiver<Job>>) {
+    step_back();
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        job();
+    }
+}
+
+/// Lowers the priority of the calling thread, where threads have one of their own: elsewhere it is the process's.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICENESS) {
+        tracing::debug!(%error, "hashes of passwords are computed at the ordinary priority");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn hasher(parallel_hashes: usize, queue_length: usize) -> Hasher {
+        let settings = PasswordSettings { parallel_hashes, queue_length, ..PasswordSettings::default() };
+        Hasher::new(&settings).unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_the_right_password_of_a_known_user_matches() {
+        let hasher = hasher(1, 10);
+        let hash = bcrypt::hash("correct horse", 4).unwrap();
+        assert!(hasher.verify("correct horse".into(), Some(&hash)).await.unwrap());
+        assert!(!hasher.verify("battery staple".into(), Some(&hash)).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), None).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), Some("")).await.unwrap());
+        assert!(!hasher.verify("correct horse".into(), Some("$2a$10$broken")).await.unwrap());
+    }
+
+    #[test]
+    fn unknown_users_cost_as_much_as_known_ones() {
+        let parts: bcrypt::HashParts = NOBODY.parse().unwrap();
+        assert_eq!(parts.get_cost(), 10);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_at_once_and_recovers() {
+        let hasher = hasher(1, 2);
+        let (go_on, wait) = channel::<()>();
+        let first = hasher.run(move || wait.recv());
+        let second = hasher.run(|| ());
+        let (mut first, mut second) = (Box::pin(first), Box::pin(second));
+        assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
+        let refusal = hasher.run(|| ()).now_or_never().unwrap().unwrap_err();
+        assert_eq!(refusal.code(), Some(crate::Code::OverRequestRateLimit));
+        go_on.send(()).unwrap();
+        assert!(first.await.is_ok() && second.await.is_ok() && hasher.run(|| ()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn abandoned_requests_hold_their_places_and_are_not_worked_for() {
+        let hasher = hasher(1, 2);
+        let (go_on, wait) = channel::<()>();
+        let (worked, works) = channel();
+        let mut first = Box::pin(hasher.run(move || wait.recv()));
+        assert!(first.as_mut().now_or_never().is_none());
+        assert!(hasher.run(move || worked.send(())).now_or_never().is_none());
+        assert!(hasher.run(|| ()).now_or_never().unwrap().is_err());
+        go_on.send(()).unwrap();
+        assert!(first.await.is_ok() && hasher.run(|| ()).await.is_ok());
+        assert!(works.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_request() {
+        let hasher = hasher(1, 1);
+        assert!(hasher.run(|| panic!("as a broken hash might")).await.is_err());
+        assert!(hasher.run(|| ()).await.is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn hashes_come_after_everybody_elses_work() {
+        let niceness = || rustix::process::nice(0).unwrap();
+        let others = niceness();
+        assert_eq!(hasher(1, 1).run(niceness).await.unwrap(), (others + NICENESS).min(19));
+        assert_eq!(niceness(), others);
+    }
+}
