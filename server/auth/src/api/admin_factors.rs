@@ -8,7 +8,7 @@ use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
-use super::body::Unread;
+use super::body::Body;
 use super::passkeys::{PasskeyItem, Removed};
 use super::request;
 use crate::flows;
@@ -46,7 +46,7 @@ impl AdminFactorsApi {
         request: &Request,
         user_id: Path<String>,
         factor_id: Path<String>,
-        body: Unread<FactorFields>,
+        body: Body<FactorFields>,
     ) -> Result<Json<Factor>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;

@@ -8,7 +8,7 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::body::Unread;
+use super::body::Body;
 use super::fields::object;
 use super::request;
 use crate::flows::address;
@@ -63,7 +63,7 @@ impl AdminLinksApi {
     async fn generate(
         &self,
         request: &Request,
-        body: Unread<LinkFields>,
+        body: Body<LinkFields>,
     ) -> Result<Json<GeneratedLink>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let fields = body.read()?;

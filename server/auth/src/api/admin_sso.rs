@@ -8,7 +8,7 @@ use poem_openapi::payload::Json;
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
 
-use super::body::Unread;
+use super::body::Body;
 use super::{fields, request};
 use crate::flows::sso_providers::{self as flow, Definition};
 use crate::saml::AttributeMapping;
@@ -96,7 +96,7 @@ impl AdminSsoApi {
 
     /// Adds an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers", method = "post")]
-    async fn create(&self, request: &Request, body: Unread<SsoProviderFields>) -> Result<Created, Error> {
+    async fn create(&self, request: &Request, body: Body<SsoProviderFields>) -> Result<Created, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
         flow::create(&self.auth, definition).await.map(|created| Created::Provider(Json(created)))
@@ -115,7 +115,7 @@ impl AdminSsoApi {
         &self,
         request: &Request,
         idp_id: Path<String>,
-        body: Unread<SsoProviderFields>,
+        body: Body<SsoProviderFields>,
     ) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;

@@ -9,7 +9,7 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::body::Unread;
+use super::body::Body;
 use super::fields::object;
 use super::listed_user::ListedUser;
 use super::paging::{self, Cursor, Page, given};
@@ -145,7 +145,7 @@ impl AdminUsersApi {
 
     /// Creates a user. No mail is sent.
     #[oai(path = "/admin/users", method = "post")]
-    async fn create(&self, request: &Request, body: Unread<AdminUserFields>) -> Result<Json<User>, Error> {
+    async fn create(&self, request: &Request, body: Body<AdminUserFields>) -> Result<Json<User>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let fields = body.read()?.parse()?;
         let context = request::context(&self.auth, request, None)?;
@@ -165,7 +165,7 @@ impl AdminUsersApi {
         &self,
         request: &Request,
         user_id: Path<String>,
-        body: Unread<AdminUserFields>,
+        body: Body<AdminUserFields>,
     ) -> Result<Json<User>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let id = admin::find(&self.auth, &user_id).await?.id();
@@ -180,7 +180,7 @@ impl AdminUsersApi {
         &self,
         request: &Request,
         user_id: Path<String>,
-        body: Unread<DeleteFields>,
+        body: Body<DeleteFields>,
     ) -> Result<Json<Nothing>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let account = admin::find(&self.auth, &user_id).await?;

@@ -1,62 +1,83 @@
+//! Bodies of requests. What they may hold is described; how they are read is this service's own way, for upstream takes
+//! bodies that poem-openapi would refuse, and refuses others with codes of its own.
+
 use std::marker::PhantomData;
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use poem::{Request, RequestBody};
-use poem_openapi::payload::{Json, Payload};
+use poem_openapi::payload::{self, Payload};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
 use poem_openapi::types::Type;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use url::form_urlencoded;
 
+use super::request;
 use crate::Error;
 use crate::error::refusals;
 
 /// Largest body in bytes.
 const LIMIT: usize = 1 << 20;
 
-/// A JSON body, whatever its content type says.
+/// A body with the fields of `T` in format `F`. It is read when the endpoint gets to it: after it has found who asks and
+/// for what, or never.
 ///
-/// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type, `request_entity_too_large` beyond 1 MiB.
-pub(super) struct Body<T>(pub(super) T);
-
-impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Body<T> {
-    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
-
-    type ParamType = ();
-    type ParamRawType = ();
-
-    fn register(registry: &mut Registry) {
-        T::register(registry);
-    }
-
-    fn request_meta() -> Option<MetaRequest> {
-        request_meta::<T>()
-    }
-
-    async fn from_request(
-        _request: &'a Request,
-        body: &mut RequestBody,
-        _options: ExtractParamOptions<()>,
-    ) -> poem::Result<Body<T>> {
-        Ok(Body(parse(&read(body).await?)?))
-    }
-}
-
-/// A JSON body that is read when the endpoint gets to it: after it has found who asks and for what, or never.
-pub(super) struct Unread<T> {
+/// Errors of the extraction: `request_entity_too_large` beyond 1 MiB, `bad_json` for a body that breaks off.
+pub(super) struct Posted<T, F> {
     bytes: Bytes,
-    shape: PhantomData<fn() -> T>,
+    /// Whether the content type says so.
+    is_json: bool,
+    shape: PhantomData<fn() -> (T, F)>,
 }
 
-impl<T: DeserializeOwned> Unread<T> {
-    /// Errors: `bad_json` as for [`Body`].
-    pub(super) fn read(self) -> Result<T, Error> {
-        parse(&self.bytes)
+/// JSON, whatever its content type says.
+pub(super) type Body<T> = Posted<T, JsonAlone>;
+/// A form, whatever its content type says: what providers post back.
+pub(super) type FormFields<T> = Posted<T, FormAlone>;
+/// JSON if its content type says so, else a form: what OAuth clients post.
+pub(super) type FormOrJson<T> = Posted<T, Either>;
+
+/// How a body is written.
+pub(super) trait Format: 'static {
+    /// Whether there must be a body, as the OpenAPI document says.
+    const IS_REQUIRED: bool;
+    /// The content types that the OpenAPI document names.
+    const CONTENT_TYPES: &'static [&'static str];
+}
+
+const JSON: &str = <payload::Json<Value> as Payload>::CONTENT_TYPE;
+const FORM: &str = <payload::Form<Value> as Payload>::CONTENT_TYPE;
+
+pub(super) struct JsonAlone;
+pub(super) struct FormAlone;
+pub(super) struct Either;
+
+impl Format for JsonAlone {
+    const IS_REQUIRED: bool = true;
+    const CONTENT_TYPES: &'static [&'static str] = &[JSON];
+}
+
+impl Format for FormAlone {
+    const IS_REQUIRED: bool = false;
+    const CONTENT_TYPES: &'static [&'static str] = &[FORM];
+}
+
+impl Format for Either {
+    const IS_REQUIRED: bool = true;
+    const CONTENT_TYPES: &'static [&'static str] = &[FORM, JSON];
+}
+
+impl<T: DeserializeOwned> Posted<T, JsonAlone> {
+    /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
+    pub(super) fn read(&self) -> Result<T, Error> {
+        let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
+        fields.and_then(|fields| T::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
     }
 
     /// An empty body is one without fields. Errors: as [`read`](Self::read).
-    pub(super) fn read_or_default(self) -> Result<T, Error>
+    pub(super) fn read_or_default(&self) -> Result<T, Error>
     where
         T: Default,
     {
@@ -64,7 +85,38 @@ impl<T: DeserializeOwned> Unread<T> {
     }
 }
 
-impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Unread<T> {
+impl<T> Posted<T, FormAlone> {
+    /// The first value of field `name`, else of the parameter of that name in the query of `request`; empty if there is
+    /// neither.
+    pub(super) fn text_or_parameter(&self, request: &Request, name: &str) -> String {
+        let text = self.text(name);
+        if text.is_empty() { request::parameter(request, name) } else { text }
+    }
+
+    /// The first value of field `name`; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> String {
+        let mut fields = form_urlencoded::parse(&self.bytes);
+        fields.find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    }
+}
+
+impl<T: DeserializeOwned> Posted<T, Either> {
+    /// The fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first counts.
+    pub(super) fn read(&self) -> Option<T> {
+        let fields: Map<String, Value> = if self.is_json {
+            serde_json::from_slice(&self.bytes).ok()?
+        } else {
+            let mut fields = Map::new();
+            for (name, value) in form_urlencoded::parse(&self.bytes) {
+                fields.entry(name).or_insert_with(|| Value::String(value.into_owned()));
+            }
+            fields
+        };
+        T::deserialize(Value::Object(fields)).ok()
+    }
+}
+
+impl<'a, T: Type, F: Format> ApiExtractor<'a> for Posted<T, F> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
 
     type ParamType = ();
@@ -75,36 +127,22 @@ impl<'a, T: Type + DeserializeOwned> ApiExtractor<'a> for Unread<T> {
     }
 
     fn request_meta() -> Option<MetaRequest> {
-        request_meta::<T>()
+        let media = |content_type| MetaMediaType { content_type, schema: T::schema_ref() };
+        let content = F::CONTENT_TYPES.iter().copied().map(media).collect();
+        Some(MetaRequest { description: None, content, required: F::IS_REQUIRED })
     }
 
     async fn from_request(
-        _request: &'a Request,
+        request: &'a Request,
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
-    ) -> poem::Result<Unread<T>> {
-        Ok(Unread { bytes: read(body).await?, shape: PhantomData })
+    ) -> poem::Result<Posted<T, F>> {
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_json = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("application/json"));
+        let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
+            poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
+            other => refusals::bad_json(other),
+        })?;
+        Ok(Posted { bytes, is_json, shape: PhantomData })
     }
-}
-
-fn request_meta<T: Type>() -> Option<MetaRequest> {
-    let content_type = <Json<T> as Payload>::CONTENT_TYPE;
-    let content = vec![MetaMediaType { content_type, schema: T::schema_ref() }];
-    Some(MetaRequest { description: None, content, required: true })
-}
-
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    let fields: Result<Map<String, Value>, _> = serde_json::from_slice(bytes);
-    fields.and_then(|fields| T::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
-}
-
-/// The whole body.
-///
-/// Errors: `request_entity_too_large` beyond 1 MiB, `bad_json` for one that breaks off.
-pub(super) async fn read(body: &mut RequestBody) -> poem::Result<Bytes> {
-    let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
-        poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
-        other => refusals::bad_json(other),
-    })?;
-    Ok(bytes)
 }

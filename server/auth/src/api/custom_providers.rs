@@ -128,7 +128,7 @@ impl CustomProvidersApi {
     #[oai(path = "/admin/custom-providers", method = "post")]
     async fn create(&self, request: &Request, body: Body<ProviderFields>) -> Result<Created, Error> {
         self.admit(request).await?;
-        let Body(fields) = body;
+        let fields = body.read()?;
         Ok(Created::Provider(Json(flow::create(&self.auth, fields.definition()).await?)))
     }
 
@@ -151,7 +151,7 @@ impl CustomProvidersApi {
     ) -> Result<Json<Value>, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        let Body(fields) = body;
+        let fields = body.read()?;
         flow::update(&self.auth, &identifier.0, fields.definition()).await.map(Json)
     }
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::{Object, OpenApi};
-use url::form_urlencoded;
 
-use super::form::FormFields;
+use super::body::FormFields;
 use super::redirect::Redirect;
 use super::{answer, request};
 use crate::flows::custom_providers::RESERVED;
@@ -71,7 +70,7 @@ impl ExternalApi {
     /// Receives users whom providers send back, and sends them on.
     #[oai(path = "/callback", method = "get")]
     async fn callback(&self, request: &Request) -> Result<Redirect, Error> {
-        self.arrive(request, &arrival(|name| parameter(request, name))).await
+        self.arrive(request, &arrival(|name| request::parameter(request, name))).await
     }
 
     /// Receives users whom providers send back with a form (OAuth 2.0 Form Post Response Mode), and sends them on.
@@ -81,11 +80,7 @@ impl ExternalApi {
         request: &Request,
         form: FormFields<CallbackFields>,
     ) -> Result<Redirect, Error> {
-        let field = |name: &str| match form.text(name) {
-            "" => parameter(request, name),
-            text => text.to_owned(),
-        };
-        self.arrive(request, &arrival(field)).await
+        self.arrive(request, &arrival(|name| form.text_or_parameter(request, name))).await
     }
 }
 
@@ -111,21 +106,11 @@ fn arrival(field: impl Fn(&str) -> String) -> Arrival {
     }
 }
 
-fn query(request: &Request) -> impl Iterator<Item = (String, String)> {
-    let query = request.uri().query().unwrap_or_default().as_bytes();
-    form_urlencoded::parse(query).map(|(name, value)| (name.into_owned(), value.into_owned()))
-}
-
-/// The first value of a parameter; empty if there is none.
-fn parameter(request: &Request, name: &str) -> String {
-    query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
-}
-
 /// The parameters that a provider gets: the first of each name, without those that are this service's business. A
 /// `nonce` is the client's.
 pub(super) fn forwarded(request: &Request) -> Vec<(String, String)> {
     let mut parameters: Vec<(String, String)> = Vec::new();
-    for (name, value) in query(request) {
+    for (name, value) in request::query(request) {
         let lowercase = name.to_lowercase();
         let reserved = lowercase != "nonce" && RESERVED.contains(&lowercase.as_str());
         // WorkOS calls its own providers so.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::body::Unread;
+use super::body::Body;
 use super::{request, session_answer};
 use crate::factors::FactorType;
 use crate::flows::access_token::Session;
@@ -134,7 +134,7 @@ impl FactorsApi {
     async fn enroll(
         &self,
         request: &Request,
-        body: Unread<EnrollmentFields>,
+        body: Body<EnrollmentFields>,
     ) -> Result<Json<EnrolledFactor>, Error> {
         let holder = self.holder(request).await?;
         let fields = body.read()?;
@@ -162,7 +162,7 @@ impl FactorsApi {
         &self,
         request: &Request,
         factor_id: Path<String>,
-        body: Unread<ChallengeFields>,
+        body: Body<ChallengeFields>,
     ) -> Result<Json<ChallengeAnswer>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
@@ -198,7 +198,7 @@ impl FactorsApi {
         &self,
         request: &Request,
         factor_id: Path<String>,
-        body: Unread<VerificationFields>,
+        body: Body<VerificationFields>,
     ) -> Result<Response<Json<Session>>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;

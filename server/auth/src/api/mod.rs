@@ -13,8 +13,6 @@ mod discovery;
 mod external;
 mod factors;
 mod fields;
-mod form;
-mod form_or_json;
 mod identities;
 mod listed_user;
 mod oauth_clients;

@@ -9,7 +9,7 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::body::Unread;
+use super::body::Body;
 use super::paging::{Page, given};
 use super::request;
 use crate::flows::oauth_server::clients::{self as flow, Registered, Registrar, Registration, Update};
@@ -152,7 +152,7 @@ enum Gone {
 impl OauthClientsApi {
     /// Registers the client that asks for it. Open to everybody where the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
-    async fn register(&self, request: &Request, body: Unread<ClientFields>) -> Result<Created, Error> {
+    async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
         require_enabled(&self.auth)?;
         request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
         flow::require_dynamic(&self.auth)?;
@@ -163,7 +163,7 @@ impl OauthClientsApi {
 
     /// Registers a client. For administrators.
     #[oai(path = "/admin/oauth/clients", method = "post")]
-    async fn create(&self, request: &Request, body: Unread<ClientFields>) -> Result<Created, Error> {
+    async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
         self.admit(request).await?;
         let registration = body.read()?.registration();
         let registered = flow::register(&self.auth, Registrar::Manual, registration).await?;
@@ -208,7 +208,7 @@ impl OauthClientsApi {
         &self,
         request: &Request,
         client_id: Path<String>,
-        body: Unread<ClientChanges>,
+        body: Body<ClientChanges>,
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth, &client_id.0).await?;

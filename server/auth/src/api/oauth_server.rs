@@ -10,8 +10,7 @@ use poem_openapi::{Object, OpenApi, Union};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::body::Unread;
-use super::form_or_json::FormOrJson;
+use super::body::{Body, FormOrJson};
 use super::oauth_grants::ClientDetails;
 use super::redirect::Redirect;
 use super::{request, session_answer};
@@ -162,7 +161,7 @@ impl OauthServerApi {
         &self,
         request: &Request,
         authorization_id: Path<String>,
-        body: Unread<ConsentFields>,
+        body: Body<ConsentFields>,
     ) -> Result<Json<Onward>, Error> {
         require_enabled(&self.auth)?;
         let bearer = request::bearer(&self.auth, request).await?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::body::Unread;
+use super::body::Body;
 use super::fields::Security;
 use super::{request, session_answer};
 use crate::flows::access_token::Session;
@@ -113,7 +113,7 @@ impl PasskeysApi {
     async fn registration_verify(
         &self,
         request: &Request,
-        body: Unread<CeremonyFields>,
+        body: Body<CeremonyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
         passkeys::may_register(&bearer)?;
@@ -127,7 +127,7 @@ impl PasskeysApi {
     async fn authentication_options(
         &self,
         request: &Request,
-        body: Unread<AuthenticationFields>,
+        body: Body<AuthenticationFields>,
     ) -> Result<Json<Ceremony>, Error> {
         passkeys::must_be_enabled(&self.auth)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
@@ -144,7 +144,7 @@ impl PasskeysApi {
     async fn authentication_verify(
         &self,
         request: &Request,
-        body: Unread<CeremonyFields>,
+        body: Body<CeremonyFields>,
     ) -> Result<Response<Json<Session>>, Error> {
         passkeys::must_be_enabled(&self.auth)?;
         let answer = body.read()?.answer()?;
@@ -166,7 +166,7 @@ impl PasskeysApi {
         &self,
         request: &Request,
         passkey_id: Path<String>,
-        body: Unread<PasskeyFields>,
+        body: Body<PasskeyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
         let id = passkeys::id(&passkey_id.0)?;

@@ -81,13 +81,22 @@ pub(super) fn context<'a>(
 /// Where the request wants its user to end: header, else query parameter `redirect_to`, else the page that it comes
 /// from; the first that is allowed, else the site.
 fn redirect_to(auth: &Auth, request: &Request) -> String {
-    let query = request.uri().query().unwrap_or_default();
-    let parameter = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == REDIRECT_TO);
-    let parameter = parameter.map(|(_, value)| value.into_owned());
+    let parameter = parameter(request, REDIRECT_TO);
     let header_wish = header(request.headers(), &HeaderName::from_static(REDIRECT_TO));
-    let wish = header_wish.or(parameter.as_deref()).unwrap_or_default();
+    let wish = header_wish.unwrap_or(&parameter);
     let referrer = header(request.headers(), &REFERER).unwrap_or_default();
     auth.redirects.resolve([wish, referrer])
+}
+
+/// The parameters of the query.
+pub(super) fn query(request: &Request) -> impl Iterator<Item = (String, String)> {
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    form_urlencoded::parse(query).map(|(name, value)| (name.into_owned(), value.into_owned()))
+}
+
+/// The first value of a parameter of the query; empty if there is none.
+pub(super) fn parameter(request: &Request, name: &str) -> String {
+    query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
 }
 
 /// Takes one of what the client may do of `bucket`; errors as [`Limits::take`](crate::limits::Limits::take).

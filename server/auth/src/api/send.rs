@@ -75,8 +75,8 @@ impl SendApi {
     /// Sends a code that signs its reader in.
     #[oai(path = "/otp", method = "post")]
     async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
-        let Body(fields) = body;
         request::limit(&self.auth, request, Bucket::Otp).await?;
+        let fields = body.read()?;
         let token = Security::token(fields.gotrue_meta_security.as_ref());
         request::captcha(&self.auth, request, token).await?;
         let (email, phone) = (fields.email.as_deref().unwrap_or(""), fields.phone.as_deref().unwrap_or(""));
@@ -95,8 +95,8 @@ impl SendApi {
     /// Mails a link that signs its reader in.
     #[oai(path = "/magiclink", method = "post")]
     async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
-        let Body(fields) = body;
         request::limit(&self.auth, request, Bucket::MagicLink).await?;
+        let fields = body.read()?;
         let token = Security::token(fields.gotrue_meta_security.as_ref());
         request::captcha(&self.auth, request, token).await?;
         let email = fields.email.as_deref().unwrap_or_default();
@@ -111,8 +111,9 @@ impl SendApi {
     /// Mails a link that lets somebody in who forgot the password. Says nothing of whether there is such a user.
     #[oai(path = "/recover", method = "post")]
     async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<Sent>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         request::limit(auth, request, Bucket::Recover).await?;
+        let fields = body.read()?;
         request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         if !auth.settings.providers.email {
             return Err(Code::EmailProviderDisabled.because("Email logins are disabled"));
@@ -132,8 +133,9 @@ impl SendApi {
     /// Sends a confirmation once more. Says nothing of whether anybody awaits it.
     #[oai(path = "/resend", method = "post")]
     async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<Sent>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         request::limit(auth, request, Bucket::Resend).await?;
+        let fields = body.read()?;
         request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let repeat = Repeat::parse(&fields.kind.unwrap_or_default())?;
         let method = fields.code_challenge_method;

@@ -66,7 +66,8 @@ impl SignUpApi {
         request: &Request,
         body: Body<SignUpFields>,
     ) -> Result<Response<Json<SessionOrUser>>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
+        let fields = body.read()?;
         request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let context = request::context(auth, request, None)?;
@@ -100,8 +101,9 @@ impl SignUpApi {
     /// Mails somebody an invitation. For administrators.
     #[oai(path = "/invite", method = "post")]
     async fn invite(&self, request: &Request, body: Body<InviteFields>) -> Result<Json<User>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         let admin = request::admin(auth, request).await?;
+        let fields = body.read()?;
         let email = address::email(&fields.email.unwrap_or_default())?;
         let context = request::context(auth, request, None)?;
         let data = object("data", fields.data)?;

@@ -8,12 +8,11 @@ use poem_openapi::payload::{Json, PlainText};
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
 use time::OffsetDateTime;
-use url::form_urlencoded;
 use uuid::Uuid;
 
 use super::body::Body;
+use super::body::FormFields;
 use super::fields::Security;
-use super::form::FormFields;
 use super::redirect::Redirect;
 use super::{answer, request};
 use crate::flows::sso::{self, Arrival, Departure};
@@ -85,9 +84,10 @@ impl SsoApi {
     /// Sends the user to an identity provider.
     #[oai(path = "/sso", method = "post")]
     async fn depart(&self, request: &Request, body: Body<SsoFields>) -> Result<Departed, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::Sso).await?;
+        let fields = body.read()?;
         request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let departure = Departure {
             provider_id: fields.provider_id,
@@ -122,9 +122,9 @@ impl SsoApi {
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
         let arrival = Arrival {
-            relay_state: either(&form, request, "RelayState"),
-            response: form.text("SAMLResponse").to_owned(),
-            artifact: either(&form, request, "SAMLart"),
+            relay_state: form.text_or_parameter(request, "RelayState"),
+            response: form.text("SAMLResponse"),
+            artifact: form.text_or_parameter(request, "SAMLart"),
         };
         let context = request::context(auth, request, None)?;
         match sso::arrive(&context, &arrival).await {
@@ -134,15 +134,5 @@ impl SsoApi {
                 sso::failed(auth, &error).map(Redirect::SeeOther)
             }
         }
-    }
-}
-
-/// A field of the form, else a parameter of the same name; empty if there is neither.
-fn either(form: &FormFields<AssertionFields>, request: &Request, name: &str) -> String {
-    let query = request.uri().query().unwrap_or_default().as_bytes();
-    let parameter = || form_urlencoded::parse(query).find(|(known, _)| known == name);
-    match form.text(name) {
-        "" => parameter().map(|(_, value)| value.into_owned()).unwrap_or_default(),
-        text => text.to_owned(),
     }
 }

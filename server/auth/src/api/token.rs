@@ -72,13 +72,12 @@ impl TokenApi {
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
-        let Body(grant) = body;
         match grant_type.0.as_deref() {
-            Some("password") => self.password(request, grant).await,
-            Some("refresh_token") => self.refresh_token(request, grant).await,
-            Some("pkce") => self.pkce(request, grant).await,
-            Some("id_token") => self.id_token(request, grant).await,
-            Some("web3") => self.web3(request, grant).await,
+            Some("password") => self.password(request, body.read()?).await,
+            Some("refresh_token") => self.refresh_token(request, body.read()?).await,
+            Some("pkce") => self.pkce(request, body.read()?).await,
+            Some("id_token") => self.id_token(request, body.read()?).await,
+            Some("web3") => self.web3(request, body.read()?).await,
             _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
         }
     }

@@ -70,9 +70,10 @@ impl UserApi {
     /// Changes the user whose access token the request carries.
     #[oai(path = "/user", method = "put")]
     async fn update(&self, request: &Request, body: Body<UserFields>) -> Result<Json<User>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
         request::limit(auth, request, Bucket::User).await?;
+        let fields = body.read()?;
         let method = fields.code_challenge_method;
         let wish = Update {
             email: fields.email.unwrap_or_default(),

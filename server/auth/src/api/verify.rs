@@ -75,8 +75,9 @@ impl VerifyApi {
         request: &Request,
         body: Body<VerifyFields>,
     ) -> Result<Response<Json<SessionOrHalf>>, Error> {
-        let (auth, Body(fields)) = (&self.auth, body);
+        let auth = &self.auth;
         request::limit(auth, request, Bucket::Verify).await?;
+        let fields = body.read()?;
         let kind = required_kind(fields.kind)?;
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let proof = Proof::from_fields(
