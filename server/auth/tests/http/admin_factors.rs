@@ -100,7 +100,7 @@ async fn only_administrators_may() {
 async fn administrators_see_and_remove_passkeys_even_where_they_are_switched_off() {
     let Setting { server, user, token, admin } = setting().await;
     let id = registered(&server, &token, &mut Authenticator::new()).await;
-    let off = server.beside(auth::Settings::default()).await;
+    let off = server.second_node_with(auth::Settings::default()).await;
     let path = format!("/admin/users/{user}/passkeys");
     let list = off.get_as(&path, &admin).await;
     assert_eq!((list.status, &list.body[0]["id"]), (StatusCode::OK, &json!(id)), "{}", list.body);

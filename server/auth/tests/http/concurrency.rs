@@ -1,37 +1,18 @@
 //! Two nodes on one database, and many requests for one thing.
 
 use auth::{SecuritySettings, Settings};
-use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::crowd::winners;
 use crate::harness::{Answer, PASSWORD, Server};
 use crate::pkce::signing_up;
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const EMAIL: &str = "ada@example.com";
 
-/// Sends the same request `count` times at once, alternately to two nodes.
+/// Posts the same `body` so many times at once.
 async fn at_once(server: &Server, count: usize, path: &str, body: &Value) -> Vec<Answer> {
-    let nodes = [server.clone(), server.second_node().await];
-    let requests: Vec<_> = (0..count)
-        .map(|number| {
-            let (node, path, body) = (nodes[number % 2].clone(), path.to_owned(), body.clone());
-            tokio::spawn(async move { node.post(&path, body).await })
-        })
-        .collect();
-    let mut answers = Vec::new();
-    for request in requests {
-        answers.push(request.await.unwrap());
-    }
-    answers
-}
-
-/// How many succeeded; all others were refused with `code`.
-fn winners(answers: &[Answer], code: &str) -> usize {
-    for answer in answers.iter().filter(|answer| answer.status != StatusCode::OK) {
-        assert_eq!(answer.refusal().1, code, "{}", answer.body);
-    }
-    answers.iter().filter(|answer| answer.status == StatusCode::OK).count()
+    server.at_once(count, async |node, _| node.post(path, body.clone()).await).await
 }
 
 #[tokio::test]

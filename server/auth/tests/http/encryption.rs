@@ -28,13 +28,13 @@ async fn secrets_of_factors_are_encrypted_and_follow_the_key() {
     let (risen, _) = server.rise(&token, &app).await;
     assert_eq!(server.text(key_of).await, "first");
 
-    let rotated = server.beside(encrypted_with(Some("second"))).await;
+    let rotated = server.second_node_with(encrypted_with(Some("second"))).await;
     let (risen, _) = rotated.rise(&risen, &app).await;
     assert_eq!(rotated.text(key_of).await, "second");
-    let switched_off = server.beside(encrypted_with(None)).await;
+    let switched_off = server.second_node_with(encrypted_with(None)).await;
     switched_off.rise(&risen, &app).await;
 
-    let keyless = server.beside(Settings::default()).await;
+    let keyless = server.second_node_with(Settings::default()).await;
     let challenge = keyless.challenged(&risen, &app.factor).await;
     let lost = keyless.show_code(&risen, &app.factor, &challenge, &app.code()).await;
     assert_eq!(lost.refusal(), (500, "unexpected_failure"));
@@ -56,13 +56,13 @@ async fn hashes_of_passwords_are_encrypted_and_follow_the_key() {
     let same = server.put_as("/user", &token, json!({ "password": "another horse" })).await;
     assert_eq!(same.refusal(), (422, "same_password"));
 
-    let rotated = server.beside(encrypted_with(Some("second"))).await;
+    let rotated = server.second_node_with(encrypted_with(Some("second"))).await;
     let sign_in = json!({ "email": ADA, "password": "another horse" });
     let opened = rotated.post("/token?grant_type=password", sign_in.clone()).await;
     assert_eq!(opened.status, http::StatusCode::OK, "{}", opened.body);
     assert_eq!(server.text(key_of).await, "second");
     assert_eq!(server.sign_in(ADA).await.refusal(), (400, "invalid_credentials"));
-    let keyless = server.beside(Settings::default()).await;
+    let keyless = server.second_node_with(Settings::default()).await;
     let lost = keyless.post("/token?grant_type=password", sign_in).await;
     assert_eq!(lost.refusal(), (500, "unexpected_failure"));
 }
@@ -95,10 +95,10 @@ async fn keys_of_refresh_tokens_are_encrypted_and_follow_the_key() {
     let second = server.refresh(&first).await.text("refresh_token").to_owned();
     assert_ne!(second, first);
 
-    let rotated = server.beside(counted(Some("second"))).await;
+    let rotated = server.second_node_with(counted(Some("second"))).await;
     let third = rotated.refresh(&second).await.text("refresh_token").to_owned();
     assert_eq!(server.text(key_of).await, "second");
-    let keyless = server.beside(Settings::default()).await;
+    let keyless = server.second_node_with(Settings::default()).await;
     assert_eq!(keyless.refresh(&third).await.refusal(), (400, "refresh_token_not_found"));
     let last = server.refresh(&third).await;
     assert_eq!(last.status, http::StatusCode::OK, "{}", last.body);
@@ -121,13 +121,13 @@ async fn plain_keys_of_refresh_tokens_are_encrypted_as_they_are_used() {
     let server = Server::with(settings).await;
     server.user(ADA).await;
     let (_, counted) = server.tokens(ADA).await;
-    let plain_row = server.beside(Settings::default()).await;
+    let plain_row = server.second_node_with(Settings::default()).await;
     let (_, row) = plain_row.tokens(ADA).await;
 
     let mut settings = encrypted_with(Some("first"));
     settings.security.refresh_token_algorithm = 2;
     settings.security.refresh_token_upgrade_percentage = 100;
-    let encrypting = server.beside(settings).await;
+    let encrypting = server.second_node_with(settings).await;
     for token in [counted, row] {
         let next = encrypting.refresh(&token).await.text("refresh_token").to_owned();
         assert_eq!(encrypting.refresh(&next).await.status, http::StatusCode::OK);

@@ -4,6 +4,7 @@ use auth::Settings;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::crowd::winners;
 use crate::harness::{Answer, Server};
 
 const ADA: &str = "ada@example.com";
@@ -43,7 +44,7 @@ async fn kinds_are_known_and_switched_on() {
     assert_eq!(refusal(webauthn).await, (422, "mfa_webauthn_enroll_not_enabled".to_owned()));
     let mut settings = Settings::default();
     (settings.mfa.totp.enroll, settings.mfa.totp.verify) = (false, false);
-    let without = server.beside(settings).await;
+    let without = server.second_node_with(settings).await;
     let totp = json!({ "factor_type": "totp" });
     assert_eq!(without.enroll(&token, totp.clone()).await.refusal(), (422, "mfa_totp_enroll_not_enabled"));
     let app = server.enroll_app(&token, "app").await;
@@ -75,27 +76,17 @@ async fn hostile_names_and_issuers_are_refused_or_kept_as_they_are() {
 async fn there_are_only_so_many_factors() {
     let mut settings = Settings::default();
     settings.mfa.max_enrolled_factors = 3;
-    let (server, token) = signed_in(settings.clone()).await;
-    let nodes = [server.clone(), server.beside(settings).await];
-    let attempts: Vec<_> = (0..9)
-        .map(|attempt: usize| {
-            let (node, token) = (nodes[attempt % 2].clone(), token.clone());
-            let body = json!({ "factor_type": "totp", "friendly_name": format!("app {attempt}") });
-            tokio::spawn(async move { node.enroll(&token, body).await })
-        })
-        .collect();
-    let mut enrolled = 0;
-    for answer in attempts {
-        let answer = answer.await.unwrap();
-        enrolled += usize::from(answer.status == StatusCode::OK);
-        let refused = answer.refusal() == (422, "too_many_enrolled_mfa_factors");
-        assert!(answer.status == StatusCode::OK || refused, "{}", answer.body);
-    }
-    assert_eq!((enrolled, server.factors(&token).await.len()), (3, 3));
+    let (server, token) = signed_in(settings).await;
+    let enroll = async |node: &Server, attempt| {
+        let body = json!({ "factor_type": "totp", "friendly_name": format!("app {attempt}") });
+        node.enroll(&token, body).await
+    };
+    assert_eq!(winners(&server.at_once(9, enroll).await, "too_many_enrolled_mfa_factors"), 3);
+    assert_eq!(server.factors(&token).await.len(), 3);
 
     let mut settings = Settings::default();
     settings.mfa.max_verified_factors = 1;
-    let strict = server.beside(settings).await;
+    let strict = server.second_node_with(settings).await;
     server
         .sql(
             "update auth.mfa_factors set status = 'verified' where friendly_name = (

@@ -79,11 +79,6 @@ impl Server {
         Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
-    /// Another node on the same database, set up differently.
-    pub(crate) async fn beside(&self, settings: Settings) -> Server {
-        Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
-    }
-
     /// Another node on the same database, with other keys.
     pub(crate) async fn second_node_with_keys(&self, keys: Keys) -> Server {
         Server::on(self.settings.clone(), Arc::clone(&self.database), keys).await

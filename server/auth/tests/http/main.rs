@@ -15,6 +15,7 @@ mod cleanup;
 mod codes;
 mod concurrency;
 mod conformity;
+mod crowd;
 mod custom_providers;
 mod encryption;
 mod external;

@@ -49,6 +49,12 @@ impl App {
         App { server, id, secret, token }
     }
 
+    /// The same client and user at another node.
+    pub(crate) async fn on_second_node(&self) -> App {
+        let (id, secret, token) = (self.id.clone(), self.secret.clone(), self.token.clone());
+        App { server: self.server.second_node().await, id, secret, token }
+    }
+
     /// What the browser of a user is sent here with, `changes` made.
     pub(crate) async fn authorize(&self, changes: &[(&str, &str)]) -> Answer {
         authorize(&self.server, &self.id, changes).await

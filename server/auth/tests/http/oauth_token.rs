@@ -196,12 +196,7 @@ async fn refresh_tokens_rotate_and_are_bound_to_their_client() {
 #[tokio::test]
 async fn of_many_exchanges_on_two_nodes_one_wins() {
     let app = App::start().await;
-    let node = App {
-        server: app.server.second_node().await,
-        id: app.id.clone(),
-        secret: app.secret.clone(),
-        token: app.token.clone(),
-    };
+    let node = app.on_second_node().await;
     let code = app.code(&[]).await;
     let answers = join_all((0..8).map(|n| {
         let app = if n % 2 == 0 { &app } else { &node };
@@ -221,12 +216,7 @@ async fn of_many_exchanges_on_two_nodes_one_wins() {
 #[tokio::test]
 async fn of_many_decisions_on_two_nodes_one_counts() {
     let app = App::start().await;
-    let node = App {
-        server: app.server.second_node().await,
-        id: app.id.clone(),
-        secret: app.secret.clone(),
-        token: app.token.clone(),
-    };
+    let node = app.on_second_node().await;
     let request = app.request(&[]).await;
     app.look(&request).await;
     let answers = join_all((0..8).map(|n| {

@@ -2,6 +2,7 @@ use auth::{FactorSettings, Hook, HookName, Settings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::crowd::winners;
 use crate::harness::Server;
 
 const ADA: &str = "ada@example.com";
@@ -75,22 +76,10 @@ async fn a_number_is_enrolled_challenged_and_verified() {
 async fn messages_go_out_only_so_often_however_many_ask() {
     let (server, token) = signed_in().await;
     let factor = enrolled(&server, &token).await;
-    let node = server.beside(settings()).await;
-    let attempts: Vec<_> = (0..6)
-        .map(|attempt| {
-            let node = if attempt % 2 == 0 { server.clone() } else { node.clone() };
-            let (token, factor) = (token.clone(), factor.clone());
-            tokio::spawn(async move { node.challenge(&token, &factor, json!({})).await })
-        })
-        .collect();
-    let mut sent = 0;
-    for attempt in attempts {
-        let attempt = attempt.await.unwrap();
-        sent += usize::from(attempt.status == StatusCode::OK);
-        let refused = attempt.refusal() == (429, "over_sms_send_rate_limit");
-        assert!(attempt.status == StatusCode::OK || refused, "{}", attempt.body);
-    }
-    assert_eq!((sent, server.value("select count(*) from auth.mfa_challenges").await), (1, 1));
+    let challenge = async |node: &Server, _| node.challenge(&token, &factor, json!({})).await;
+    let answers = server.at_once(6, challenge).await;
+    assert_eq!(winners(&answers, "over_sms_send_rate_limit"), 1);
+    assert_eq!(server.value("select count(*) from auth.mfa_challenges").await, 1);
     server.sql("update auth.mfa_factors set last_challenged_at = now() - interval '61 s'").await;
     assert_eq!(server.challenge(&token, &factor, json!({})).await.status, StatusCode::OK);
 }
@@ -107,7 +96,7 @@ async fn channels_and_bodies_are_checked() {
     assert_eq!(server.post_as(&path, &token).await.refusal(), (400, "bad_json"));
     let mut off = settings();
     off.mfa.phone.enabled.verify = false;
-    let off = server.beside(off).await;
+    let off = server.second_node_with(off).await;
     assert_eq!(
         off.challenge(&token, &factor, json!({})).await.refusal(),
         (422, "mfa_phone_verify_not_enabled")

@@ -5,6 +5,7 @@ use auth::{SecuritySettings, SessionSettings, Settings};
 use http::StatusCode;
 use serde_json::json;
 
+use crate::crowd::winners;
 use crate::harness::Server;
 
 /// Makes everything that has been refreshed or revoked so far older than any reuse interval.
@@ -100,18 +101,9 @@ async fn without_rotation_reuse_is_refused_but_ends_nothing() {
 #[tokio::test]
 async fn parallel_refreshes_of_one_token_all_get_the_same_new_one() {
     let (server, first) = signed_in(Settings::default()).await;
-    let refreshes: Vec<_> = (0..12)
-        .map(|_| {
-            let (server, first) = (server.clone(), first.clone());
-            tokio::spawn(async move { server.refresh(&first).await })
-        })
-        .collect();
-    let mut successors = HashSet::new();
-    for refresh in refreshes {
-        let answer = refresh.await.unwrap();
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        successors.insert(answer.text("refresh_token").to_owned());
-    }
+    let answers = server.at_once(12, async |node, _| node.refresh(&first).await).await;
+    assert_eq!(winners(&answers, ""), 12);
+    let successors: HashSet<_> = answers.iter().map(|answer| answer.text("refresh_token")).collect();
     assert_eq!(successors.len(), 1);
     assert_eq!(server.value("select count(*) from auth.refresh_tokens").await, 2);
 }

@@ -213,27 +213,21 @@ async fn answers_of_another_form_are_told_what_they_lack() {
 #[tokio::test]
 async fn of_many_registrations_one_counts_and_its_key_stays() {
     let (server, token) = signed_in().await;
-    let node = server.beside(settings()).await;
     let factor = enrolled(&server, &token, "key").await;
     let challenges = [challenge(&server, &token, &factor).await, challenge(&server, &token, &factor).await];
-    let attempts: Vec<_> = (0..6)
-        .map(|attempt: usize| {
-            let node = if attempt < 3 { server.clone() } else { node.clone() };
-            let (token, factor, (id, ceremony)) =
-                (token.clone(), factor.clone(), challenges[attempt % 2].clone());
-            let response = Authenticator::new().create(&ceremony["credential_options"]["publicKey"]);
-            tokio::spawn(async move {
-                let answer = answer(&node, &token, (&factor, &id), "create", &response).await;
-                (answer, response["id"].clone())
-            })
-        })
+    // Both nodes get answers to both challenges.
+    let answered = |attempt: usize| &challenges[attempt / 2 % 2];
+    let keys: Vec<_> = (0..6)
+        .map(|attempt| Authenticator::new().create(&answered(attempt).1["credential_options"]["publicKey"]))
         .collect();
+    let register = async |node: &Server, attempt: usize| {
+        answer(node, &token, (&factor, &answered(attempt).0), "create", &keys[attempt]).await
+    };
     let mut registered = Vec::new();
-    for attempt in attempts {
-        let (answer, key) = attempt.await.unwrap();
+    for (answer, key) in server.at_once(6, register).await.iter().zip(&keys) {
         assert!(matches!(answer.status.as_u16(), 200 | 422), "{}", answer.body);
         if answer.status == StatusCode::OK {
-            registered.push(key);
+            registered.push(key["id"].clone());
         }
     }
     let (_, ceremony) = challenge(&server, &token, &factor).await;

@@ -1,0 +1,27 @@
+//! Many requests at the same moment, to two nodes of one database.
+
+use futures_util::future::join_all;
+use http::StatusCode;
+
+use crate::harness::{Answer, Server};
+
+impl Server {
+    /// Sends `count` requests at once, alternately to this node and to another one; `ask` gets the node and the
+    /// request's number. The answers are in the order of the numbers.
+    pub(crate) async fn at_once(
+        &self,
+        count: usize,
+        ask: impl AsyncFn(&Server, usize) -> Answer,
+    ) -> Vec<Answer> {
+        let nodes = [self.clone(), self.second_node().await];
+        join_all((0..count).map(|number| ask(&nodes[number % 2], number))).await
+    }
+}
+
+/// How many succeeded; all others were refused with `code`.
+pub(crate) fn winners(answers: &[Answer], code: &str) -> usize {
+    for answer in answers.iter().filter(|answer| answer.status != StatusCode::OK) {
+        assert_eq!(answer.refusal().1, code, "{}", answer.body);
+    }
+    answers.iter().filter(|answer| answer.status == StatusCode::OK).count()
+}
