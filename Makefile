@@ -15,6 +15,7 @@ CARGO_TARGET_DIR ?= target
 RELEASE := $(CARGO_TARGET_DIR)/release/basalt
 DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
 SERVE ?=
+CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
@@ -52,7 +53,7 @@ test: test-tools client/dist/index.html
 
 lint: node_modules/.package-lock.json
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(CLIPPY)
 	npm run --silent lint
 
 bench: test-tools client/dist/index.html
