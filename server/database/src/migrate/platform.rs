@@ -30,6 +30,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0007_realtime.sql",
     "0008_catalog_watch.sql",
     "0009_rate_limits.sql",
+    "0010_policy_watch.sql",
 ];
 
 impl PlatformFile {
