@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use database::Database;
 use gateway::{Bearer, Caller};
-use poem::http::{HeaderValue, Method};
+use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use crate::live::{Live, Shared};
 use crate::openapi;
 use crate::plan::Plan;
 use crate::plan_cache::{Generation, PlanCache, Shape, Template};
-use crate::request::{Incoming, Request, Sent};
+use crate::request::{Incoming, Request};
 use crate::response;
 use crate::schema_cache::reload::SharedCache;
 use crate::schema_cache::{LoadError, SchemaCache};
@@ -132,8 +132,8 @@ impl Rest {
         };
         let plans = inner.plans.of(live, &cache);
         let shape = Shape::of(&incoming);
-        let sent = Sent::new(incoming.headers);
-        let mut asked = Asked { inner, settings, cache: &cache, identity: &identity, sent, timing };
+        let headers = incoming.headers;
+        let mut asked = Asked { inner, settings, cache: &cache, identity: &identity, headers, timing };
         if let Some(shape) = &shape
             && let Some(template) = plans.find(shape)
             && let Some(response) = asked.again(&template, shape, &plans).await?
@@ -151,7 +151,7 @@ struct Asked<'a> {
     settings: &'a Settings,
     cache: &'a SchemaCache,
     identity: &'a Identity,
-    sent: Sent,
+    headers: &'a HeaderMap,
     timing: Timing,
 }
 
@@ -213,8 +213,9 @@ impl Asked<'_> {
     fn context<'c>(&'c self, request: &'c Request) -> Context<'c> {
         Context {
             request,
-            sent: &self.sent,
+            headers: self.headers,
             cache: self.cache,
+            is_cache_settled: self.inner.cache.is_settled(),
             settings: self.settings,
             identity: self.identity,
             writers: &self.inner.writers,

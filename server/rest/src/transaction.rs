@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use database::{Database, Isolation, JsonArray, Row, Rows, Transaction, push_identifier, quote_identifier};
+use http::HeaderMap;
 
 use crate::bytea;
 use crate::caller::Identity;
@@ -46,10 +47,12 @@ pub struct Outcome {
 pub struct Context<'a> {
     /// The request.
     pub request: &'a Request,
-    /// What came with it.
-    pub sent: &'a Sent,
+    /// The headers that it came with.
+    pub headers: &'a HeaderMap,
     /// What it was planned against.
     pub cache: &'a SchemaCache,
+    /// Whether the catalog has not changed since, as far as is known.
+    pub is_cache_settled: bool,
     /// The service's settings.
     pub settings: &'a Settings,
     /// Who calls.
@@ -94,7 +97,10 @@ impl Context<'_> {
     ) -> Result<Option<Outcome>, Error> {
         let search_path = self.search_path();
         let before = self.settings.db_pre_request.as_deref().map(pre_request);
-        let mut transaction = self.configured(plan, &search_path);
+        // What nothing looks at is not sent, and what nothing says is not asked for.
+        let is_seen = plan.sees_request() || !self.is_cache_settled;
+        let sent = is_seen.then(|| Sent::new(self.headers));
+        let mut transaction = self.configured(plan, &search_path, sent.as_ref());
         if let Some(before) = before {
             transaction = transaction.statement(before, Vec::new());
         }
@@ -105,7 +111,8 @@ impl Context<'_> {
         } else {
             add(transaction, &statements.main)
         };
-        if let Some(response) = &statements.response {
+        let response = statements.response.as_ref().filter(|_| is_seen || statements.needs_response);
+        if let Some(response) = response {
             transaction = add(transaction, response);
         }
         if let Some(estimate) = &statements.estimate {
@@ -133,27 +140,31 @@ impl Context<'_> {
         if let (Some(rows), Some(_)) = (rows_of(main), plan.body().and_then(Body::explain)) {
             return Ok(Some(Outcome { body: explanation(rows), ..Outcome::default() }));
         }
-        let (mut outcome, last) = match statements.gives {
+        let told = match response {
+            Some(_) => Some(row_of(main + 1)?.1),
+            None => None,
+        };
+        let mut outcome = match statements.gives {
             Gives::Page => {
                 let (rows, row) = row_of(main)?;
-                (outcome(rows, row), main)
+                outcome(rows, row)
             }
             Gives::Rows => {
                 let Some(list) = rows_of(main).and_then(Rows::json) else { return Ok(None) };
-                let is_object = plan.body().is_some_and(Body::must_be_single);
-                (self.written(list, is_object, row_of(main + 1)?.1), main + 1)
+                self.written(list, plan.body().is_some_and(Body::must_be_single), told)
             }
-            Gives::Count => (changed(rows_of(main).map_or("", Rows::tag), row_of(main + 1)?.1), main + 1),
+            Gives::Count => changed(rows_of(main).map_or("", Rows::tag), told),
         };
         if statements.estimate.is_some() {
-            outcome.total = self.estimated(outcome.total, row_of(last + 1)?.1.get(0));
+            let estimate = row_of(main + 1 + usize::from(told.is_some()))?.1;
+            outcome.total = self.estimated(outcome.total, estimate.get(0));
         }
         Ok(Some(outcome))
     }
 
     /// The outcome of plain rows, of which the first is the body if `is_object`. They are planned only where all there
     /// are are shown if they are counted.
-    fn written(&self, list: &JsonArray, is_object: bool, response: &Row) -> Outcome {
+    fn written(&self, list: &JsonArray, is_object: bool, told: Option<&Row>) -> Outcome {
         let rows = i64::try_from(list.rows).unwrap_or(i64::MAX);
         let is_counted = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         let body = match list.text.len() {
@@ -161,12 +172,17 @@ impl Context<'_> {
             length if is_object && rows == 1 => list.text.slice(1..length - 1),
             _ => list.text.clone(),
         };
-        Outcome { total: is_counted.then_some(rows), rows, body, ..set(response) }
+        Outcome { total: is_counted.then_some(rows), rows, body, ..set(told) }
     }
 
     /// The transaction with all its settings. Those of the role come before the role: the login role may be
     /// allowed to set what the caller's may not.
-    fn configured<'t>(&'t self, plan: &'t Plan, search_path: &'t str) -> Transaction<'t> {
+    fn configured<'t>(
+        &'t self,
+        plan: &'t Plan,
+        search_path: &'t str,
+        sent: Option<&'t Sent>,
+    ) -> Transaction<'t> {
         let request = self.request;
         let mut transaction = Transaction::anonymous().setting("search_path", search_path);
         for (name, value) in self.cache.role_settings(&self.identity.role) {
@@ -177,13 +193,16 @@ impl Context<'_> {
         }
         transaction = transaction
             .setting("role", self.identity.role.as_str())
-            .setting("request.jwt.claims", self.identity.claims.as_str())
-            .setting("request.method", request.method.as_str())
-            .setting("request.path", request.path.as_str())
-            .setting("request.headers", self.sent.headers.as_str())
-            .setting("request.cookies", &*self.sent.cookies);
-        for (name, value) in &self.settings.app_settings {
-            transaction = transaction.setting(name, value.as_str());
+            .setting("request.jwt.claims", self.identity.claims.as_str());
+        if let Some(sent) = sent {
+            transaction = transaction
+                .setting("request.method", request.method.as_str())
+                .setting("request.path", request.path.as_str())
+                .setting("request.headers", sent.headers.as_str())
+                .setting("request.cookies", &*sent.cookies);
+            for (name, value) in &self.settings.app_settings {
+                transaction = transaction.setting(name, value.as_str());
+            }
         }
         if let Some(zone) = &request.preferences.timezone {
             transaction = transaction.setting("timezone", zone.as_str());
@@ -303,20 +322,21 @@ fn setting(row: &Row, column: usize) -> Option<String> {
     row.text(column).filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
-/// What the database set for the response.
-fn set(response: &Row) -> Outcome {
+/// What the database set for the response, as it `told` if it was asked.
+fn set(told: Option<&Row>) -> Outcome {
+    let setting = |column| told.and_then(|row| setting(row, column as usize));
     Outcome {
-        headers: setting(response, ResponseColumn::Headers as usize),
-        status: setting(response, ResponseColumn::Status as usize),
+        headers: setting(ResponseColumn::Headers),
+        status: setting(ResponseColumn::Status),
         ..Outcome::default()
     }
 }
 
 /// The outcome of a change whose command tag, which ends with the number of rows, is `tag`.
-fn changed(tag: &str, response: &Row) -> Outcome {
+fn changed(tag: &str, told: Option<&Row>) -> Outcome {
     let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    let inserted = response.text(ResponseColumn::Inserted as usize).and_then(|digits| digits.parse().ok());
-    Outcome { rows, inserted, ..set(response) }
+    let inserted = told.and_then(|row| row.text(ResponseColumn::Inserted as usize));
+    Outcome { rows, inserted: inserted.and_then(|digits| digits.parse().ok()), ..set(told) }
 }
 
 fn outcome(rows: &Rows, row: &Row) -> Outcome {

@@ -47,6 +47,8 @@ pub struct CallPlan {
     pub must_be_single: bool,
     /// The most rows that it may give.
     pub row_limit: Option<i64>,
+    /// As [`Plan::sees_request`].
+    pub sees_request: bool,
 }
 
 /// A parameter and its value.
@@ -98,16 +100,20 @@ impl CallPlan {
 
     /// Whether the function's one value is the body, whatever it is.
     pub fn shows_value_alone(&self) -> bool {
-        let Node { columns, embeds, conditions, grouping, order, range, .. } = &self.tree;
-        self.body.shape == Shape::Scalar
-            && *columns == [Selected::scalar()]
-            && embeds.is_empty()
-            && conditions.is_empty()
-            && order.is_empty()
-            && *grouping == Grouping::None
-            && range.offset == 0
-            && range.limit != Some(0)
+        self.body.shape == Shape::Scalar && shows_all(&self.tree)
     }
+}
+
+/// Whether of a function's result there is shown nothing but its one value.
+fn shows_all(tree: &Node) -> bool {
+    let Node { columns, embeds, conditions, grouping, order, range, .. } = tree;
+    *columns == [Selected::scalar()]
+        && embeds.is_empty()
+        && conditions.is_empty()
+        && order.is_empty()
+        && *grouping == Grouping::None
+        && range.offset == 0
+        && range.limit != Some(0)
 }
 
 impl Planner<'_> {
@@ -136,6 +142,8 @@ impl Planner<'_> {
         }
         let must_be_single = body.must_be_single() && function.returns.is_set;
         let row_limit = row_limit.filter(|_| body.explain().is_none());
+        let body = Body { shape: shape(body.shape, function), ..body };
+        let sees_request = function.sees_request || self.body_sees_request(&body) || !shows_all(&tree);
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
             function: function.name.clone(),
@@ -148,9 +156,10 @@ impl Planner<'_> {
             is_read_only: by_get || !function.is_volatile,
             settings: function.settings.clone(),
             tree,
-            body: Body { shape: shape(body.shape, function), ..body },
+            body,
             must_be_single,
             row_limit,
+            sees_request,
         })))
     }
 

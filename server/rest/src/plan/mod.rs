@@ -12,6 +12,7 @@ mod read;
 mod relate;
 mod representation;
 mod result;
+mod sight;
 mod values;
 mod weight;
 
@@ -56,6 +57,8 @@ pub struct ReadPlan {
     pub body: Body,
     /// How its columns are asked for where the server writes the body from plain rows; `None` where Postgres does.
     pub plain: Option<PlainColumns>,
+    /// As [`Plan::sees_request`].
+    pub sees_request: bool,
 }
 
 /// The column of a function's values that have no columns of their own.
@@ -101,6 +104,17 @@ impl Plan {
         }
     }
 
+    /// Whether code of the database's own that runs with this may see more of the request than its caller's claims, or
+    /// say something about the response.
+    pub const fn sees_request(&self) -> bool {
+        match self {
+            Self::Read(plan) => plan.sees_request,
+            Self::Mutate(plan) => plan.sees_request,
+            Self::Call(plan) => plan.sees_request,
+            Self::Describe(_) | Self::Info(_) => true,
+        }
+    }
+
     /// Leaves the body to Postgres. Answers whether it was not so before.
     pub fn write_in_database(&mut self) -> bool {
         match self {
@@ -138,7 +152,8 @@ impl Planner<'_> {
         let body = self.body(Produced::Rows(table), &mut tree)?;
         self.request.preferences.check()?;
         let plain = self.plain(&tree, &body);
-        Ok(Plan::Read(Box::new(ReadPlan { tree, body, plain })))
+        let sees_request = self.body_sees_request(&body) || self.read_sees_request(&tree);
+        Ok(Plan::Read(Box::new(ReadPlan { tree, body, plain, sees_request })))
     }
 
     fn wants_representation(&self) -> bool {

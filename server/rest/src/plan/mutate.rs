@@ -33,6 +33,8 @@ pub struct MutatePlan {
     pub must_be_single: bool,
     /// The most rows that may be changed.
     pub row_limit: Option<i64>,
+    /// As [`Plan::sees_request`].
+    pub sees_request: bool,
 }
 
 /// What is changed.
@@ -66,6 +68,18 @@ pub enum Change {
         /// Which rows.
         conditions: Vec<Condition>,
     },
+}
+
+impl Change {
+    /// What a row must satisfy to be changed, or taken.
+    fn conditions(&self) -> &[Condition] {
+        match self {
+            Self::Insert { .. } => &[],
+            Self::Put { conditions, .. } | Self::Update { conditions, .. } | Self::Delete { conditions } => {
+                conditions
+            }
+        }
+    }
 }
 
 impl MutatePlan {
@@ -174,6 +188,10 @@ impl Planner<'_> {
         let body = if self.wants_representation() { wanted } else { wanted.hidden() };
         let shows_location =
             mutation == Mutation::Insert && preferences.representation == Some(Representation::HeadersOnly);
+        let sees_request = table.writes_see_request
+            || self.body_sees_request(&body)
+            || self.read_sees_request(&tree)
+            || change.conditions().iter().any(|condition| self.condition_sees_request(table, condition));
         let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete) && !is_explained;
         Ok(Plan::Mutate(Box::new(MutatePlan {
             schema: table.schema.clone(),
@@ -185,6 +203,7 @@ impl Planner<'_> {
             location: shows_location.then(|| table.primary_key.clone()),
             must_be_single,
             row_limit: preferences.row_limit().filter(|_| limits_rows),
+            sees_request,
         })))
     }
 

@@ -63,6 +63,11 @@ const PLAIN_TYPES: &[&str] = &[
     "xml",
 ];
 
+/// Whether the server can make JSON of a value of this type, which is Postgres' own then.
+pub(super) fn is_plain(type_name: &str) -> bool {
+    PLAIN_TYPES.contains(&type_name)
+}
+
 /// For each of the columns that are shown, whether it has to be asked for as JSON.
 pub type PlainColumns = Vec<bool>;
 
@@ -89,7 +94,6 @@ impl Planner<'_> {
     /// Whether a column has to be asked for as JSON; `None` for all columns of a relation that cannot be asked for
     /// in one way. They are not listed by name, so that a cache that is not fresh hides none.
     fn needs_json(&self, node: &Node, selected: &Selected) -> Option<bool> {
-        let is_plain = |type_name: &str| PLAIN_TYPES.contains(&type_name);
         if let Some(cast) = &selected.cast {
             return Some(!is_plain(&cast.to_lowercase()));
         }

@@ -24,6 +24,7 @@ pub struct Template {
     main: Text,
     gives: Gives,
     response: Option<Text>,
+    needs_response: bool,
     estimate: Option<Text>,
     canonical: Vec<Piece>,
 }
@@ -95,13 +96,13 @@ impl Template {
         let may_be_fixed = request.payload.as_ref().is_none_or(|payload| !payload.keys().is_empty());
         let text = |statement: &Statement<'_>| marks.text(statement, &values, may_be_fixed);
         let main = text(&statements.main)?;
-        let gives = statements.gives;
+        let (gives, needs_response) = (statements.gives, statements.needs_response);
         let response =
             statements.response.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
         let estimate =
             statements.estimate.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
         let canonical = marks.pieces(&request.query.canonical, filters.len());
-        Some(Self { request, plan, main, gives, response, estimate, canonical })
+        Some(Self { request, plan, main, gives, response, needs_response, estimate, canonical })
     }
 
     /// What every request of this shape is, with marks for values.
@@ -126,6 +127,7 @@ impl Template {
             main: self.main.fill(values)?,
             gives: self.gives,
             response: fill(self.response.as_ref())?,
+            needs_response: self.needs_response,
             estimate: fill(self.estimate.as_ref())?,
         })
     }

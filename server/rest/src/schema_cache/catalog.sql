@@ -29,6 +29,98 @@ domain_casts as (
       or target.typtype = 'd' and source.oid in ('json'::regtype, 'text'::regtype))
   group by 1
 ),
+-- Types that Postgres reads, compares and shows by itself: its own, and enumerations that nobody gave more to do.
+closed_types as (
+  select t.oid
+  from pg_catalog.pg_type t
+  left join pg_catalog.pg_type element on element.oid = t.typelem and t.typcategory = 'A'
+  cross join lateral (select coalesce(element.oid, t.oid) as oid, coalesce(element.typtype, t.typtype) as kind) as single
+  where t.typnamespace = 'pg_catalog'::regnamespace and t.typtype in ('b', 'r', 'm')
+    or single.kind = 'e'
+      and not exists (select from pg_catalog.pg_cast c where single.oid in (c.castsource, c.casttarget))
+      and not exists (select from pg_catalog.pg_operator o where single.oid in (o.oprleft, o.oprright))
+),
+-- What Postgres evaluates by itself when a relation is written, and some of it when one is read.
+expressions as (
+  select
+    p.polrelid as relation, 'pg_catalog.pg_policy'::regclass as class, p.oid, true as is_for_reads,
+    concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid), pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
+      as text
+  from pg_catalog.pg_policy p
+  union all
+  select
+    d.adrelid, 'pg_catalog.pg_attrdef'::regclass, d.oid, a.attgenerated = 'v',
+    pg_catalog.pg_get_expr(d.adbin, d.adrelid)
+  from pg_catalog.pg_attrdef d
+  join pg_catalog.pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+  union all
+  select k.conrelid, 'pg_catalog.pg_constraint'::regclass, k.oid, false, pg_catalog.pg_get_expr(k.conbin, k.conrelid)
+  from pg_catalog.pg_constraint k
+  where k.contype = 'c'
+),
+own_code as (
+  select
+    c.oid,
+    json_build_object(
+      'is_unknown_to_readers', c.relkind <> 'r' or c.relhassubclass or c.relhasrules or exists (
+        select
+        from pg_catalog.pg_attribute a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+          and a.atttypid not in (select t.oid from closed_types t)),
+      'is_unknown_to_writers',
+        exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal)
+        -- What a key changes in another table runs the code of that one.
+        or exists (
+          select
+          from pg_catalog.pg_constraint k
+          where k.confrelid = c.oid and k.contype = 'f'
+            and (k.confdeltype not in ('a', 'r') or k.confupdtype not in ('a', 'r'))),
+      'expressions', coalesce(
+        (select json_agg(json_build_object(
+            'text', e.text,
+            'is_for_reads', e.is_for_reads,
+            'functions', coalesce(uses.functions, '[]'),
+            'is_unknown', coalesce(uses.others, false)))
+         from expressions e
+         cross join lateral (
+           select
+             json_agg(d.refobjid::bigint) filter (where d.refclassid = 'pg_catalog.pg_proc'::regclass) as functions,
+             bool_or(case d.refclassid
+               when 'pg_catalog.pg_proc'::regclass then false
+               when 'pg_catalog.pg_type'::regclass then d.refobjid not in (select t.oid from closed_types t)
+               when 'pg_catalog.pg_class'::regclass then d.refobjid <> c.oid
+                 and not exists (select from pg_catalog.pg_sequence s where s.seqrelid = d.refobjid)
+               else true
+               end) as others
+           from pg_catalog.pg_depend d
+           where d.classid = e.class and d.objid = e.oid
+         ) as uses
+         where e.relation = c.oid),
+        '[]')
+    ) as code
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition and n.nspname = any ({schemas})
+),
+-- Texts of functions that are short enough to be understood.
+sources as (
+  select p.oid::bigint as oid, p.prosrc as text, coalesce(p.proargnames, '{}') as parameters
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  join pg_catalog.pg_language l on l.oid = p.prolang
+  where l.lanname = 'sql' and p.prosqlbody is null and length(p.prosrc) <= 500
+    and p.prokind = 'f' and not p.proretset and p.proargdefaults is null
+    and p.prorettype in (select t.oid from closed_types t)
+    and not exists (
+      select
+      from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) as type
+      where type not in (select t.oid from closed_types t))
+    and (n.nspname = any ({schemas}) or p.oid in (
+      select d.refobjid
+      from pg_catalog.pg_depend d
+      join expressions e on e.class = d.classid and e.oid = d.objid
+      where d.refclassid = 'pg_catalog.pg_proc'::regclass))
+),
 media_types as (
   select t.oid, t.typname as name
   from pg_catalog.pg_type t
@@ -93,10 +185,12 @@ tables as (
        join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = any (k.conkey)
        where k.conrelid = c.oid and k.contype = 'p'),
       '[]') as primary_key,
-    coalesce(columns.columns, '[]') as columns
+    coalesce(columns.columns, '[]') as columns,
+    own_code.code as own_code
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   left join columns on columns.attrelid = c.oid
+  left join own_code on own_code.oid = c.oid
   where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition
     and n.nspname = any ({schemas})
 ),
@@ -276,6 +370,14 @@ select json_build_object(
   'foreign_keys', coalesce((select json_agg(foreign_keys) from foreign_keys), '[]'),
   'relations', coalesce((select json_agg(relations) from relations), '[]'),
   'functions', coalesce((select json_agg(functions) from functions), '[]'),
+  'sources', coalesce((select json_agg(sources) from sources), '[]'),
+  -- Whether news comes of all that own_code and sources are read from, policies included.
+  'is_watched', exists (
+    select
+    from pg_catalog.pg_event_trigger t
+    join pg_catalog.pg_proc p on p.oid = t.evtfoid
+    where t.evtevent = 'ddl_command_end' and t.evtenabled <> 'D' and t.evttags is null
+      and p.prosrc like '%pgrst%' and p.prosrc like '%CREATE POLICY%'),
   'schema_comments', coalesce(
     (select json_object_agg(n.nspname, pg_catalog.obj_description(n.oid, 'pg_namespace'))
      from pg_catalog.pg_namespace n

@@ -4,7 +4,7 @@ use database::{Database, quote_literal};
 use foldhash::HashMap;
 use serde::Deserialize;
 
-use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Table};
+use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Source, Table};
 use crate::settings::Settings;
 
 /// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
@@ -22,6 +22,12 @@ pub struct Catalog {
     pub relations: Vec<Relation>,
     /// Functions of the exposed schemas.
     pub functions: Vec<Function>,
+    /// Texts of functions that can be understood, in the exposed schemas and wherever their tables call them.
+    #[serde(default)]
+    pub sources: Vec<Source>,
+    /// Whether news comes of all that tables and functions run.
+    #[serde(default)]
+    pub is_watched: bool,
     /// Comments by schema, of those that have one.
     #[serde(default)]
     pub schema_comments: HashMap<String, String>,

@@ -4,6 +4,7 @@
 
 mod computed;
 mod load;
+mod own_code;
 mod relationships;
 pub(crate) mod reload;
 mod representations;
@@ -12,10 +13,12 @@ mod views;
 use std::sync::Arc;
 
 use foldhash::HashMap;
+use own_code::Judge;
 use serde::{Deserialize, Serialize};
 
 pub use computed::RowFunction;
 pub use load::{Catalog, ForeignKey, LoadError, load};
+pub use own_code::{OwnCode, Source};
 pub use relationships::{Cardinality, Junction, Relationship};
 pub use representations::{DomainCasts, MediaDomain, MediaHandler};
 pub use views::Relation;
@@ -74,6 +77,21 @@ pub struct Table {
     /// Its columns in their order.
     #[serde(default)]
     pub columns: Vec<Column>,
+    /// What Postgres runs by itself when it is read or written; taken out once it has been judged.
+    #[serde(default, skip_serializing)]
+    own_code: Option<OwnCode>,
+    /// Whether code that runs when it is read may see more of a request than its caller's claims, or say something about
+    /// its response.
+    #[serde(default = "yes")]
+    pub reads_see_request: bool,
+    /// The same of code that runs when it is written.
+    #[serde(default = "yes")]
+    pub writes_see_request: bool,
+}
+
+/// What holds unless the catalog says otherwise.
+const fn yes() -> bool {
+    true
 }
 
 impl Table {
@@ -145,6 +163,9 @@ pub struct Function {
     /// Those of its `SET` options that are applied to the whole transaction.
     #[serde(default)]
     pub settings: Vec<(String, String)>,
+    /// Whether it may see more of a request than its caller's claims, or say something about its response.
+    #[serde(default = "yes")]
+    pub sees_request: bool,
 }
 
 impl Function {
@@ -200,6 +221,7 @@ impl SchemaCache {
     /// Builds the cache of the exposed `schemas` from what the catalog says.
     pub fn new(mut catalog: Catalog, schemas: &[String]) -> Self {
         views::inherit_keys(&mut catalog);
+        let judge = Judge::new(&catalog.sources, catalog.is_watched);
         let mut related = relationships::derive(&catalog, schemas);
         computed::compute(&mut related, std::mem::take(&mut catalog.row_functions), schemas);
         let mut cache = Self {
@@ -214,12 +236,16 @@ impl SchemaCache {
         }
         for mut table in catalog.tables {
             if let Some(schema) = cache.schemas.get_mut(&table.schema) {
+                if let Some(code) = table.own_code.take() {
+                    (table.reads_see_request, table.writes_see_request) = judge.relation(&code);
+                }
                 table.shrink_to_fit();
                 schema.tables.insert(table.name.clone(), table);
             }
         }
         for mut function in catalog.functions {
             if let Some(schema) = cache.schemas.get_mut(&function.schema) {
+                function.sees_request = judge.function(function.oid);
                 function.shrink_to_fit();
                 let overloads = schema.functions.entry(function.name.clone()).or_default();
                 // Most names have one function, and a list that grows by itself has room for four.

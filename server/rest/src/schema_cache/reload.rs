@@ -1,7 +1,7 @@
 //! Keeps the schema cache fresh: loaded at the start, again whenever the catalog may have changed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -26,6 +26,8 @@ pub(crate) struct SharedCache {
     next_attempt: Arc<AtomicU64>,
     loads: Arc<Loads>,
     wanted: Arc<Notify>,
+    /// Whether the catalog has not changed since the load of `current` began, as far as is known.
+    is_settled: Arc<AtomicBool>,
 }
 
 /// How often the cache was loaded.
@@ -60,8 +62,14 @@ impl SharedCache {
         self.current.load_full()
     }
 
+    /// Whether the catalog has not changed since the newest cache was read, as far as is known.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled.load(Ordering::Relaxed)
+    }
+
     /// Has it loaded again, without waiting for that.
     pub(crate) fn reload(&self) {
+        self.is_settled.store(false, Ordering::Relaxed);
         self.wanted.notify_one();
     }
 
@@ -105,6 +113,7 @@ impl SharedCache {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
             changes.mark_unchanged();
             self.refresh_until_done(database, live).await;
+            self.is_settled.store(true, Ordering::Relaxed);
             tokio::select! {
                 changed = changes.changed() => {
                     if changed.is_err() {
@@ -114,6 +123,7 @@ impl SharedCache {
                 }
                 () = self.wanted.notified() => {}
             }
+            self.is_settled.store(false, Ordering::Relaxed);
             tokio::time::sleep(DEBOUNCE).await;
         }
     }

@@ -89,6 +89,8 @@ pub struct Statements<'p> {
     /// Where that is no [`Gives::Page`]: gives what the database set for the response, as one row of
     /// [`ResponseColumn`].
     pub response: Option<Statement<'p>>,
+    /// Whether that tells something that is needed whatever the database set.
+    pub needs_response: bool,
     /// Gives the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
     pub estimate: Option<Statement<'p>>,
 }
@@ -114,7 +116,7 @@ impl<'p> Statements<'p> {
     }
 
     const fn only(main: Statement<'p>) -> Self {
-        Self { main, gives: Gives::Page, response: None, estimate: None }
+        Self { main, gives: Gives::Page, response: None, needs_response: false, estimate: None }
     }
 
     fn of(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
@@ -128,6 +130,7 @@ impl<'p> Statements<'p> {
                         main: sql.into(),
                         gives: Gives::Rows,
                         response: Some(set()),
+                        needs_response: false,
                         estimate: estimate(count, plan),
                     });
                 }

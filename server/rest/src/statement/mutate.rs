@@ -29,10 +29,17 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     let (mut main, mut response) = (Sql::default(), Sql::default());
     change(&mut main, plan);
     super::response(response.push("SELECT "));
-    if counts_inserted(plan) {
+    let needs_response = counts_inserted(plan);
+    if needs_response {
         inserted(&mut response, plan);
     }
-    Statements { main: main.into(), gives: Gives::Count, response: Some(response.into()), estimate: None }
+    Statements {
+        main: main.into(),
+        gives: Gives::Count,
+        response: Some(response.into()),
+        needs_response,
+        estimate: None,
+    }
 }
 
 /// Whether nothing is shown of the changed rows, and any number of them is right.

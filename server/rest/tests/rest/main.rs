@@ -25,6 +25,7 @@ mod replicas;
 mod schema_cache;
 mod seeds;
 mod settings;
+mod sight;
 mod sqlstates;
 mod tokens;
 mod transactions;

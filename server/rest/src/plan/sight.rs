@@ -1,0 +1,77 @@
+//! Whether code of the database's own that runs with a plan may see more of the request than its caller's claims, or
+//! say something about the response. Where it cannot, neither is told or asked, which takes a fifth off what a small
+//! request costs Postgres.
+
+use super::plain::is_plain;
+use super::read::{Column, Condition, Node, Order, OrderTarget, Selected};
+use super::{Body, Grouping, Planner, Shape};
+use crate::schema_cache::{Cardinality, Table};
+
+impl Planner<'_> {
+    /// Whether what comes before every statement, or makes rows into `body`, does.
+    pub(super) fn body_sees_request(&self, body: &Body) -> bool {
+        let is_own = matches!(body.shape, Shape::GeoJson(_) | Shape::Aggregate { .. } | Shape::Raw);
+        self.settings.db_pre_request.is_some() || is_own || body.explain().is_some()
+    }
+
+    /// Whether what reads `node` does.
+    pub(super) fn read_sees_request(&self, node: &Node) -> bool {
+        let Some(table) = self.table_in(&node.schema, &node.relation) else { return true };
+        table.reads_see_request
+            || node.grouping != Grouping::None
+            || node.columns.iter().any(is_cast_by_others)
+            || node.columns.iter().any(|selected| !is_own_column(table, &selected.column))
+            || node.conditions.iter().any(|condition| self.condition_sees_request(table, condition))
+            || node.order.iter().any(|order| !self.is_order_of_columns(table, node, order))
+            || node.embeds.iter().any(|embed| {
+                let is_joined_by_code = match &embed.relationship.cardinality {
+                    Cardinality::Computed { .. } => true,
+                    Cardinality::ManyToMany(junction) => self
+                        .table_in(&junction.table.schema, &junction.table.name)
+                        .is_none_or(|junction| junction.reads_see_request),
+                    Cardinality::OneToMany { .. }
+                    | Cardinality::ManyToOne { .. }
+                    | Cardinality::OneToOne { .. } => false,
+                };
+                is_joined_by_code || self.read_sees_request(&embed.node)
+            })
+    }
+
+    /// Whether looking at `condition` on a row of `table` does.
+    pub(super) fn condition_sees_request(&self, table: &Table, condition: &Condition) -> bool {
+        match condition {
+            Condition::Filter { column, .. } => !is_own_column(table, column),
+            Condition::Group { members, .. } => {
+                members.iter().any(|member| self.condition_sees_request(table, member))
+            }
+            // What is embedded is looked at by itself.
+            Condition::Embedded { .. } => false,
+        }
+    }
+
+    fn is_order_of_columns(&self, table: &Table, node: &Node, order: &Order) -> bool {
+        match &order.target {
+            OrderTarget::Own(column) => is_own_column(table, column),
+            OrderTarget::Related { embed, column } => node
+                .embeds
+                .get(*embed)
+                .and_then(|embed| self.table_in(&embed.node.schema, &embed.node.relation))
+                .is_some_and(|table| is_own_column(table, column)),
+        }
+    }
+
+    fn table_in(&self, schema: &str, name: &str) -> Option<&Table> {
+        self.cache.schema(schema)?.tables.get(name)
+    }
+}
+
+/// Whether the value is the table's own, and no function's.
+fn is_own_column(table: &Table, column: &Column) -> bool {
+    column.format.is_none()
+        && column.parse.is_none()
+        && (column.is_all || table.column(&column.name).is_some())
+}
+
+fn is_cast_by_others(selected: &Selected) -> bool {
+    selected.cast.as_ref().is_some_and(|cast| !is_plain(&cast.to_lowercase()))
+}
