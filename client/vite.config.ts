@@ -4,8 +4,9 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+import { files } from './build/chunks.ts'
 import { pageHeads } from './build/page-heads.ts'
-import { preloadFonts } from './build/preload-fonts.ts'
+import { preloadFirstScreen } from './build/preload-first-screen.ts'
 import { withoutInjectedStyles } from './build/strict-csp.ts'
 
 /** Where `vite dev` forwards the backend's paths; a server of this repository or any Supabase URL. */
@@ -14,7 +15,7 @@ const backend = process.env.BASALT_URL ?? 'http://127.0.0.1:54321'
 const backendPaths = ['/rest', '/auth', '/storage', '/functions', '/realtime']
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFonts(), pageHeads()],
+  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFirstScreen(), pageHeads()],
   resolve: {
     alias: {
       '@': fileURLToPath(new URL('./src', import.meta.url)),
@@ -26,6 +27,7 @@ export default defineConfig({
     target: 'baseline-widely-available',
     // A data: URL would need an exception in the Content-Security-Policy's font-src and img-src.
     assetsInlineLimit: 0,
+    rolldownOptions: { output: { codeSplitting: { groups: files } } },
   },
   server: {
     proxy: Object.fromEntries(

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 
 import { ARTICLE_SLUGS } from '@/app/app'
+import { firstScreens } from '@/app/first-screens'
 
 import { describeHeads } from './page-heads'
 
@@ -25,6 +26,22 @@ it('leaves to the server what only the database knows', () => {
   expect(heads.pages['/about']?.title).toBe('{{title.about}} | {{site.name}}')
   expect(heads.pages['/']?.title).toBe('{{site.name}} | {{title.home}}')
   expect(heads.pages['/blog/beyond-ads']?.values?.['article.title']?.default).toBe('Beyond Ads')
+})
+
+it('knows the first screens of all pages but those that begin with a form', () => {
+  const screens = firstScreens({ headline: 'H1', title: 'T1' })
+  const forms = ['/auth', '/password']
+  expect(Object.keys(screens).sort()).toEqual(
+    Object.keys(heads.pages)
+      .filter((path) => !forms.includes(path))
+      .sort(),
+  )
+  expect(screens['/']).toContain('<span class="sr-only">H1</span>')
+  expect(screens['/']).toMatch(/src="[^"]*\/object\/public\/app\/demo-20250514.webp"/)
+  expect(screens['/blog/beyond-ads']).toMatch(/<h1[^>]*>T1<\/h1>/)
+  expect(screens['/blog/beyond-ads']).toContain('/blog-images/Beyond-Ads.png"')
+  // What would need the page's own style sheets or scripts is refused by its Content-Security-Policy.
+  for (const html of Object.values(screens)) expect(html).not.toMatch(/<script|<style| style=/)
 })
 
 it('lists no page that search engines should not know', () => {

@@ -20,6 +20,7 @@ import {
 } from '../src/app/structured-data.ts'
 import { PAGES, tabTitle, type PageFacts } from '../src/app/tab-title.ts'
 import { ARTICLE_PICTURES, ARTICLES, type ArticleFacts } from '../src/features/article/articles.ts'
+import { FALLBACK_HEADLINES } from '../src/features/hero/copy.ts'
 import {
   DEFAULT_SETTINGS,
   FAVICONS,
@@ -28,6 +29,7 @@ import {
   type PageTitles,
 } from '../src/lib/default-settings.ts'
 import { DEMO_FILE } from '../src/lib/constants.ts'
+import { renderFirstScreens } from './first-screens.ts'
 
 /** The file that tells a server what to write into the pages' heads. Its format: docs/page-heads.md. */
 const FILE = '.heads.json'
@@ -59,6 +61,15 @@ interface Page {
   isListed: boolean
   /** The value that tells when the page was last changed. */
   modified?: string
+  /** HTML with placeholders: what the page shows until its scripts run. */
+  screen?: string
+}
+
+/** What first screens have in place of what only the server knows. */
+const PLACEHOLDERS = {
+  headline: placeholder('headline'),
+  title: placeholder('article.title'),
+  storage: placeholder('storage'),
 }
 
 /** Text in whose place the server writes the value called `name`. */
@@ -77,6 +88,7 @@ const QUERIES = {
   settings: 'settings?select=key,category,value',
   faqs: 'faqs?select=question,answer&is_visible=is.true&order=order_index',
   openings: 'job_openings?select=id,title,description&is_active=is.true&order=display_order',
+  headlines: 'hero_headlines?select=headline&is_visible=is.true&order=order_index&limit=1',
   article: 'blog_posts?select=title,content,updated_at&link=eq.{{path}}',
 }
 
@@ -111,6 +123,7 @@ const VALUES: Record<string, Source> = {
   'site.phone': setting('contact_phone'),
   'site.email': setting('contact_email'),
   'site.protection': setting('password_protection'),
+  headline: { query: 'headlines', column: 'headline', default: FALLBACK_HEADLINES[0] },
   ...Object.fromEntries(
     Object.keys(PAGE_TITLES).map((member) => [
       `title.${member}`,
@@ -237,10 +250,8 @@ function filesOf(name: string, bundle: Rolldown.OutputBundle) {
     for (const file of chunk.imports) collect(byFile.get(file), found)
     return found
   }
-  const shared = collect(
-    chunks.find(({ isEntry }) => isEntry),
-    new Set(),
-  )
+  const shared = new Set<string>()
+  for (const chunk of chunks) if (chunk.isEntry || chunk.name === 'start') collect(chunk, shared)
   const own = chunks.find(({ facadeModuleId }) =>
     facadeModuleId?.endsWith(`/app/pages/${name}.tsx`),
   )
@@ -251,7 +262,12 @@ function filesOf(name: string, bundle: Rolldown.OutputBundle) {
 /** Has the browser load a page's own files together with the shared ones, instead of after them. */
 function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle) {
   for (const file of filesOf(name, bundle)) {
-    const attributes = { rel: 'modulepreload', crossorigin: '', href: `/${file}` }
+    const attributes = {
+      rel: 'modulepreload',
+      fetchpriority: 'low',
+      crossorigin: '',
+      href: `/${file}`,
+    }
     page.elements.push({ tag: 'link', attributes })
   }
 }
@@ -278,14 +294,16 @@ export function describeHeads() {
   }
 }
 
-/** Puts the description of the pages' heads beside the built page. */
+/** Puts the description of the pages' heads and first screens beside the built page. */
 export function pageHeads(): Plugin {
   return {
     name: 'page-heads',
     apply: 'build',
-    generateBundle(_options, bundle) {
+    async generateBundle(_options, bundle) {
       const heads = describeHeads()
+      const screens = await renderFirstScreens(PLACEHOLDERS)
       for (const [route, page] of Object.entries(heads.pages)) {
+        page.screen = screens[route]
         const name = moduleOf(route)
         if (name !== undefined) preloadModules(page, name, bundle)
       }

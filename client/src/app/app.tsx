@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, useState } from 'react'
+import { useState } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
@@ -10,15 +10,33 @@ import { LiveContent } from './live-content'
 import { HomePage } from './pages/home'
 import { RequirePassword } from './require-password'
 import { SiteLayout } from './site-layout'
+import { splitPage } from './split-page'
 
-const AuthPage = lazy(() => import('./pages/auth'))
-const AboutPage = lazy(() => import('./pages/about'))
-const ArticlePage = lazy(() => import('./pages/article'))
-const CareersPage = lazy(() => import('./pages/careers'))
-const LegalPage = lazy(() => import('./pages/legal'))
-const NotFoundPage = lazy(() => import('./pages/not-found'))
+const AuthPage = splitPage(() => import('./pages/auth'))
+const AboutPage = splitPage(() => import('./pages/about'))
+const ArticlePage = splitPage(() => import('./pages/article'))
+const CareersPage = splitPage(() => import('./pages/careers'))
+const LegalPage = splitPage(() => import('./pages/legal'))
+const NotFoundPage = splitPage(() => import('./pages/not-found'))
+const PasswordPage = splitPage(() => import('./pages/password'))
 
-const PasswordPage = lazy(() => import('./pages/password'))
+const SPLIT_PAGES: Record<string, { load: () => Promise<void> }> = {
+  '/about': AboutPage,
+  '/auth': AuthPage,
+  '/careers': CareersPage,
+  '/cookies': LegalPage,
+  '/imprint': LegalPage,
+  '/password': PasswordPage,
+  '/privacy': LegalPage,
+}
+
+/** Brings the file of the page at `pathname`, so that `App` shows it without a gap. */
+export async function loadPage(pathname: string) {
+  const path = pathname.replace(/\/+$/, '')
+  const isArticle = ARTICLE_SLUGS.some((slug) => path === `/blog/${slug}`)
+  const page = isArticle ? ArticlePage : (SPLIT_PAGES[path] ?? NotFoundPage)
+  if (path !== '') await page.load()
+}
 
 /** The last parts of the articles' routes. */
 export const ARTICLE_SLUGS = [

@@ -2,19 +2,11 @@ import '@fontsource-variable/bricolage-grotesque/wght.css'
 import '@fontsource-variable/hanken-grotesk/wght.css'
 import './theme.css'
 
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
-import { BrowserRouter } from 'react-router-dom'
-
-import { App } from './app'
+import { firstScreenShown } from './first-paint'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element #root to show the site in')
 
-createRoot(root).render(
-  <StrictMode>
-    <BrowserRouter>
-      <App />
-    </BrowserRouter>
-  </StrictMode>,
-)
+await firstScreenShown(root)
+const { start } = await import('./start')
+await start(root)

@@ -1,7 +1,7 @@
 import type { PageTitles } from '@/lib/default-settings'
 import type { SiteSettings } from '@/lib/site-settings'
 
-import pages from './pages.json'
+import pages from './pages.json' with { type: 'json' }
 
 /** The title of the login, which the settings do not rename. */
 const LOGIN_TITLE = 'Login'

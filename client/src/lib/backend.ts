@@ -1,4 +1,4 @@
 import { readRuntimeConfig } from './runtime-config'
 
 /** The backend that this page talks to. */
-export const backend = readRuntimeConfig(document, import.meta.env)
+export const backend = readRuntimeConfig(globalThis.document, import.meta.env)

@@ -18,8 +18,8 @@ export interface BuildConfig extends Record<string, unknown> {
 const ELEMENT_ID = 'basalt-config'
 const PLACEHOLDER = /^%[A-Z_]+%$/
 
-function readPage(page: Document): Injected {
-  const text = page.getElementById(ELEMENT_ID)?.textContent
+function readPage(page: Document | undefined): Injected {
+  const text = page?.getElementById(ELEMENT_ID)?.textContent
   if (!text) return {}
   try {
     const parsed: unknown = JSON.parse(text)
@@ -39,13 +39,14 @@ function filled(value: unknown) {
  *
  * A server that serves the page writes them into the JSON block `#basalt-config`, so one build runs
  * anywhere. Where they are still placeholders (Vite's dev server, any static host) the build's
- * `VITE_SUPABASE_URL` and `VITE_SUPABASE_ANON_KEY` count; the address is the page's own by default.
+ * `VITE_SUPABASE_URL` and `VITE_SUPABASE_ANON_KEY` count; the address is the page's own by default. There is no page
+ * while first screens are rendered at build time.
  */
-export function readRuntimeConfig(page: Document, build: BuildConfig): RuntimeConfig {
+export function readRuntimeConfig(page: Document | undefined, build: BuildConfig): RuntimeConfig {
   const injected = readPage(page)
-  const url = filled(injected.url) ?? filled(build.VITE_SUPABASE_URL) ?? page.location.origin
+  const url = filled(injected.url) ?? filled(build.VITE_SUPABASE_URL) ?? page?.location.origin ?? ''
   const key = filled(injected.key) ?? filled(build.VITE_SUPABASE_ANON_KEY)
-  if (!key) {
+  if (!key && page) {
     console.error('No API key: set VITE_SUPABASE_ANON_KEY, or serve the page with Basalt.')
   }
   const hasChannels = injected.channels !== false

@@ -62,7 +62,11 @@ function subscribe(listener: () => void) {
 
 /** The signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */
 export function useSession(): SessionState {
-  return useSyncExternalStore(subscribe, () => state)
+  return useSyncExternalStore(
+    subscribe,
+    () => state,
+    () => undefined,
+  )
 }
 
 /** The id of the signed-in user, or null; for what is sent in their name. */

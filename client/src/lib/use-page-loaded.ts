@@ -7,5 +7,9 @@ function subscribe(notify: () => void) {
 
 /** Whether the page's own files have all come, so that what can wait may now be loaded. */
 export function usePageLoaded() {
-  return useSyncExternalStore(subscribe, () => document.readyState === 'complete')
+  return useSyncExternalStore(
+    subscribe,
+    () => document.readyState === 'complete',
+    () => false,
+  )
 }

@@ -7,5 +7,9 @@ function subscribe(notify: () => void) {
 
 /** Whether the page is scrolled down by more than `threshold` pixels. */
 export function useScrolledPast(threshold: number) {
-  return useSyncExternalStore(subscribe, () => window.scrollY > threshold)
+  return useSyncExternalStore(
+    subscribe,
+    () => window.scrollY > threshold,
+    () => false,
+  )
 }

@@ -53,6 +53,8 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         width={608}
         height={1316}
         loading="eager"
+        // It takes the place of the same picture in the first screen that the server sends, without a gap.
+        decoding="sync"
         fetchPriority="high"
         className="size-full"
       />

@@ -1,5 +1,7 @@
 import { Pause, Play } from 'lucide-react'
 
+import { useIsLive } from '@/lib/use-is-live'
+
 import { copy } from './copy'
 import { DemoVideo } from './demo-video'
 
@@ -10,6 +12,7 @@ interface PhoneProps {
 
 /** The demo in a phone, no higher than the screen leaves room for, over a ticket that says what it shows. */
 export function Phone({ isPaused, onPausedChange }: PhoneProps) {
+  const isLive = useIsLive()
   const Icon = isPaused ? Play : Pause
   return (
     <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)]">
@@ -22,6 +25,7 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
         <button
           type="button"
           aria-label={isPaused ? copy.resume : copy.pause}
+          aria-disabled={!isLive}
           onClick={() => onPausedChange(!isPaused)}
           className="grid min-h-11 w-12 shrink-0 place-items-center border-r-2 border-dashed border-ink/40 -outline-offset-4 hover:bg-harbour-coral"
         >

@@ -11,12 +11,24 @@ const GLYPHS: Record<string, readonly string[]> = {
 }
 
 const ROWS = 7
+
+/** A circle that begins at its left edge. */
+const LAMP = 'a.4.4 0 1 0 .8 0a.4.4 0 1 0-.8 0'
+
 const BLANK = Array.from({ length: ROWS }, () => '.....')
 
 /** The text as seven rows of lamps, one dark column between signs. */
 function lampRows(text: string) {
   const signs = Array.from(text).map((sign) => GLYPHS[sign] ?? BLANK)
   return Array.from({ length: ROWS }, (_, row) => signs.map((glyph) => glyph[row]).join('.'))
+}
+
+/** A path that draws the lamps of `rows` which are `lit`, or the others. */
+function lampPath(rows: readonly string[], lit: boolean) {
+  const lamps = rows.flatMap((row, y) =>
+    Array.from(row, (lamp, x) => ((lamp === '#') === lit ? `M${x + 0.1} ${y + 0.5}${LAMP}` : '')),
+  )
+  return lamps.join('')
 }
 
 interface DotMatrixProps {
@@ -34,17 +46,8 @@ export function DotMatrix({ text, className }: DotMatrixProps) {
       viewBox={`0 0 ${rows[0]?.length ?? 0} ${ROWS}`}
       className={cn('w-auto', className)}
     >
-      {rows.flatMap((lamps, y) =>
-        Array.from(lamps, (lamp, x) => (
-          <circle
-            key={`${x}-${y}`}
-            cx={x + 0.5}
-            cy={y + 0.5}
-            r={0.4}
-            className={lamp === '#' ? 'fill-floodlight' : 'fill-chalk/10'}
-          />
-        )),
-      )}
+      <path d={lampPath(rows, false)} className="fill-chalk/10" />
+      <path d={lampPath(rows, true)} className="fill-floodlight" />
     </svg>
   )
 }

@@ -3,11 +3,12 @@ import { Dialog } from 'radix-ui'
 import type { ReactNode } from 'react'
 
 export const Sheet = Dialog.Root
-export const SheetTrigger = Dialog.Trigger
 
 interface SheetContentProps {
   title: string
   closeLabel: string
+  /** Called when the panel has gone, to put the keyboard back where it was. */
+  onLeave: () => void
   children: ReactNode
 }
 
@@ -17,12 +18,13 @@ interface SheetContentProps {
  * The shade is our own: Radix's overlay locks scrolling with an injected `<style>`, which a strict
  * Content-Security-Policy refuses; `data-scroll-lock` does the same from the style sheet.
  */
-export function SheetContent({ title, closeLabel, children }: SheetContentProps) {
+export function SheetContent({ title, closeLabel, onLeave, children }: SheetContentProps) {
   return (
     <Dialog.Portal>
       <div data-scroll-lock className="fixed inset-0 z-50 animate-fade-in bg-ink/60" />
       <Dialog.Content
         aria-describedby={undefined}
+        onCloseAutoFocus={onLeave}
         className="fixed inset-y-0 right-0 z-50 flex w-full max-w-sm flex-col overflow-y-auto bg-ink p-5 text-chalk data-[state=closed]:animate-slide-out data-[state=open]:animate-slide-in"
       >
         <div className="flex items-center justify-between">

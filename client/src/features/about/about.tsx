@@ -15,15 +15,9 @@ import { Timeline } from './timeline'
 
 /** Who Terrace is: the product, its leaders, its journey, its backers. */
 export function About() {
-  const isStill = usePrefersReducedMotion()
-  const [isPaused, setIsPaused] = useState(isStill)
   return (
     <>
-      <PageHero
-        title={copy.title}
-        lead={copy.lead}
-        aside={<Phone isPaused={isPaused} onPausedChange={setIsPaused} />}
-      />
+      <AboutHero />
       <Leadership />
       <Timeline />
       <Investors />
@@ -37,5 +31,18 @@ export function About() {
         <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
       </Section>
     </>
+  )
+}
+
+/** The first screen: the product in a phone. */
+export function AboutHero() {
+  const isStill = usePrefersReducedMotion()
+  const [isPaused, setIsPaused] = useState(isStill)
+  return (
+    <PageHero
+      title={copy.title}
+      lead={copy.lead}
+      aside={<Phone isPaused={isPaused} onPausedChange={setIsPaused} />}
+    />
   )
 }

@@ -10,6 +10,7 @@ import { SKELETONS } from '@/lib/constants'
 import { messages } from '@/lib/messages'
 import { notify } from '@/lib/notify'
 import { SECTION } from '@/lib/sections'
+import { servedTitle } from '@/lib/served-title'
 import { storedFileUrl } from '@/lib/storage-url'
 
 import { ARTICLE_PICTURES, type ArticleFacts } from './articles'
@@ -20,7 +21,7 @@ import { ArticleFetchError, articleSources, useArticle } from './queries'
 /** One article: picture, title, text with its callouts, sources. */
 export function Article({ facts }: { facts: ArticleFacts }) {
   const { data, error, isPending } = useArticle(facts.link)
-  const title = data?.title ?? facts.defaultTitle
+  const title = data?.title ?? servedTitle(facts.link) ?? facts.defaultTitle
 
   useEffect(() => {
     if (!error || data) return
@@ -40,11 +41,12 @@ export function Article({ facts }: { facts: ArticleFacts }) {
         <header className="mt-6 max-w-[64rem]">
           <h1 className="text-title">{title}</h1>
         </header>
+        {/* Its name is known before the text is, so it need not wait for it. */}
+        <HeroImage key={facts.image} src={storedFileUrl(facts.image, ARTICLE_PICTURES)} />
         {isPending ? (
-          <ArticleSkeleton />
+          <TextSkeleton />
         ) : (
           <>
-            <HeroImage key={facts.image} src={storedFileUrl(facts.image, ARTICLE_PICTURES)} />
             <Body text={data?.content ?? ''} facts={facts} />
             <Sources sources={articleSources(data)} />
           </>
@@ -54,14 +56,12 @@ export function Article({ facts }: { facts: ArticleFacts }) {
   )
 }
 
-const HERO_SHAPE = 'mt-10 aspect-video w-full rounded-lg lg:mt-14 lg:aspect-[21/9]'
 const MEASURE = 'mx-auto max-w-[42rem]'
 
-function ArticleSkeleton() {
+function TextSkeleton() {
   return (
     // As high as the screen, so that the footer is not seen to jump when the text comes.
     <div role="status" aria-label={copy.loading} className="min-h-dvh">
-      <Skeleton className={HERO_SHAPE} />
       <div className={cn(MEASURE, 'mt-12 flex flex-col gap-4')}>
         {Array.from({ length: SKELETONS.articleLines }, (_, index) => (
           <Skeleton key={index} className="h-5 last:w-3/5" />
@@ -75,7 +75,7 @@ function ArticleSkeleton() {
 function HeroImage({ src }: { src: string }) {
   const [state, setState] = useState<'loading' | 'loaded' | 'failed'>('loading')
   return (
-    <div className={cn(HERO_SHAPE, 'relative overflow-hidden bg-mist')}>
+    <div className="relative mt-10 aspect-video w-full overflow-hidden rounded-lg bg-mist lg:mt-14 lg:aspect-[21/9]">
       {state === 'loading' && <Skeleton className="absolute inset-0 rounded-none" />}
       <img
         src={state === 'failed' ? PLACEHOLDER_IMAGE : src}
@@ -83,7 +83,9 @@ function HeroImage({ src }: { src: string }) {
         width={1600}
         height={900}
         fetchPriority="high"
-        className="size-full object-cover"
+        // It takes the place of the same picture in the first screen that the server sends, without a gap.
+        decoding="sync"
+        className="relative size-full object-cover"
         onLoad={() => setState((now) => (now === 'loading' ? 'loaded' : now))}
         onError={() => setState('failed')}
       />

@@ -1,5 +1,6 @@
 import { ArrowDown } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { Link } from 'react-router-dom'
 
 import { DotMatrix } from '@/components/layout/dot-matrix'
 import { PageHero } from '@/components/layout/page-hero'
@@ -8,7 +9,6 @@ import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { Button } from '@/components/ui/button'
 import { TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
-import { scrollToElement } from '@/lib/scroll'
 import { SECTION } from '@/lib/sections'
 
 import { copy } from './copy'
@@ -24,35 +24,39 @@ interface CareersProps {
 export function Careers({ onChooseRole, children }: CareersProps) {
   return (
     <>
-      <PageHero
-        title={copy.title}
-        lead={
-          <>
-            <p className="font-display font-semibold text-floodlight">{copy.tagline}</p>
-            <p className="mt-4 text-body text-haze">{copy.demoNote}</p>
-          </>
-        }
-        aside={
-          <div className="w-[min(24rem,30vw)] max-md:hidden xl:mr-10">
-            <DotMatrix text={copy.board} className="h-auto w-full" />
-          </div>
-        }
-      >
-        <Button
-          variant="floodlight"
-          size="large"
-          className="mt-10"
-          onClick={() => scrollToElement(SECTION.jobs, 'smooth')}
-        >
-          {copy.seeRoles}
-          <ArrowDown aria-hidden className="size-5" />
-        </Button>
-      </PageHero>
+      <CareersHero />
       <Who />
       <OpenRoles onChoose={onChooseRole} />
       <How />
       {children}
     </>
+  )
+}
+
+/** The first screen: whom Terrace is looking for. */
+export function CareersHero() {
+  return (
+    <PageHero
+      title={copy.title}
+      lead={
+        <>
+          <p className="font-display font-semibold text-floodlight">{copy.tagline}</p>
+          <p className="mt-4 text-body text-haze">{copy.demoNote}</p>
+        </>
+      }
+      aside={
+        <div className="w-[min(24rem,30vw)] max-md:hidden xl:mr-10">
+          <DotMatrix text={copy.board} className="h-auto w-full" />
+        </div>
+      }
+    >
+      <Button asChild variant="floodlight" size="large" className="mt-10">
+        <Link to={{ hash: SECTION.jobs }}>
+          {copy.seeRoles}
+          <ArrowDown aria-hidden className="size-5" />
+        </Link>
+      </Button>
+    </PageHero>
   )
 }
 

@@ -1,4 +1,4 @@
-import { act, fireEvent, screen } from '@testing-library/react'
+import { act, fireEvent, screen, within } from '@testing-library/react'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import { renderFeature } from '@/testing/render'
@@ -24,15 +24,12 @@ describe('Header', () => {
   })
 
   it('keeps its links in a menu on small screens, which closes once one is followed', async () => {
-    vi.stubGlobal('matchMedia', () => ({
-      matches: false,
-      addEventListener: () => undefined,
-      removeEventListener: () => undefined,
-    }))
     renderFeature(<Header />)
-    await user.click(await screen.findByRole('button', { name: 'Open menu' }))
-    expect(screen.getByRole('dialog', { name: 'Menu' })).toBeInTheDocument()
-    await user.click(screen.getByRole('link', { name: 'FAQ' }))
+    const button = screen.getByRole('button', { name: 'Open menu' })
+    await user.click(button)
+    const menu = within(await screen.findByRole('dialog', { name: 'Menu' }))
+    await user.click(menu.getByRole('link', { name: 'FAQ' }))
     expect(screen.queryByRole('dialog')).not.toBeInTheDocument()
+    await vi.waitFor(() => expect(button).toHaveFocus())
   })
 })

@@ -1,24 +1,24 @@
-import { lazy, Suspense } from 'react'
+import { Menu } from 'lucide-react'
+import { lazy, Suspense, useRef, useState } from 'react'
 import { Link, useLocation } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
 import { SectionLink } from '@/components/layout/section-link'
 import { cn } from '@/lib/cn'
 import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
-import { useMediaQuery } from '@/lib/use-media-query'
+import { useIsLive } from '@/lib/use-is-live'
 import { useScrolledPast } from '@/lib/use-scrolled-past'
 import { useSession } from '@/lib/session'
 
 import { copy } from './copy'
 
-/** Only small screens have the menu, so only they load the dialog that it is made of. */
+/** The dialog that the menu is made of comes when it is first opened. */
 const MobileMenu = lazy(() => import('./mobile-menu'))
 
 /** The bar at the top of every page: clear over the home page's first screen, white everywhere else. */
 export function Header() {
   const { pathname } = useLocation()
   const isScrolled = useScrolledPast(HEADER_SCROLL_THRESHOLD)
-  const isWide = useMediaQuery('(width >= 768px)')
   const isSolid = isScrolled || pathname !== '/'
   const accountLabel = useSession() ? copy.profile : copy.login
 
@@ -34,30 +34,64 @@ export function Header() {
         <Link to="/" aria-label={copy.home}>
           <Brand />
         </Link>
-        {isWide ? (
-          <nav aria-label={copy.mainNavigation} className="flex items-center lg:gap-2">
-            {copy.links.map(({ section, label }) => (
-              <SectionLink
-                key={section}
-                section={section}
-                className="rounded-sm px-2 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-3 lg:text-small"
-              >
-                {label}
-              </SectionLink>
-            ))}
-            <Link
-              to="/auth"
-              className="ml-2 rounded-md px-4 py-2.5 text-small font-semibold ring-1 ring-current transition-colors ring-inset hover:bg-floodlight hover:text-ink"
+        <nav aria-label={copy.mainNavigation} className="hidden items-center md:flex lg:gap-2">
+          {copy.links.map(({ section, label }) => (
+            <SectionLink
+              key={section}
+              section={section}
+              className="rounded-sm px-2 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-3 lg:text-small"
             >
-              {accountLabel}
-            </Link>
-          </nav>
-        ) : (
-          <Suspense>
-            <MobileMenu accountLabel={accountLabel} />
-          </Suspense>
-        )}
+              {label}
+            </SectionLink>
+          ))}
+          <Link
+            to="/auth"
+            className="ml-2 rounded-md px-4 py-2.5 text-small font-semibold ring-1 ring-current transition-colors ring-inset hover:bg-floodlight hover:text-ink"
+          >
+            {accountLabel}
+          </Link>
+        </nav>
+        <MenuButton accountLabel={accountLabel} />
       </div>
     </header>
+  )
+}
+
+/** Opens the menu of small screens. */
+function MenuButton({ accountLabel }: { accountLabel: string }) {
+  const ref = useRef<HTMLButtonElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
+  const [wasOpened, setWasOpened] = useState(false)
+  const isLive = useIsLive()
+
+  const open = () => {
+    setWasOpened(true)
+    setIsOpen(true)
+  }
+  return (
+    <>
+      <button
+        ref={ref}
+        type="button"
+        aria-label={copy.openMenu}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        aria-disabled={!isLive}
+        onClick={open}
+        className="-mr-2 grid size-11 place-items-center rounded-md md:hidden"
+      >
+        <Menu aria-hidden className="size-7" />
+      </button>
+      {wasOpened && (
+        <Suspense>
+          <MobileMenu
+            isOpen={isOpen}
+            onOpenChange={setIsOpen}
+            onLeave={() => ref.current?.focus()}
+            accountLabel={accountLabel}
+          />
+        </Suspense>
+      )}
+    </>
   )
 }

@@ -1,26 +1,25 @@
-import { Menu } from 'lucide-react'
-import { useState } from 'react'
 import { Link } from 'react-router-dom'
 
 import { SectionLink } from '@/components/layout/section-link'
-import { Sheet, SheetContent, SheetTrigger } from '@/components/ui/sheet'
+import { Sheet, SheetContent } from '@/components/ui/sheet'
 
 import { copy } from './copy'
 
-/** The menu of small screens. Following a link closes it. */
-export default function MobileMenu({ accountLabel }: { accountLabel: string }) {
-  const [isOpen, setIsOpen] = useState(false)
-  const close = () => setIsOpen(false)
+interface MobileMenuProps {
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+  /** Called when the keyboard has to go back to where it was before. */
+  onLeave: () => void
+  accountLabel: string
+}
 
+/** The menu of small screens. Following a link closes it. */
+export default function MobileMenu(props: MobileMenuProps) {
+  const { isOpen, onOpenChange, onLeave, accountLabel } = props
+  const close = () => onOpenChange(false)
   return (
-    <Sheet open={isOpen} onOpenChange={setIsOpen}>
-      <SheetTrigger
-        aria-label={copy.openMenu}
-        className="-mr-2 grid size-11 place-items-center rounded-md"
-      >
-        <Menu aria-hidden className="size-7" />
-      </SheetTrigger>
-      <SheetContent title={copy.menu} closeLabel={copy.closeMenu}>
+    <Sheet open={isOpen} onOpenChange={onOpenChange}>
+      <SheetContent title={copy.menu} closeLabel={copy.closeMenu} onLeave={onLeave}>
         <nav aria-label={copy.mainNavigation} className="mt-8 flex flex-col">
           {copy.links.map(({ section, label }) => (
             <SectionLink

@@ -30,20 +30,10 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
         <span aria-hidden>{headlines[0]}</span>
       ) : (
         <span aria-hidden>
-          {typed}
-          <Caret />
+          <span className="caret-after animate-caret">{typed}</span>
           <span className="invisible">{rest}</span>
         </span>
       )}
     </h1>
-  )
-}
-
-/** Takes no room of its own: a word that it stands in must not break there. */
-function Caret() {
-  return (
-    <span className="relative">
-      <span className="absolute bottom-[0.06em] left-[0.04em] h-[0.82em] w-[0.09em] animate-caret bg-floodlight" />
-    </span>
   )
 }

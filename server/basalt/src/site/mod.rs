@@ -148,8 +148,7 @@ impl Inner {
             let unavailable = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE);
             return unavailable.body(format!("There is no built client {}.", self.assets.place()));
         };
-        let head = head.as_ref().map(|head| head.html.as_str());
-        let file = self.page.render(&template, head, &self.config(origin), encoding);
+        let file = self.page.render(&template, head.as_ref(), &self.config(origin), encoding);
         respond(request.headers(), file, "no-cache", status)
     }
 

@@ -1,4 +1,4 @@
-//! The client's one page, with the deployment's settings and the asked path's head written into it.
+//! The client's one page, with the deployment's settings, the asked path's head and its first screen written into it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::heads::Head;
 use super::{Encoding, File};
 
 /// Rendered pages that are kept. There is one per path, origin and encoding; more can only come from invented `Host`s
@@ -19,6 +20,9 @@ const MARKER: &str = "id=\"basalt-config\"";
 /// Between these, the page has the head that stands for all paths.
 const HEAD: (&str, &str) = ("<!--head-->", "<!--/head-->");
 
+/// In its place, the page receives what it shows until its scripts run.
+const SCREEN: &str = "<!--screen-->";
+
 /// Renders the page and keeps the results.
 #[derive(Default)]
 pub(super) struct Page {
@@ -26,17 +30,17 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// `template` with `config` (JSON) in its settings block and `head` (HTML) in place of its own, compressed as
-    /// `encoding`.
+    /// `template` with `config` (JSON) in its settings block and `head` in place of its own, compressed as `encoding`.
     pub(super) fn render(
         &self,
         template: &File,
-        head: Option<&str>,
+        head: Option<&Head>,
         config: &str,
         encoding: Encoding,
     ) -> File {
         let mut hasher = DefaultHasher::new();
-        (&template.etag, head, config, encoding).hash(&mut hasher);
+        let written = head.map(|head| (&head.html, &head.screen));
+        (&template.etag, written, config, encoding).hash(&mut hasher);
         let id = hasher.finish();
         let lock = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = lock().get(&id) {
@@ -77,10 +81,11 @@ impl Page {
 }
 
 /// `html` with `head` between the marks; `None` for a page without them.
-fn with_head(html: &str, head: &str) -> Option<String> {
+fn with_head(html: &str, head: &Head) -> Option<String> {
     let (before, rest) = html.split_once(HEAD.0)?;
     let (_, after) = rest.split_once(HEAD.1)?;
-    Some(format!("{before}{head}{after}"))
+    let body = after.replacen(SCREEN, head.screen.as_deref().unwrap_or_default(), 1);
+    Some(format!("{before}{}{body}", head.html))
 }
 
 /// Makes JSON safe inside a script element: nothing in it can end the element or begin a comment. Source: HTML

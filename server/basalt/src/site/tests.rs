@@ -125,11 +125,13 @@ async fn the_compressed_page_is_the_same_page() {
 fn describe(built: &Built, description: &str) {
     let write = |name: &str, text: &str| std::fs::write(built.folder.path().join(name), text).unwrap();
     write(".heads.json", description);
-    write("index.html", &PAGE.replace("<script", "<!--head--><title>plain</title><!--/head--><script"));
+    let page = PAGE.replace("<script", "<!--head--><title>plain</title><!--/head--><script");
+    write("index.html", &page.replace("</html>", "<div><!--screen--></div></html>"));
 }
 
 const DESCRIPTION: &str = r#"{
-    "queries": {}, "pages": {"/": {"title": "{{origin}} & co", "elements": [], "isListed": true}},
+    "queries": {}, "pages": {"/": {"title": "{{origin}} & co", "elements": [], "isListed": true,
+        "screen": "<h1>{{origin}}</h1>"}},
     "notFound": {"title": "Gone", "elements": [], "isListed": false},
     "documents": {"/app.webmanifest": {"type": "application/manifest+json", "body": {"start_url": "{{origin}}/"}}}
 }"#;
@@ -140,10 +142,12 @@ async fn each_page_has_its_own_head() {
     describe(&built, DESCRIPTION);
     let page = text(get(&built, "/", &[]).await).await;
     assert!(page.contains("<html><title>http://site.example:8080 &amp; co</title><script"), "{page}");
+    assert!(page.contains("<div><h1>http://site.example:8080</h1></div>"), "{page}");
     // The description knows the pages; the setting `routes` is for clients without one.
     let gone = get(&built, "/about", &[]).await;
     assert_eq!(gone.status(), StatusCode::NOT_FOUND);
-    assert!(text(gone).await.contains("<title>Gone</title>"));
+    let gone = text(gone).await;
+    assert!(gone.contains("<title>Gone</title>") && gone.contains("<div></div>"), "{gone}");
     assert_eq!(get(&built, "/.heads.json", &[]).await.status(), StatusCode::NOT_FOUND);
 }
 

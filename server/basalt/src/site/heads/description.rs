@@ -43,6 +43,8 @@ pub(super) struct Page {
     pub(super) is_listed: bool,
     /// The value that tells when the page was last changed.
     pub(super) modified: Option<String>,
+    /// HTML that the page shows until its scripts run.
+    pub(super) screen: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -142,7 +144,7 @@ impl Description {
     pub(super) fn queries_of<'a>(&'a self, page: &'a Page) -> Result<BTreeSet<&'a str>, String> {
         let mut found = BTreeSet::new();
         let texts = page.elements.iter().flat_map(|element| element.attributes.values()).chain([&page.title]);
-        for text in texts {
+        for text in texts.chain(&page.screen) {
             self.add(text, Some(page), 0, &mut found)?;
         }
         for name in page.modified.iter().chain(self.closed.as_ref().map(|closed| &closed.value)) {

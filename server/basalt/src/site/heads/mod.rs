@@ -37,10 +37,21 @@ pub(super) struct Place<'a> {
     pub(super) path: &'a str,
 }
 
-/// A page's head as HTML, and the status that the page is served with.
+/// A page's head and first screen as HTML, and the status that the page is served with.
 pub(super) struct Head {
     pub(super) html: String,
+    /// What the page shows until its scripts run.
+    pub(super) screen: Option<String>,
     pub(super) status: StatusCode,
+}
+
+impl Head {
+    /// The head of `page`; a page that does not exist has no first screen.
+    fn of(scope: &Scope<'_>, page: &Page, exists: bool) -> Self {
+        let screen = page.screen.as_deref().filter(|_| exists).map(|screen| scope.fill_html(screen));
+        let status = if exists { StatusCode::OK } else { StatusCode::NOT_FOUND };
+        Self { html: html(scope, page), screen, status }
+    }
 }
 
 /// The heads of the client's pages.
@@ -87,14 +98,10 @@ impl Heads {
         if let Some(gate) = self.gate(description, &scope) {
             let place = Place { path: gate.0, ..*place };
             let answers = self.answers(description, gate.1, gate.0).await;
-            let html = html(&Scope::new(description, Some(gate.1), &place, &answers), gate.1);
-            return Head {
-                html,
-                status: if found.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND },
-            };
+            let scope = Scope::new(description, Some(gate.1), &place, &answers);
+            return Head::of(&scope, gate.1, found.is_some());
         }
-        let exists = found.is_some() && !is_missing(page, &answers);
-        Head { html: html(&scope, page), status: if exists { StatusCode::OK } else { StatusCode::NOT_FOUND } }
+        Head::of(&scope, page, found.is_some() && !is_missing(page, &answers))
     }
 
     /// The page that speaks for all of them while the site is closed to the public.

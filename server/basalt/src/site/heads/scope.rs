@@ -64,6 +64,11 @@ impl<'a> Scope<'a> {
         template::fill(text, |placeholder| self.look_up(placeholder))
     }
 
+    /// The HTML `html` with its placeholders filled in.
+    pub(super) fn fill_html(&self, html: &str) -> String {
+        template::fill(html, |placeholder| template::escape(&self.look_up(placeholder)))
+    }
+
     /// The value called `name`; empty where nothing is known.
     pub(super) fn value(&self, name: &str) -> String {
         self.look_up(Placeholder::Value(name))

@@ -24,11 +24,13 @@ fn description() -> Description {
         })
     };
     let mut home = page("{{name}}", "/");
+    home["screen"] = json!("<h1 title=\"{{about}}\">{{name}}</h1>");
     home["jsonLd"] = json!({"@graph": [
         {"@type": "Organization", "name": "{{name}}"},
         {"@type": "FAQPage", "mainEntity": [{"@type": "Question", "name": "{{faqs[].question}}"}]},
     ]});
     let mut news = page("{{headline}} | {{name}}", "/news/cup");
+    news["screen"] = json!("<h1>{{headline}}</h1>");
     news["requires"] = json!("news");
     news["modified"] = json!("changed");
     news["values"] = json!({
@@ -95,6 +97,9 @@ async fn stored_texts_fill_the_head_and_cannot_leave_it() {
     });
     let head = at(&heads, "/").await;
     assert_eq!(head.status, StatusCode::OK);
+    let screen = head.screen.unwrap();
+    assert!(screen.starts_with("<h1 title=\"A club\">&lt;/title&gt;"), "{screen}");
+    assert_eq!(screen.matches('<').count(), 2, "{screen}");
     let html = head.html;
     assert_eq!(html.matches("<script").count(), 1, "{html}");
     assert_eq!(html.matches("</script").count(), 1, "{html}");
@@ -130,6 +135,7 @@ async fn a_page_without_its_row_is_not_found() {
     let found = at(&stored, "/news/cup").await;
     assert_eq!(found.status, StatusCode::OK);
     assert!(found.html.contains("<title>Cup won | The club</title>"), "{}", found.html);
+    assert_eq!(found.screen.as_deref(), Some("<h1>Cup won</h1>"));
     assert!(found.html.contains("content=\"Won at…\""), "{}", found.html);
     assert!(found.html.contains("href=\"https://club.example/news/cup\""), "{}", found.html);
     let map = stored.document(&description(), &Place { path: "/sitemap.xml", ..PLACE }).await.unwrap().body;
@@ -141,7 +147,7 @@ async fn a_page_without_its_row_is_not_found() {
 
     let hidden = with_settings(json!([]));
     let missing = at(&hidden, "/news/cup").await;
-    assert_eq!(missing.status, StatusCode::NOT_FOUND);
+    assert_eq!((missing.status, missing.screen), (StatusCode::NOT_FOUND, None));
     assert!(missing.html.contains("<title>The cup | The club</title>"), "{}", missing.html);
     let map = hidden.document(&description(), &Place { path: "/sitemap.xml", ..PLACE }).await.unwrap().body;
     assert!(!map.contains("/news/cup"), "{map}");
@@ -158,6 +164,7 @@ async fn a_closed_site_shows_its_door_alone() {
     let head = at(&heads, "/").await;
     assert_eq!(head.status, StatusCode::OK);
     assert!(head.html.contains("<title>Members</title>") && !head.html.contains("json-ld"), "{}", head.html);
+    assert_eq!(head.screen, None);
     let described = description();
     let file = async |path| heads.document(&described, &Place { path, ..PLACE }).await;
     assert!(file("/robots.txt").await.unwrap().body.contains("Disallow: /\n"));

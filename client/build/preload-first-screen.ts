@@ -1,0 +1,37 @@
+import type { HtmlTagDescriptor, Plugin } from 'vite'
+
+/** The two files that the first screen of every page needs; other alphabets load when text asks for them. */
+const FIRST_SCREEN_FONT = /(?:bricolage-grotesque|hanken-grotesk)-latin-wght-normal.*\.woff2$/
+
+function preload(attrs: Record<string, string>): HtmlTagDescriptor {
+  return { tag: 'link', attrs: { ...attrs, crossorigin: '' }, injectTo: 'head' }
+}
+
+/**
+ * Adds links to what the page will ask for in a moment and whose hashed names only the bundler knows: the first screen's
+ * fonts, and behind them the scripts that are started once it is seen.
+ */
+export function preloadFirstScreen(): Plugin {
+  return {
+    name: 'preload-first-screen',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler(_html, { bundle }) {
+        const files = Object.values(bundle ?? {})
+        const fonts = files.filter(({ fileName }) => FIRST_SCREEN_FONT.test(fileName))
+        const start = files.flatMap((file) =>
+          file.type === 'chunk' && file.name === 'start' ? [file.fileName, ...file.imports] : [],
+        )
+        return [
+          ...fonts.map(({ fileName }) =>
+            preload({ rel: 'preload', as: 'font', type: 'font/woff2', href: `/${fileName}` }),
+          ),
+          ...[...new Set(start)].map((file) =>
+            preload({ rel: 'modulepreload', fetchpriority: 'low', href: `/${file}` }),
+          ),
+        ]
+      },
+    },
+  }
+}

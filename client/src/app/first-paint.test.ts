@@ -1,0 +1,45 @@
+import { expect, it, vi } from 'vitest'
+
+import { firstScreenShown } from './first-paint'
+
+function rootWith(html: string) {
+  const root = document.createElement('div')
+  root.innerHTML = html
+  return root
+}
+
+/** Whether the promise is settled by now. */
+async function isSettled(promise: Promise<unknown>) {
+  const pending = Symbol('pending')
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending
+}
+
+it('waits for nothing where the server sent no first screen', async () => {
+  const frames = vi.spyOn(window, 'requestAnimationFrame')
+  await firstScreenShown(rootWith(''))
+  expect(frames).not.toHaveBeenCalled()
+})
+
+it('waits for the first picture and the frame that shows it', async () => {
+  const root = rootWith('<h1>Hello</h1><img fetchpriority="high">')
+  const picture = root.querySelector('img')
+  if (!picture) throw new Error('no picture')
+  let decoded: () => void = () => undefined
+  picture.decode = () => new Promise((resolve) => (decoded = resolve))
+  const shown = firstScreenShown(root)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(await isSettled(shown)).toBe(false)
+  decoded()
+  await vi.advanceTimersByTimeAsync(100)
+  await shown
+})
+
+it('waits for no picture longer than two seconds', async () => {
+  const root = rootWith('<img fetchpriority="high">')
+  const picture = root.querySelector('img')
+  if (!picture) throw new Error('no picture')
+  picture.decode = () => new Promise(() => undefined)
+  const shown = firstScreenShown(root)
+  await vi.advanceTimersByTimeAsync(2100)
+  await shown
+})

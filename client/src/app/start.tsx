@@ -1,0 +1,27 @@
+import { StrictMode, startTransition } from 'react'
+import { createRoot } from 'react-dom/client'
+import { BrowserRouter } from 'react-router-dom'
+
+import { rememberServedTitle } from '@/lib/served-title'
+
+import { App, loadPage } from './app'
+import { canonicalPath } from './tab-title'
+
+/** Shows the site inside `root`, in place of the first screen that the server sent. */
+export async function start(root: HTMLElement) {
+  const { pathname } = window.location
+  rememberServedTitle(root, canonicalPath(pathname))
+  await loadPage(pathname).catch((error: unknown) => {
+    console.error('The page could not be loaded:', error)
+  })
+  // In pieces, so that the visitor can scroll and tap meanwhile.
+  startTransition(() => {
+    createRoot(root).render(
+      <StrictMode>
+        <BrowserRouter>
+          <App />
+        </BrowserRouter>
+      </StrictMode>,
+    )
+  })
+}
