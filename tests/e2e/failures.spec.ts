@@ -48,7 +48,7 @@ for (const viewport of SCREENS) {
       ).toBeVisible()
       await page.getByRole('contentinfo').scrollIntoViewIfNeeded()
       await expect(page.getByText('Failed to load recent posts.')).toBeVisible()
-      await expectSound(page)
+      await expectSound(page, '#blog', '#faq', 'footer')
 
       await page.unroute('**/rest/v1/**')
       await page.locator('#blog').getByRole('button', { name: 'Try Again' }).click()
@@ -66,7 +66,7 @@ for (const viewport of SCREENS) {
       await page.goto(`${server.access.url}/careers`)
       await page.locator('#jobs').scrollIntoViewIfNeeded()
       await expect(page.locator('#jobs').getByRole('status')).toBeAttached()
-      await expectSound(page)
+      await expectSound(page, '#jobs')
       isReleased = true
       for (const release of held) release()
       await expect(page.locator('#jobs').getByRole('button').first()).toBeVisible()
@@ -81,7 +81,7 @@ for (const viewport of SCREENS) {
       const form = await fillContact(page)
       await expect(page.getByText('Something went wrong')).toBeVisible()
       await expect(form.getByLabel('Company')).toHaveValue('Harbour Row FC')
-      await expectSound(page)
+      await expectSound(page, '#contact')
 
       await page.unroute('**/functions/v1/contact-notification*')
       await answer(page, '/functions/v1/contact-notification', 200, { success: true })
@@ -101,7 +101,7 @@ for (const viewport of SCREENS) {
       await form.getByLabel('Full Name').fill('X')
       await form.getByRole('button', { name: 'Submit Application' }).click()
       await expect(form.getByText('Name must be at least 2 characters')).toBeVisible()
-      await expectSound(page)
+      await expectSound(page, '#job-application')
 
       await form.getByLabel('Full Name').fill('Zoë O’Brien-Li')
       await form.getByLabel('Email Address').fill('zoe@mail.example')
@@ -130,7 +130,7 @@ for (const viewport of SCREENS) {
 
     test('a chat without its function apologises and tries again', async ({ page, server }) => {
       await answer(page, '/functions/v1/chat-ai', 500, {})
-      await page.goto(server.access.url)
+      await page.goto(`${server.access.url}/imprint`)
       await page.getByRole('button', { name: /^Open chat/ }).click()
       await page.getByPlaceholder('Type your message...').fill('Anybody?')
       await page.keyboard.press('Enter')
@@ -139,7 +139,7 @@ for (const viewport of SCREENS) {
       ).toBeVisible()
       const retry = page.getByRole('button', { name: 'Connection issue. Try again?' })
       await expect(retry).toBeVisible()
-      await expectSound(page)
+      await expectSound(page, '[role=dialog]')
       await page.unroute('**/functions/v1/chat-ai*')
       await answer(page, '/functions/v1/chat-ai', 200, { response: '**Here** I am.' })
       await retry.click()

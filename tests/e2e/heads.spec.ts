@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test'
 
 import { expect, test } from './fixtures.ts'
+import { open } from './support.ts'
 
 /** What crawlers read in a page's head. */
 interface Head {
@@ -48,7 +49,7 @@ const ROUTES = [
 
 for (const route of ROUTES) {
   test(`${route} is served with the head that the page then keeps`, async ({ page, server }) => {
-    await page.goto(server.access.url + route)
+    await open(page, server.access.url + route)
     const { status, head } = await served(page, server.access.url + route)
     expect(status).toBe(200)
     expect(head.title).toMatch(/Terrace/)
@@ -59,6 +60,29 @@ for (const route of ROUTES) {
     await expect.poll(() => page.evaluate(readHead, null)).toEqual(head)
   })
 }
+
+test.describe('without scripts', () => {
+  test.use({ javaScriptEnabled: false })
+
+  test('the first screen is there', async ({ page, server }) => {
+    const { url } = server.access
+    const headline = await server.psql(
+      'select headline from hero_headlines where is_visible order by order_index limit 1',
+    )
+    await page.goto(url)
+    await expect(page.getByRole('heading', { level: 1 })).toContainText(headline)
+    await expect(page.locator('#hero img')).toHaveJSProperty('complete', true)
+    await page.getByRole('link', { name: 'Login' }).click()
+    await expect(page).toHaveURL(`${url}/auth`)
+
+    const link = '/blog/beyond-ads'
+    const title = await server.psql(`select title from blog_posts where link = '${link}'`)
+    await page.goto(url + link)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(title)
+    await page.goto(`${url}/privacy`)
+    await expect(page.getByRole('heading', { level: 2 })).toHaveCount(14)
+  })
+})
 
 test('structured data comes from the tables', async ({ page, server }) => {
   const { url } = server.access

@@ -10,7 +10,8 @@ const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/goo
 export default defineConfig({
   testDir: '.',
   outputDir: '../results/e2e',
-  workers: 1,
+  // Each has a server of its own; the files of tests do not depend on one another.
+  workers: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },
   forbidOnly: process.env.CI !== undefined,

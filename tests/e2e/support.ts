@@ -18,9 +18,19 @@ export async function settle(page: Page) {
   })
 }
 
-/** The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. */
-export async function expectSound(page: Page) {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** Opens the page and waits until its scripts have put it in the place of the first screen that the server sent. */
+export async function open(page: Page, url: string) {
+  await page.goto(url)
+  await expect(page.getByRole('contentinfo')).toBeAttached()
+}
+
+/**
+ * The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. Where `parts`
+ * (selectors) are named, axe looks at these alone.
+ */
+export async function expectSound(page: Page, ...parts: string[]) {
+  const axe = parts.reduce((builder, part) => builder.include(part), new AxeBuilder({ page }))
+  const { violations } = await axe.analyze()
   const found = violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`,
   )
