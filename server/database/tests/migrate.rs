@@ -51,6 +51,11 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
     let expected = ["0001_roles.sql", "0009_rate_limits.sql"];
     assert_eq!(report.applied, expected, "roles are looked at one by one, and only Basalt has rate limits");
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
+    assert_eq!(
+        report.adopted.last().map(String::as_str),
+        Some("0011_auth_indexes.sql"),
+        "its indexes stay its own"
+    );
     assert_eq!(text(&client, "select obj_description('auth.users'::regclass)").await, "theirs");
     let status = Migrator::new(&mut client).status(&PathBuf::from("nowhere")).await.unwrap();
     assert!(status.is_current());

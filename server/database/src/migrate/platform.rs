@@ -31,6 +31,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0008_catalog_watch.sql",
     "0009_rate_limits.sql",
     "0010_policy_watch.sql",
+    "0011_auth_indexes.sql",
 ];
 
 impl PlatformFile {

@@ -153,8 +153,10 @@ pub(crate) async fn find_by_phone_change(
     phone: &str,
     audience: &str,
 ) -> Result<Option<Account>, Error> {
+    // That it is not empty is what lets Postgres use the index, which is of those alone that have one.
     let condition = "u.id = (
-        select n.id from auth.users n where n.phone_change = $1 and n.aud = $2 and not n.is_sso_user
+        select n.id from auth.users n
+        where n.phone_change = $1 and n.phone_change <> '' and n.aud = $2 and not n.is_sso_user
         order by n.phone_change_sent_at desc nulls last limit 1
       )";
     find_where(executor.into(), condition, vec![text(phone), text(audience)]).await
