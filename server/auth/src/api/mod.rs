@@ -23,6 +23,7 @@ mod passkeys;
 mod public;
 mod redirect;
 mod request;
+mod scim;
 mod send;
 mod session_answer;
 mod sign_up;
@@ -61,7 +62,11 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
             admin_links::AdminLinksApi { auth: Arc::clone(&auth) },
             admin_audit::AdminAuditApi { auth: Arc::clone(&auth) },
         ),
-        (sso::SsoApi { auth: Arc::clone(&auth) }, admin_sso::AdminSsoApi { auth: Arc::clone(&auth) }),
+        (
+            sso::SsoApi { auth: Arc::clone(&auth) },
+            admin_sso::AdminSsoApi { auth: Arc::clone(&auth) },
+            scim::ScimApi { auth: Arc::clone(&auth) },
+        ),
         (
             discovery::DiscoveryApi { auth: Arc::clone(&auth) },
             oauth_clients::OauthClientsApi { auth: Arc::clone(&auth) },

@@ -38,6 +38,7 @@ mod providers;
 mod public;
 mod refresh;
 mod saml;
+mod scim;
 mod sign_in;
 mod sign_in_at;
 mod sign_up;

@@ -1,0 +1,184 @@
+//! What a SCIM client asks first (RFC 7644, section 4). As upstream so far, the answers are that there are no resources
+//! and no optional features.
+
+use std::sync::Arc;
+
+use poem_openapi::param::Query;
+use poem_openapi::payload::Json;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+
+use crate::{Auth, Code, Error};
+
+pub(super) struct ScimApi {
+    pub(super) auth: Arc<Auth>,
+}
+
+/// A feature that is there or not.
+#[derive(Object)]
+struct Feature {
+    supported: bool,
+}
+
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct BulkFeature {
+    supported: bool,
+    max_operations: u32,
+    max_payload_size: u32,
+}
+
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct FilterFeature {
+    supported: bool,
+    max_results: u32,
+}
+
+/// How clients show who they are.
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct AuthenticationScheme {
+    #[oai(rename = "type")]
+    kind: String,
+    name: String,
+    description: String,
+    spec_uri: String,
+    primary: bool,
+}
+
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct Meta {
+    resource_type: String,
+    location: String,
+}
+
+/// What is supported of SCIM (RFC 7643, section 5).
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct ServiceProviderConfig {
+    schemas: Vec<String>,
+    patch: Feature,
+    bulk: BulkFeature,
+    filter: FilterFeature,
+    change_password: Feature,
+    sort: Feature,
+    etag: Feature,
+    authentication_schemes: Vec<AuthenticationScheme>,
+    meta: Meta,
+}
+
+/// A list of resources (RFC 7644, section 3.4.2).
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct Resources {
+    schemas: Vec<String>,
+    total_results: u32,
+    start_index: u32,
+    items_per_page: u32,
+    /// There are none.
+    #[oai(rename = "Resources")]
+    resources: Vec<String>,
+}
+
+/// An error as SCIM has it (RFC 7644, section 3.12).
+#[derive(Object)]
+struct Refusal {
+    schemas: Vec<String>,
+    detail: String,
+    /// The HTTP status.
+    status: String,
+}
+
+#[derive(ApiResponse)]
+enum Described {
+    #[oai(status = 200, content_type = "application/scim+json")]
+    Config(Json<ServiceProviderConfig>),
+}
+
+#[derive(ApiResponse)]
+enum Listed {
+    #[oai(status = 200, content_type = "application/scim+json")]
+    Resources(Json<Resources>),
+    /// These lists cannot be filtered (RFC 7644, section 4).
+    #[oai(status = 403, content_type = "application/scim+json")]
+    Refused(Json<Refusal>),
+}
+
+#[OpenApi]
+impl ScimApi {
+    /// What is supported of SCIM.
+    #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
+    async fn config(&self) -> Result<Described, Error> {
+        self.require_enabled()?;
+        let off = || Feature { supported: false };
+        let base = self.auth.settings.external_url.trim_end_matches('/');
+        Ok(Described::Config(Json(ServiceProviderConfig {
+            schemas: vec!["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig".to_owned()],
+            patch: off(),
+            bulk: BulkFeature { supported: false, max_operations: 0, max_payload_size: 0 },
+            filter: FilterFeature { supported: false, max_results: 0 },
+            change_password: off(),
+            sort: off(),
+            etag: off(),
+            authentication_schemes: vec![AuthenticationScheme {
+                kind: "oauthbearertoken".to_owned(),
+                name: "OAuth Bearer Token".to_owned(),
+                description: "Authentication scheme using the OAuth Bearer Token Standard".to_owned(),
+                spec_uri: "http://www.rfc-editor.org/info/rfc6750".to_owned(),
+                primary: true,
+            }],
+            meta: Meta {
+                resource_type: "ServiceProviderConfig".to_owned(),
+                location: format!("{base}/scim/v2/ServiceProviderConfig"),
+            },
+        })))
+    }
+
+    /// The types of resources.
+    #[oai(path = "/scim/v2/ResourceTypes", method = "get")]
+    async fn resource_types(
+        &self,
+        /// Refused.
+        filter: Query<Option<String>>,
+    ) -> Result<Listed, Error> {
+        self.list(filter.0.is_some())
+    }
+
+    /// The schemas of resources.
+    #[oai(path = "/scim/v2/Schemas", method = "get")]
+    async fn schemas(
+        &self,
+        /// Refused.
+        filter: Query<Option<String>>,
+    ) -> Result<Listed, Error> {
+        self.list(filter.0.is_some())
+    }
+}
+
+impl ScimApi {
+    fn require_enabled(&self) -> Result<(), Error> {
+        if self.auth.settings.scim_enabled {
+            return Ok(());
+        }
+        Err(Code::FeatureDisabled.because("SCIM server is disabled"))
+    }
+
+    fn list(&self, is_filtered: bool) -> Result<Listed, Error> {
+        self.require_enabled()?;
+        if is_filtered {
+            return Ok(Listed::Refused(Json(Refusal {
+                schemas: vec!["urn:ietf:params:scim:api:messages:2.0:Error".to_owned()],
+                detail: "Filtering is not supported on this endpoint".to_owned(),
+                status: "403".to_owned(),
+            })));
+        }
+        Ok(Listed::Resources(Json(Resources {
+            schemas: vec!["urn:ietf:params:scim:api:messages:2.0:ListResponse".to_owned()],
+            total_results: 0,
+            start_index: 1,
+            items_per_page: 0,
+            resources: Vec::new(),
+        })))
+    }
+}
