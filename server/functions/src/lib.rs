@@ -9,6 +9,7 @@ mod error;
 mod relay;
 mod schedule;
 mod settings;
+mod socket;
 mod verify;
 mod watch;
 mod worker;
@@ -138,8 +139,8 @@ impl Inner {
             verify::verify(request.headers(), &caller, &self.verifier)?;
         }
         let call = slot.admit().await?;
-        let origin = Origin { address: caller.address, request_id: caller.request_id.as_str() };
-        relay::relay(request, origin, call, &self.host.settings.limits).await
+        let origin = Origin { address: caller.address, request_id: caller.request_id.header() };
+        relay::relay(request, origin, call, &self.host).await
     }
 
     /// The place of function `name`.

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method};
 use poem::Request;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -54,10 +54,10 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
         .header(AUTHORIZATION, format!("Bearer {key}"))
         .header(CONTENT_TYPE, "application/json")
         .body(BODY);
-    let request_id = uuid::Uuid::new_v4().to_string();
+    let request_id = HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).map_err(|_| Error::NotFound)?;
     let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
     let call = slot.admit().await?;
-    let response = relay::relay(request, origin, call, &functions.host.settings.limits).await?;
+    let response = relay::relay(request, origin, call, &functions.host).await?;
     let status = response.status();
     // Read, so that the connection can be used again.
     let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;

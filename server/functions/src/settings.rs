@@ -71,10 +71,13 @@ pub struct Limits {
     pub cpu: Duration,
     /// Until the answer to a call must begin. Default: 150 s.
     pub request: Duration,
-    /// Until the answer to a call must end, and work given to `EdgeRuntime.waitUntil`. Default: 400 s.
+    /// Until the answer to a call or its WebSocket must end, and work given to `EdgeRuntime.waitUntil`. Default: 400 s.
     pub wall_clock: Duration,
     /// Until it must be ready for calls; the download of its modules counts. Default: 60 s.
     pub boot: Duration,
+    /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life every
+    /// 30 s. A socket that talks is closed when [`Limits::wall_clock`] has passed. Default: 150 s.
+    pub socket_silence: Duration,
     /// Without a call, until its process ends. Default: 5 minutes.
     pub idle: Duration,
     /// Calls at the same time. Default: 256.
@@ -96,6 +99,7 @@ impl Default for Limits {
             request: Duration::from_secs(150),
             wall_clock: Duration::from_secs(400),
             boot: Duration::from_secs(60),
+            socket_silence: Duration::from_secs(150),
             idle: Duration::from_secs(300),
             concurrency: 256,
             queue: 1024,

@@ -105,8 +105,8 @@ impl<E: Endpoint> Endpoint for Face<E> {
         if !self.owns_cors {
             cors::admit(headers);
         }
-        headers.insert(X_REQUEST_ID, request_id.header());
-        headers.insert(SB_REQUEST_ID, request_id.header());
+        headers.insert(X_REQUEST_ID, request_id.header().clone());
+        headers.insert(SB_REQUEST_ID, request_id.header().clone());
         let took = start.elapsed();
         self.metrics.answered(&method, response.status(), took);
         // The path alone: query strings hold keys, tokens and what people search for.

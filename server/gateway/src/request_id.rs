@@ -38,8 +38,9 @@ impl RequestId {
         self.0.to_str().unwrap_or_default()
     }
 
-    pub(crate) fn header(&self) -> HeaderValue {
-        self.0.clone()
+    /// The id as the value of a header.
+    pub const fn header(&self) -> &HeaderValue {
+        &self.0
     }
 }
 

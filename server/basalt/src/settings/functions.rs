@@ -74,6 +74,7 @@ fn limits(reader: &mut Reader<'_>) -> Result<Limits, Invalid> {
         request: time("request_timeout", default.request)?,
         wall_clock: time("wall_clock_limit", default.wall_clock)?,
         boot: time("boot_timeout", default.boot)?,
+        socket_silence: time("socket_silence", default.socket_silence)?,
         idle: time("idle_timeout", default.idle)?,
         concurrency: reader.get("basalt.functions.concurrency", &[])?.unwrap_or(default.concurrency).max(1),
         queue: reader.get("basalt.functions.queue", &[])?.unwrap_or(default.queue),

@@ -21,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::settings::Limits;
 
-pub(crate) use connections::{Connection, Connections, ORDER, Outgoing};
+pub(crate) use connections::{Connection, Connections, Outgoing};
 pub(crate) use slot::{Call, Host, Slot};
 
 use process::Launch;
@@ -120,10 +120,10 @@ async fn kill(child: &mut Child) {
 }
 
 impl Worker {
-    fn new(socket: &Path, limits: Limits, child: &Child) -> (Self, watch::Sender<Option<End>>) {
+    fn new(folder: &Path, limits: Limits, child: &Child) -> (Self, watch::Sender<Option<End>>) {
         let (ending, ended) = watch::channel(None);
         let worker = Self {
-            connections: Connections::new(socket.to_owned(), limits.concurrency),
+            connections: Connections::new(folder, limits.concurrency),
             limits,
             pid: child.id().unwrap_or_default(),
             started: Instant::now(),
@@ -184,7 +184,7 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> 
         tokio::select! {
             status = booted.child.wait() => break status.map_or(End::Crashed, End::of),
             () = stop.cancelled() => {
-                let drain = worker.connections.order("drain");
+                let drain = worker.connections.order("/drain");
                 let _ = timeout(LAST_WORK, drain).await;
                 break End::Retired;
             }
@@ -205,7 +205,7 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> 
         draining.abort();
     }
     if let Err(error) = tokio::fs::remove_dir_all(&booted.folder).await {
-        tracing::warn!(%error, "the folder of a function's socket cannot be removed");
+        tracing::warn!(%error, "the folder of a function's sockets cannot be removed");
     }
     end
 }
@@ -214,7 +214,7 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> 
 fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
     let worker = Arc::clone(worker);
     tokio::spawn(async move {
-        let _ = timeout(worker.limits.wall_clock, worker.connections.order("drain")).await;
+        let _ = timeout(worker.limits.wall_clock, worker.connections.order("/drain")).await;
     })
 }
 
@@ -245,7 +245,7 @@ impl Watchdog {
                 let asked = Arc::clone(worker);
                 let limit = worker.limits.wall_clock;
                 let answer = tokio::spawn(async move {
-                    let _ = timeout(limit, asked.connections.order("ping")).await;
+                    let _ = timeout(limit, asked.connections.order("/ping")).await;
                 });
                 self.question = Some((answer, usage.cpu));
             }

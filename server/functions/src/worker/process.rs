@@ -9,6 +9,7 @@ use std::process::Stdio;
 use serde_json::json;
 use tokio::process::Command;
 
+use super::connections::sockets;
 use crate::settings::{Found, Settings};
 
 /// Variables of ours that Deno needs to reach module registries; names that end in `*` stand for all that begin so.
@@ -52,10 +53,8 @@ pub(super) struct Launch<'a> {
     pub(super) script: &'a Path,
     /// The function.
     pub(super) found: &'a Found,
-    /// Where it may make its socket.
+    /// Where it may make its sockets.
     pub(super) folder: &'a Path,
-    /// The socket.
-    pub(super) socket: &'a Path,
     /// What it sees of the environment.
     pub(super) environment: &'a BTreeMap<String, String>,
     /// The settings of all functions.
@@ -123,9 +122,11 @@ impl Launch<'_> {
         let ours = ["DENO_DIR", "DENO_NO_UPDATE_CHECK", "NO_COLOR"];
         let hidden = machine.keys().map(String::as_str).filter(|name| !KEPT.contains(name));
         let hidden: Vec<&str> = ours.into_iter().chain(hidden).collect();
+        let (calls, orders) = sockets(self.folder);
         json!({
             "entrypoint": file_url(&self.found.entry_point),
-            "socket": self.socket.to_string_lossy(),
+            "calls": calls.to_string_lossy(),
+            "orders": orders.to_string_lossy(),
             "folder": self.folder.to_string_lossy(),
             "hidden": hidden,
         })

@@ -102,21 +102,22 @@ impl Slot {
     /// Errors: [`Error::Busy`] when too many wait, [`Error::Idle`] when none came free in time, [`Error::Boot`] and
     /// [`Error::NoDeno`] when there is no process.
     pub(crate) async fn admit(self: &Arc<Self>) -> Result<Call, Error> {
-        let limit = self.host.settings.limits.request;
-        let mut permit = self.permit(limit).await?;
+        let mut permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            // Boxed, as below: what a call's future has room for is moved with every call, and both are rare.
+            Err(_) => Box::pin(self.permit(self.host.settings.limits.request)).await?,
+        };
         loop {
             match self.enter(permit) {
                 Ok(call) => return Ok(call),
                 Err(unused) => permit = unused,
             }
-            self.start().await?;
+            Box::pin(self.start()).await?;
         }
     }
 
+    /// Waits for a place.
     async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(permit);
-        }
         let before = self.waiting.fetch_add(1, Ordering::AcqRel);
         let _waiting = Waiting(&self.waiting);
         if before >= self.host.settings.limits.queue {
@@ -177,7 +178,6 @@ impl Slot {
         let Some(deno) = &self.host.deno else { return Err(Error::NoDeno) };
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
-        let socket = folder.join("s");
         let name = &self.found.name;
         let mut environment = self.host.environment.clone();
         environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), name.clone());
@@ -186,14 +186,13 @@ impl Slot {
             script: &self.host.script,
             found: &self.found,
             folder: &folder,
-            socket: &socket,
             environment: &environment,
             settings: &self.host.settings,
         };
         let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
         let booted = match made {
             Ok(()) => boot(&launch).await,
-            Err(error) => Err(format!("the folder of its socket cannot be made: {error}")),
+            Err(error) => Err(format!("the folder of its sockets cannot be made: {error}")),
         };
         let booted = booted.map_err(|reason| {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
@@ -202,7 +201,7 @@ impl Slot {
             Error::Boot(self.backoff().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
-        let (worker, ending) = Worker::new(&socket, self.host.settings.limits.clone(), &booted.child);
+        let (worker, ending) = Worker::new(&folder, self.host.settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
     }

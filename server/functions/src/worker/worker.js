@@ -1,19 +1,18 @@
-// Runs one edge function: serves it on a unix socket and gives it the few globals that Supabase's runtime adds to Deno.
+// Runs one edge function: serves it on a unix socket, and gives it the few globals that Supabase's runtime adds to Deno.
 // What it has to tell its host goes to standard output, one line of JSON after the mark \u0001.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
 
-const { entrypoint, socket, folder, hidden } = JSON.parse(Deno.args[0])
+const { entrypoint, calls, orders, folder, hidden } = JSON.parse(Deno.args[0])
 
-/** Header of the host's own requests; it takes it off everybody else's. */
-const ORDER = 'x-basalt-worker'
 const LONGEST_LOG = 16_384
 const HANDLER_WAIT = 5_000
 
 const serve = Deno.serve
 const encoder = new TextEncoder()
-const calls = new AsyncLocalStorage()
+/** The id of the request that is being answered. */
+const current = new AsyncLocalStorage()
 const background = new Set()
 const address = { transport: 'tcp', hostname: '0.0.0.0', port: 9999 }
 
@@ -24,7 +23,7 @@ function tell(event) {
 
 for (const level of ['log', 'info', 'debug', 'trace', 'warn', 'error']) {
   console[level] = (...values) =>
-    tell({ level, request: calls.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
+    tell({ level, request: current.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
 }
 
 // Over a unix socket the scheme would be http+unix, with which nobody counts.
@@ -101,8 +100,8 @@ globalThis.EdgeRuntime = {
   },
 }
 
-async function obey(order) {
-  if (order === 'drain') {
+async function obey(request) {
+  if (request.url.endsWith('/drain')) {
     globalThis.dispatchEvent(new Event('beforeunload'))
     while (background.size > 0) await Promise.allSettled(background)
   }
@@ -115,19 +114,36 @@ function fail(error) {
   return new Response('Internal Server Error', { status: 500 })
 }
 
-async function respond(request) {
-  const hostname = request.headers.get('x-forwarded-for') ?? address.hostname
+/** What a handler is told beside the request. Most ask for nothing of it, so it is made when they do. */
+class Info {
+  #headers
+
+  constructor(headers) {
+    this.#headers = headers
+  }
+
+  get remoteAddr() {
+    return { ...address, hostname: this.#headers.get('x-forwarded-for') ?? address.hostname }
+  }
+
+  get completed() {
+    return Promise.resolve()
+  }
+}
+
+function respond(request, headers) {
   try {
-    return await handler(request, { remoteAddr: { ...address, hostname }, completed: Promise.resolve() })
+    const response = handler(request, new Info(headers))
+    return response instanceof Promise ? response.catch(fail) : response
   } catch (error) {
     return fail(error)
   }
 }
 
 function answer(request) {
-  const order = request.headers.get(ORDER)
-  if (order !== null) return obey(order)
-  return calls.run(request.headers.get('x-request-id'), respond, request)
+  const { headers } = request
+  // Read now: once the answer is sent the headers are gone, and what runs in the background logs, too.
+  return current.run(headers.get('x-request-id'), respond, request, headers)
 }
 
 async function endWithHost() {
@@ -136,7 +152,8 @@ async function endWithHost() {
   Deno.exit(0)
 }
 
-serve({ path: socket, onListen() {}, onError: fail }, answer)
+serve({ path: calls, onListen() {}, onError: fail }, answer)
+serve({ path: orders, onListen() {} }, obey)
 endWithHost()
 for (const name of ['read', 'write']) await Deno.permissions.revoke({ name, path: folder })
 for (const name of hidden) Deno.env.delete(name)

@@ -14,7 +14,6 @@ Deno.serve(async (request, info) => {
     path: url.pathname,
     query: url.search,
     header: request.headers.get('x-mine'),
-    order: request.headers.get('x-basalt-worker'),
     hop: request.headers.get('x-hop'),
     id: request.headers.get('x-request-id'),
     address: info.remoteAddr.hostname,
@@ -30,7 +29,6 @@ async fn calls_and_answers_pass_unchanged() {
         .uri("/echo/deep/er?x=%2F&y".parse().unwrap())
         .header("host", "api.example:8443")
         .header("x-mine", "é")
-        .header("x-basalt-worker", "drain")
         .header("connection", "x-hop")
         .header("x-hop", "1")
         .header("x-request-id", "mine-1")
@@ -53,7 +51,7 @@ async fn calls_and_answers_pass_unchanged() {
     ] {
         assert_eq!(seen[field], value, "{field}");
     }
-    assert!(seen["order"].is_null() && seen["hop"].is_null(), "{seen}");
+    assert!(seen["hop"].is_null(), "{seen}");
     project.functions.stop().await;
 }
 
@@ -180,6 +178,29 @@ Deno.serve((request) => {
     let answer = project.send(preflight).await;
     assert_eq!(answer.header("access-control-allow-headers"), Some("x-own"));
     assert_eq!(answer.header("access-control-allow-origin"), None);
+    project.functions.stop().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connection_carries_one_call_after_the_other() {
+    let source = "Deno.serve(() => new Response(JSON.parse(Deno.args[0]).calls))";
+    let project = Project::new(&[("where/index.ts", source)]).await;
+    // Source: proc_net(5); the sixth field is the state, of which 3 is connected, the seventh names the socket.
+    let connections = |socket: &str| -> Vec<String> {
+        let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+        let fields = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let connected =
+            fields.filter(|fields| fields.get(5) == Some(&"03") && fields.get(7) == Some(&socket));
+        connected.map(|fields| fields[6].to_owned()).collect()
+    };
+    let socket = project.get("/where").await.text;
+    let before = connections(&socket);
+    assert_eq!(before.len(), 1, "{socket}");
+    for _ in 0..3 {
+        assert_eq!(project.get("/where").await.text, socket);
+    }
+    assert_eq!(connections(&socket), before);
     project.functions.stop().await;
 }
 

@@ -1,11 +1,14 @@
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use functions::{Function, Functions, Limits, Secrets, Settings};
 use gateway::Gateway;
 use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
-use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response};
+use poem::listener::{Acceptor as _, Listener as _, TcpListener};
+use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
 use serde_json::Value;
 use tokens::{KeyOverrides, Keys};
 
@@ -47,7 +50,7 @@ pub(crate) struct Project {
     folder: tempfile::TempDir,
     pub(crate) keys: Keys,
     pub(crate) functions: Functions,
-    endpoint: BoxEndpoint<'static, Response>,
+    endpoint: Arc<BoxEndpoint<'static, Response>>,
 }
 
 impl Project {
@@ -79,7 +82,7 @@ impl Project {
         let functions = Functions::start(settings, platform, keys.verifier()).unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let endpoint = gateway.open("functions", functions.endpoint()).without_cors().boxed();
-        Self { folder, keys, functions, endpoint }
+        Self { folder, keys, functions, endpoint: Arc::new(endpoint) }
     }
 
     /// Writes a file below the functions folder.
@@ -91,6 +94,14 @@ impl Project {
     pub(crate) async fn send(&self, request: Request) -> Response {
         let answered = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
         answered.await.expect("an answer in time")
+    }
+
+    /// Serves it on a port, for what takes a connection of its own, for as long as the test runs.
+    pub(crate) async fn listen(&self) -> SocketAddr {
+        let acceptor = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).into_acceptor().await.unwrap();
+        let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();
+        tokio::spawn(Server::new_with_acceptor(acceptor).run(Arc::clone(&self.endpoint)));
+        address
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -61,12 +61,14 @@ Deno.serve(async (request) => {
   }
   return new Response('ok')
 })";
-    let project = Project::with(&[("eating/index.ts", eating)], |settings| {
+    let project = Project::with(&[HEALTHY, ("eating/index.ts", eating)], |settings| {
         settings.limits = Limits { memory: 64 << 20, boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    assert_eq!(project.get("/eating/heap").await.refusal(), resources());
-    assert_eq!(project.get("/eating/buffers").await.refusal(), resources());
+    for path in ["/eating/heap", "/eating/buffers"] {
+        let (eaten, healthy) = tokio::join!(project.get(path), project.get("/healthy"));
+        assert_eq!((eaten.refusal(), healthy.text.as_str()), (resources(), "well"), "{path}");
+    }
     assert_eq!(project.get("/eating").await.text, "ok");
     project.functions.stop().await;
 }
@@ -74,13 +76,14 @@ Deno.serve(async (request) => {
 #[tokio::test]
 async fn an_answer_that_does_not_begin_is_given_up() {
     let slow = "Deno.serve((request) => request.url.endsWith('/never') ? new Promise(() => {}) : new Response('ok'))";
-    let project = Project::with(&[("slow/index.ts", slow)], |settings| {
+    let project = Project::with(&[HEALTHY, ("slow/index.ts", slow)], |settings| {
         settings.limits = Limits { request: Duration::from_secs(5), boot: PATIENCE, ..Limits::default() };
     })
     .await;
     // Started beforehand, so that the five seconds are the function's alone.
     while project.get("/slow").await.status != 200 {}
-    let never = project.get("/slow/never").await;
+    let (never, healthy) = tokio::join!(project.get("/slow/never"), project.get("/healthy"));
+    assert_eq!(healthy.text, "well");
     assert_eq!(never.refusal(), (504, "IDLE_TIMEOUT".to_owned()));
     assert_eq!(never.json()["message"], "Request idle timeout limit (5s) reached");
     assert_eq!(project.get("/slow").await.text, "ok");

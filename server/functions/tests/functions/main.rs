@@ -6,4 +6,5 @@ mod calls;
 mod harness;
 mod limits;
 mod processes;
+mod sockets;
 mod verification;

@@ -105,7 +105,8 @@ Deno.serve(async () => Response.json(Object.fromEntries([
   await tried('parent', () => Deno.readTextFile(`/proc/${Deno.ppid}/environ`)),
   await tried('write', () => Deno.writeTextFile('./own.txt', 'changed')),
   await tried('run', () => new Deno.Command('id').output()),
-  await tried('socket', () => Deno.connect({ transport: 'unix', path: JSON.parse(Deno.args[0]).socket })),
+  await tried('calls', () => Deno.connect({ transport: 'unix', path: JSON.parse(Deno.args[0]).calls })),
+  await tried('orders', () => Deno.connect({ transport: 'unix', path: JSON.parse(Deno.args[0]).orders })),
 ])))";
     let project = Project::with(
         &[("prying/index.ts", prying), ("prying/own.txt", "mine"), ("other/.env", "THEIRS=1")],
@@ -118,7 +119,7 @@ Deno.serve(async () => Response.json(Object.fromEntries([
     let seen = project.get("/prying").await.json();
     assert_eq!((seen["secret"].as_str(), seen["own"].as_str()), (Some("hunter2"), Some("mine")));
     assert_eq!(seen["slug"], "prying");
-    for name in ["other", "common", "proc", "parent", "write", "run", "socket"] {
+    for name in ["other", "common", "proc", "parent", "write", "run", "calls", "orders"] {
         let outcome = seen[name].as_str().unwrap_or_default();
         assert!(outcome.starts_with("refused: "), "{name}: {}", seen[name]);
     }

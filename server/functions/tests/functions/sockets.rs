@@ -1,0 +1,94 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use functions::Limits;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::harness::{PATIENCE, Project};
+
+const GREETING: &str = r"
+Deno.serve((request) => {
+  if (request.headers.get('upgrade') === null) return new Response('no socket')
+  const { socket, response } = Deno.upgradeWebSocket(request)
+  socket.onopen = () => socket.send('hello')
+  socket.onmessage = ({ data }) => { if (data === 'end') Deno.exit(1) }
+  return response
+})";
+
+/// The handshake of RFC 6455, section 1.3.
+const HANDSHAKE: &[u8] =
+    b"GET /greeting HTTP/1.1\r\nHost: fans.example\r\nConnection: keep-alive, Upgrade\r\n\
+    Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+const ACCEPTED: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+/// A frame with the text `hello`, and one of a client with the text `end` (RFC 6455, section 5.2).
+const HELLO: &[u8] = b"\x81\x05hello";
+const END: &[u8] = b"\x81\x83\0\0\0\0end";
+
+/// Opens a socket and answers with its connection and what came on it so far.
+async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(HANDSHAKE).await.unwrap();
+    let mut seen = Vec::new();
+    let head = async {
+        while !seen.windows(4).any(|part| part == b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0, "{}", String::from_utf8_lossy(&seen));
+        }
+    };
+    timeout(2 * PATIENCE, head).await.expect("an answer in time");
+    let text = String::from_utf8_lossy(&seen);
+    assert!(text.starts_with("HTTP/1.1 101 ") && text.contains(ACCEPTED), "{text}");
+    (stream, seen)
+}
+
+async fn read_to_end(stream: &mut TcpStream, seen: &mut Vec<u8>) {
+    // A reset is an end, too.
+    let _ = timeout(PATIENCE, stream.read_to_end(seen)).await.expect("an end in time");
+}
+
+#[tokio::test]
+async fn a_socket_holds_its_place_until_its_wall_clock_runs_out() {
+    let project = Project::with(&[("greeting/index.ts", GREETING)], |settings| {
+        let wall_clock = Duration::from_secs(2);
+        settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let (mut stream, mut seen) = open(project.listen().await).await;
+    // The place is free again once the socket is closed, and not before.
+    assert_eq!(project.get("/greeting").await.text, "no socket");
+    read_to_end(&mut stream, &mut seen).await;
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_silent_socket_is_closed() {
+    let project = Project::with(&[("greeting/index.ts", GREETING)], |settings| {
+        settings.limits =
+            Limits { socket_silence: Duration::from_secs(1), boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let (mut stream, mut seen) = open(project.listen().await).await;
+    read_to_end(&mut stream, &mut seen).await;
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_its_process() {
+    let project = Project::new(&[("greeting/index.ts", GREETING)]).await;
+    let address = project.listen().await;
+    let (mut stream, mut seen) = open(address).await;
+    let greeted = async {
+        while !seen.ends_with(HELLO) {
+            assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+        }
+    };
+    timeout(PATIENCE, greeted).await.expect("a greeting in time");
+    stream.write_all(END).await.unwrap();
+    read_to_end(&mut stream, &mut seen).await;
+    // The end of the process may be noticed later than that of its sockets.
+    let another = async { while project.get("/greeting").await.text != "no socket" {} };
+    timeout(PATIENCE, another).await.expect("another process");
+    open(address).await;
+    project.functions.stop().await;
+}
