@@ -16,6 +16,10 @@ export interface Delivery {
 /** A mail server that takes mails over STARTTLS alone. Source: RFC 5321, RFC 3207, RFC 4954. */
 export class MailServer {
   readonly deliveries: Delivery[] = []
+  /** Whether it takes no mail for the moment. */
+  isRefusing = false
+  /** Mails that it did not take. */
+  refused = 0
 
   private constructor(private readonly server: Server) {}
 
@@ -79,6 +83,10 @@ export class MailServer {
         return '235 welcome\r\n'
       case 'MAIL':
         delivery.text = ''
+        if (this.isRefusing) {
+          this.refused += 1
+          return '451 come back later\r\n'
+        }
         return delivery.encrypted ? '250 ok\r\n' : '530 STARTTLS first\r\n'
       case 'RCPT':
         delivery.to = /<(.*)>/.exec(line)?.[1] ?? ''

@@ -137,9 +137,45 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains("mallory") && !text.contains("\nBcc:"), "{text}");
-        let mut nobody = letter;
-        nobody["to"] = json!("not an address");
-        assert_eq!(post(&outbox, "key", nobody).await.0, 422);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_mail_is_refused_and_nothing_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let mail = MailSettings { folder: Some(folder.path().to_owned()), ..MailSettings::default() };
+        let outbox = Outbox::new(&Settings { mail, ..Settings::default() }, "key".to_owned()).unwrap();
+        let addressed = |to: serde_json::Value| json!({ "to": to, "subject": "s", "text": "t", "html": "h" });
+        let many = |number| json!((0..number).map(|one| format!("a{one}@b.example")).collect::<Vec<_>>());
+        for (letter, words) in [
+            (addressed(json!("not an address")), "the address cannot get mail"),
+            (addressed(json!(["a@b.example", "nobody"])), "the address cannot get mail"),
+            (addressed(json!([])), "expected 1 to 50 recipients, found 0"),
+            (addressed(many(51)), "expected 1 to 50 recipients, found 51"),
+            (json!({ "to": "a@b.example", "subject": "s", "text": "t" }), "missing field `html`"),
+        ] {
+            let (status, body) = post(&outbox, "key", letter).await;
+            assert_eq!((status, body.contains(words)), (422, true), "{body}");
+        }
+        let long = addressed(json!("x".repeat(BODY_LIMIT)));
+        assert_eq!(post(&outbox, "key", long).await.0, 400);
+        let unasked = outbox.get_response(Request::builder().method(Method::GET).finish()).await;
+        assert_eq!(unasked.status(), 405);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        let (status, body) = post(&outbox, "key", addressed(many(50))).await;
+        assert_eq!(status, 200, "{body}");
+    }
+
+    #[tokio::test]
+    async fn holders_of_no_key_are_told_what_is_expected() {
+        let mail = MailSettings::default();
+        let outbox = Outbox::new(&Settings { mail, ..Settings::default() }, "key".to_owned()).unwrap();
+        for key in ["", "ke", "key2", "KEY"] {
+            let (status, body) = post(&outbox, key, json!({})).await;
+            assert_eq!((status, body.contains("expected the key of the outbox")), (401, true), "{key}");
+        }
+        let bare = outbox.get_response(Request::builder().method(Method::POST).finish()).await;
+        assert_eq!(bare.status(), 401);
     }
 
     #[tokio::test]

@@ -1,0 +1,94 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+
+import { authorityFile } from '../support/certificate.ts'
+import { Server } from '../support/server.mjs'
+import { MailServer } from '../support/smtp.ts'
+
+describe.skipIf(inject('own') === null)('a mail to the team that its server does not take', () => {
+  let server: Server
+  let mails: MailServer
+
+  beforeAll(async () => {
+    mails = await MailServer.start()
+    const env = {
+      SSL_CERT_FILE: authorityFile,
+      GOTRUE_SMTP_HOST: 'localhost',
+      GOTRUE_SMTP_PORT: String(mails.port),
+      GOTRUE_SMTP_USER: 'club',
+      GOTRUE_SMTP_PASS: 'a-password',
+      GOTRUE_SMTP_ADMIN_EMAIL: 'club@terrace.example',
+    }
+    server = await Server.start({ only: ['rest', 'auth', 'functions'], env })
+  }, 150_000)
+
+  afterAll(async () => {
+    await server.stop()
+    mails.stop()
+  })
+
+  async function call(key: string, body: object) {
+    const answer = await fetch(`${server.access.url}/functions/v1/contact-notification`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(await answer.json()).toMatchObject({ success: true })
+  }
+
+  /** What the server does itself every so often. */
+  const retry = () => call(server.access.serviceKey, { type: 'scheduled' })
+
+  /** How often the mail was tried, the minutes until it is due again, whether it is sent, and the last failure. */
+  async function queued(id: string) {
+    const row = await server.psql(
+      `select attempts, ceil(extract(epoch from due_at - now()) / 60), sent_at is not null, last_error
+       from private.lead_mails where lead_id = '${id}'`,
+    )
+    const [attempts, minutes, isSent, error] = row.split('|')
+    return { attempts: Number(attempts), minutes: Number(minutes), isSent: isSent === 't', error }
+  }
+
+  test('waits longer each time, and arrives once', async () => {
+    const record = {
+      id: randomUUID(),
+      name: 'Ada Lovelace',
+      company: 'Harbour Row FC',
+      email: 'ada@club.example',
+      message: 'Call me.',
+    }
+    const lead = { record, csrf_token: randomBytes(32).toString('hex'), type: 'contact_submission' }
+    const makeDue = () =>
+      server.psql(`update private.lead_mails set due_at = now() where lead_id = '${record.id}'`)
+
+    mails.isRefusing = true
+    await call(server.access.anonKey, lead)
+    // The visitor does not wait for the mail.
+    await vi.waitUntil(async () => (await queued(record.id)).error !== '', { timeout: 20_000 })
+    const first = await queued(record.id)
+    expect(first).toMatchObject({ attempts: 1, minutes: 1, isSent: false })
+    expect(first.error).toContain('did not take the mail')
+    const kept = `select email from public.contact_submissions where id = '${record.id}'`
+    expect(await server.psql(kept)).toBe('ada@club.example')
+
+    await retry()
+    expect(await queued(record.id), 'before it is due').toMatchObject({ attempts: 1 })
+    await makeDue()
+    await retry()
+    expect(await queued(record.id)).toMatchObject({ attempts: 2, minutes: 2, isSent: false })
+    expect([mails.refused, mails.deliveries.length]).toEqual([2, 0])
+
+    mails.isRefusing = false
+    await makeDue()
+    await retry()
+    expect(await queued(record.id)).toMatchObject({ attempts: 3, isSent: true, error: '' })
+    await makeDue()
+    await retry()
+    await call(server.access.anonKey, lead)
+    await retry()
+    expect(mails.deliveries).toHaveLength(1)
+    expect(mails.deliveries[0]?.text).toContain(record.id)
+    expect(await queued(record.id)).toMatchObject({ attempts: 3, isSent: true })
+  })
+})
