@@ -2,7 +2,8 @@
 
 import type { Passage } from './passages.ts'
 
-const TIMEOUT = 30_000
+/** Seconds that the model may take for an answer, unless OPENAI_TIMEOUT says otherwise. */
+const TIMEOUT = 30
 const LONGEST_ANSWER = 600
 
 /** Why there is no answer, by the names that the site's chat knows. */
@@ -24,6 +25,8 @@ export interface Model {
   url: string
   key: string
   name: string
+  /** Milliseconds that it may take for an answer. */
+  timeout: number
 }
 
 /** What the settings say; `null` without a key. */
@@ -32,7 +35,9 @@ export function configured(): Model | null {
   if (!key) return null
   const base = Deno.env.get('OPENAI_BASE_URL') ?? 'https://api.openai.com/v1'
   const name = Deno.env.get('OPENAI_MODEL') ?? 'gpt-4o-mini'
-  return { url: `${base.replace(/\/+$/, '')}/chat/completions`, key, name }
+  const seconds = Number(Deno.env.get('OPENAI_TIMEOUT') ?? TIMEOUT)
+  const timeout = 1000 * (seconds > 0 ? seconds : TIMEOUT)
+  return { url: `${base.replace(/\/+$/, '')}/chat/completions`, key, name, timeout }
 }
 
 const INSTRUCTIONS = `You are the assistant on the website of Terrace, which builds white-label fan apps for sports clubs.
@@ -84,7 +89,7 @@ export async function* ask(
       method: 'POST',
       headers: { authorization: `Bearer ${model.key}`, 'content-type': 'application/json' },
       body: request(model, question, passages, true),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(model.timeout)]),
     })
     if (!answer.ok) throw refusal(answer.status, await answer.text())
     yield* deltas(answer)

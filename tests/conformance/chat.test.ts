@@ -106,6 +106,21 @@ describe.skipIf(own === null)('the chat', () => {
     expect(reply?.response).toContain('There is no licence fee')
   })
 
+  test('does not wait for a model that says nothing', async () => {
+    await fetch(`${own?.modelUrl ?? ''}/mode`, { method: 'POST', body: 'silent' })
+    const reply = await ask('Is there a licence fee?', 'chat-hasty')
+    expect(reply?.error).toBe('service_unavailable')
+    expect(reply?.response).toContain('There is no licence fee')
+  })
+
+  test('keeps what a model has said before it fails', async () => {
+    await fetch(`${own?.modelUrl ?? ''}/mode`, { method: 'POST', body: 'half' })
+    expect(await ask('Is there a licence fee?', 'chat-model')).toEqual({
+      response: 'You ',
+      error: 'openai_quota_exceeded',
+    })
+  })
+
   test('limits how often an address may ask', async () => {
     const replies = await Promise.all(Array.from({ length: 25 }, () => ask('Do points expire?')))
     const limited = replies.find((reply) => reply?.error === 'rate_limited')

@@ -63,7 +63,14 @@ export class Model {
       return
     }
     this.asked = body
+    if (this.mode === 'silent') return
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    if (this.mode === 'half') {
+      const error = { code: 'insufficient_quota', message: 'You exceeded your current quota' }
+      response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: 'You ' } }] })}\n\n`)
+      response.end(`data: ${JSON.stringify({ error })}\n\n`)
+      return
+    }
     for (const content of ['You pay ', '**nothing**', '.']) {
       response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)
     }
