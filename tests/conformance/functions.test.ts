@@ -1,3 +1,5 @@
+import { on, once } from 'node:events'
+
 import {
   FunctionsFetchError,
   FunctionsHttpError,
@@ -5,8 +7,25 @@ import {
   FunctionsRelayError,
 } from '@supabase/supabase-js'
 import { describe, expect, inject, test } from 'vitest'
+import { WebSocket } from 'ws'
 
 import { invoke, service, visitor } from './clients.ts'
+
+/** A WebSocket to a function, and what comes on it. */
+async function open(path: string) {
+  const { url, anonKey } = inject('access')
+  const headers = { authorization: `Bearer ${anonKey}` }
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/functions/v1/${path}`, 'chant', {
+    headers,
+  })
+  const messages = on(socket, 'message')
+  const next = async () => {
+    const [data, isBinary] = ((await messages.next()).value ?? []) as [Buffer, boolean]
+    return isBinary ? data : data.toString()
+  }
+  await once(socket, 'open')
+  return { socket, next }
+}
 
 /** What the function `caller` sees of the tables. */
 interface Seen {
@@ -77,5 +96,45 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
     expect(asVisitor.data?.headlines).toBeGreaterThan(0)
     const asService = await invoke<Seen>(service(), 'caller')
     expect(asService.data?.leads).toBeTypeOf('number')
+  })
+})
+
+describe.skipIf(inject('own') === null)('a WebSocket to a function', () => {
+  test('carries messages both ways until the function closes it', async () => {
+    const { socket, next } = await open('socket?name=Ada')
+    expect(socket.protocol).toBe('chant')
+    expect(await next()).toBe('hello Ada')
+    socket.send('goal')
+    expect(await next()).toBe('goal')
+    const large = Buffer.alloc(300_000, 7)
+    socket.send(large)
+    expect(await next()).toEqual(large)
+    socket.send('close')
+    const [code, reason] = (await once(socket, 'close')) as [number, Buffer]
+    expect([code, reason.toString()]).toEqual([4001, 'as you wish'])
+  })
+
+  test('is one of many beside calls', async () => {
+    const sockets = await Promise.all(
+      Array.from({ length: 20 }, (_, number) => open(`socket?name=${String(number)}`)),
+    )
+    const { error } = await invoke(visitor(), 'socket')
+    expect(error?.context?.status).toBe(426)
+    for (const [number, { socket, next }] of sockets.entries()) {
+      expect(await next()).toBe(`hello ${String(number)}`)
+      socket.close()
+    }
+  })
+
+  test('needs a token as a call does', async () => {
+    const { url } = inject('access')
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/functions/v1/socket`)
+    const [, answer] = (await once(socket, 'unexpected-response')) as [
+      unknown,
+      { statusCode: number },
+    ]
+    expect(answer.statusCode).toBe(401)
+    // Ending what was never opened is an error to it.
+    socket.once('error', () => undefined).terminate()
   })
 })

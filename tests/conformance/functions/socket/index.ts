@@ -1,0 +1,13 @@
+// Talks over a WebSocket: says everything back, and closes when it is told to.
+
+Deno.serve((request) => {
+  if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
+  const { socket, response } = Deno.upgradeWebSocket(request, { protocol: 'chant' })
+  const { searchParams } = new URL(request.url)
+  socket.onopen = () => socket.send(`hello ${searchParams.get('name') ?? 'you'}`)
+  socket.onmessage = ({ data }) => {
+    if (data === 'close') socket.close(4001, 'as you wish')
+    else socket.send(data)
+  }
+  return response
+})
