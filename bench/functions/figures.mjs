@@ -6,24 +6,27 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { load } from '../lib/load.mjs'
+import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 
 const repository = path.resolve(import.meta.dirname, '../..')
+const target = process.env.CARGO_TARGET_DIR ?? path.join(repository, 'target')
 /** Functions that are called for the first time. */
 const colds = 7
 /** What should hold on a quiet machine: milliseconds of a first call, of overhead at 16 connections; calls beside Deno. */
 const targets = { cold: 250, p50: 0.5, p99: 2, ratio: 0.5 }
 
 /**
- * Calls a function that says hello through Basalt and the same code in a Deno of its own, in turns, and functions that
- * were never called before; prints what it costs to go through Basalt.
+ * Calls a function that says hello through Basalt, the same code in a Deno of its own, and that Deno behind a proxy that
+ * does nothing but pass on, in turns, and functions that were never called before; prints what it costs to go through
+ * Basalt.
  * @param {string} binary
  */
 export async function functions(binary, { seconds, rounds, connections }) {
-  heading('Edge functions beside Deno that answers directly')
+  heading('Edge functions beside Deno that answers directly, and behind a bare proxy')
   const running = new Running()
   const project = await mkdtemp(path.join(tmpdir(), 'basalt-bench-'))
   try {
@@ -35,7 +38,11 @@ export async function functions(binary, { seconds, rounds, connections }) {
       DENO: deno(),
     }
     const server = running.add(await Server.start({ binary, project, only: ['functions'], env }))
-    const direct = running.add(await Direct.start(path.join(project, 'functions/hello/index.ts')))
+    const hello = path.join(project, 'functions/hello/index.ts')
+    const direct = running.add(await Program.deno(hello, 'tcp:127.0.0.1:0'))
+    const socket = path.join(project, 'behind')
+    const behind = running.add(await Program.deno(hello, `unix:${socket}`))
+    const proxy = running.add(await Program.proxy(socket))
     const base = `${server.access.url}/functions/v1`
     row(
       `a first call, median of ${colds}`,
@@ -43,21 +50,47 @@ export async function functions(binary, { seconds, rounds, connections }) {
     )
     await fetch(`${base}/hello`).then((answer) => answer.text())
     const peers = [
-      { name: 'Deno', url: direct.url, path: '/' },
-      { name: 'Basalt', url: server.access.url, path: '/functions/v1/hello' },
+      { name: 'Deno', url: direct.url, path: '/', used: () => [0, processorTime(direct.pid)] },
+      {
+        name: 'bare proxy',
+        url: proxy.url,
+        path: '/',
+        used: () => [processorTime(proxy.pid), processorTime(behind.pid)],
+      },
+      {
+        name: 'Basalt',
+        url: server.access.url,
+        path: '/functions/v1/hello',
+        used: () => {
+          const own = processorTime(server.process.pid)
+          return [own, treeProcessorTime(server.process.pid) - own]
+        },
+      },
     ]
     const rows = []
     for (const count of connections) {
-      const [alone, through] = await measure(peers, { connections: count, seconds, rounds })
-      rows.push(...lines(count, alone, through))
+      const figures = await measure(peers, { connections: count, seconds, rounds })
+      rows.push(...figures.map((one, index) => line(count, peers[index].name, one, figures)))
     }
     table(
-      ['connections', 'peer', 'calls/s', 'p50 µs', 'p99 µs', 'overhead p50 ms', 'p99 ms', 'ratio'],
+      [
+        'connections',
+        'peer',
+        'calls/s',
+        'p50 µs',
+        'p99 µs',
+        'own µs',
+        'Deno µs',
+        'overhead p50 ms',
+        'p99 ms',
+        'of Deno',
+        'of proxy',
+      ],
       rows,
     )
     row(
       'targets at 16 connections',
-      `p50 ${targets.p50} ms, p99 ${targets.p99} ms, ratio ${targets.ratio}`,
+      `p50 ${targets.p50} ms, p99 ${targets.p99} ms, of Deno ${targets.ratio}`,
     )
   } finally {
     await running.stop()
@@ -94,25 +127,29 @@ async function coldStart(base) {
 async function measure(peers, { connections, seconds, rounds }) {
   const seen = peers.map(() => [])
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, { url, path }] of peers.entries()) {
-      seen[index].push(await load(url, [{ path }], { connections, seconds }))
+    for (const [index, { url, path, used }] of peers.entries()) {
+      const before = used()
+      const figures = await load(url, [{ path }], { connections, seconds })
+      const [own, deno] = used().map((time, part) => (time - before[part]) / figures.asked)
+      seen[index].push({ ...figures, own, deno })
     }
   }
   return seen.map((turns) => ({
     perSecond: median(turns.map((turn) => turn.per_second)),
     p50: median(turns.map((turn) => turn.p50_us)),
     p99: median(turns.map((turn) => turn.p99_us)),
+    own: median(turns.map((turn) => turn.own)),
+    deno: median(turns.map((turn) => turn.deno)),
   }))
 }
 
-function lines(count, alone, through) {
-  const overhead = (name) => figure((through[name] - alone[name]) / 1000)
-  const common = ({ perSecond, p50, p99 }) => [figure(perSecond), figure(p50), figure(p99)]
-  const ratio = figure(through.perSecond / alone.perSecond)
-  return [
-    [count, 'Deno', ...common(alone), '', '', ''],
-    [count, 'Basalt', ...common(through), overhead('p50'), overhead('p99'), ratio],
-  ]
+function line(count, name, one, [alone, proxied]) {
+  const figures = [one.perSecond, one.p50, one.p99, one.own, one.deno].map(figure)
+  const common = [count, name, ...figures]
+  if (one === alone) return [...common, '', '', '', '']
+  const overhead = ['p50', 'p99'].map((part) => figure((one[part] - alone[part]) / 1000))
+  const ofProxy = one === proxied ? '' : figure(one.perSecond / proxied.perSecond)
+  return [...common, ...overhead, figure(one.perSecond / alone.perSecond), ofProxy]
 }
 
 /** The program of the npm package that functions run on. */
@@ -122,28 +159,47 @@ function deno() {
   return createRequire(path.join(repository, 'package.json')).resolve(name)
 }
 
-/** Deno with the function alone, on a free port. */
-class Direct {
-  static async start(file) {
-    const child = spawn(deno(), ['run', '--no-config', '--allow-net', file], {
+/** A program that serves until it is stopped. */
+class Program {
+  /** Deno with the function alone, at an address as DENO_SERVE_ADDRESS has it. */
+  static deno(file, address) {
+    const flags = ['run', '--no-config', '--allow-net', '--allow-read', '--allow-write', file]
+    const env = { DENO_SERVE_ADDRESS: address, NO_COLOR: '1' }
+    return Program.#start(deno(), flags, env, /Listening on (\S+)/)
+  }
+
+  /** The proxy that does nothing but pass on to a socket. */
+  static proxy(socket) {
+    return Program.#start(
+      path.join(target, 'release/bare'),
+      ['proxy', socket],
+      {},
+      /"url":"([^"]+)"/,
+    )
+  }
+
+  static async #start(program, flags, env, announcement) {
+    const child = spawn(program, flags, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, DENO_SERVE_ADDRESS: 'tcp:127.0.0.1:0', NO_COLOR: '1' },
+      env: { ...process.env, ...env },
     })
     const url = await new Promise((resolve, reject) => {
       let output = ''
       const read = (chunk) => {
         output += chunk
-        const port = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1]
-        if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+        const found = announcement.exec(output)?.[1]
+        if (found !== undefined) resolve(found.replace(/\/$/, ''))
       }
       for (const stream of [child.stdout, child.stderr]) stream.on('data', read)
-      child.once('exit', () => reject(new Error(`Deno ended: ${output}`)))
+      child.once('error', reject)
+      child.once('exit', () => reject(new Error(`${program} ended: ${output}`)))
     })
-    return new Direct(child, url)
+    return new Program(child, url)
   }
 
   constructor(child, url) {
     this.child = child
+    this.pid = child.pid
     this.url = url
   }
 

@@ -1,11 +1,13 @@
-//! Measures single steps of a request by themselves, without server, network or database, and prints one JSON object.
+//! Measures single steps of a request by themselves, without server or database, and prints one JSON object.
 
 mod clock;
 mod passwords;
+mod proxy;
 mod signatures;
 
 use std::error::Error;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -32,6 +34,11 @@ enum Step {
     Tokens {
         #[command(flatten)]
         time: Time,
+    },
+    /// Passes requests on, as they are, until it is killed: what a proxy costs that does nothing else
+    Proxy {
+        /// The unix socket that they go to
+        socket: PathBuf,
     },
 }
 
@@ -63,6 +70,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Step::Passwords { threads, time } => {
             serde_json::to_value(passwords::measure(*threads, time.span())?)?
         }
+        Step::Proxy { socket } => return Ok(proxy::serve(socket)?),
         Step::Tokens { time } => serde_json::to_value(signatures::measure(time.span())?)?,
     };
     Ok(writeln!(std::io::stdout(), "{figures}")?)

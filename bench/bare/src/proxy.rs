@@ -1,0 +1,53 @@
+//! The least that a reverse proxy made of hyper and tokio can do: a connection to the server behind it for each of a
+//! client's, on which every request is passed on unread.
+
+use std::io::{self, Write as _};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, client, server};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::Mutex;
+
+/// Prints `{"url": …}` of a free port and passes on to `socket` what comes there, for as long as the process lives.
+///
+/// Errors: when there is no such port.
+pub(crate) fn serve(socket: &Path) -> io::Result<()> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        writeln!(io::stdout(), "{}", serde_json::json!({ "url": url }))?;
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let socket = socket.to_owned();
+            tokio::spawn(async move {
+                if let Err(error) = pass(stream, socket).await {
+                    let _ = writeln!(io::stderr(), "bare: {error}");
+                }
+            });
+        }
+    })
+}
+
+async fn pass(stream: TcpStream, socket: PathBuf) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    stream.set_nodelay(true)?;
+    let behind = TokioIo::new(UnixStream::connect(socket).await?);
+    let (sender, connection) = client::conn::http1::handshake::<_, Incoming>(behind).await?;
+    tokio::spawn(connection);
+    // Never waited for: a client of HTTP/1.1 has one request under way.
+    let sender = Arc::new(Mutex::new(sender));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let sender = Arc::clone(&sender);
+        async move {
+            let mut sender = sender.lock().await;
+            sender.ready().await?;
+            sender.send_request(request).await
+        }
+    });
+    Ok(server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await?)
+}
