@@ -3,6 +3,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{PASSWORD, Server};
+use crate::provider::Provider;
 
 fn autoconfirm() -> Settings {
     Settings {
@@ -220,4 +221,31 @@ async fn an_invitation_makes_a_user_who_may_be_invited_again() {
     assert_eq!(server.post("/invite", invitation).await.refusal(), (403, "not_admin"));
     let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' = 'user_invited' and payload ->> 'actor_username' = 'service_role'";
     assert_eq!(server.value(logged).await, 2);
+}
+
+#[tokio::test]
+async fn leaked_passwords_are_refused_to_new_users_and_told_to_known_ones() {
+    let archive = Provider::start().await;
+    // SHA-1 of "password", of which the first five digits are asked for.
+    archive.answer_with("/range/5BAA6", 200, "1E4C9B93F3F0682250B6CF8331B7EE68FD8:10437277\r\n");
+    let mut settings = Settings::default();
+    settings.passwords.leaked_check = true;
+    settings.passwords.leaked_check_url = format!("{}/range/", archive.url);
+    settings.mail.autoconfirm = true;
+    let server = Server::with(settings).await;
+    let body = json!({ "email": "eve@example.com", "password": "password" });
+    let refused = server.post("/signup", body.clone()).await;
+    assert_eq!(refused.refusal(), (422, "weak_password"));
+    assert_eq!(refused.body["weak_password"]["reasons"], json!(["pwned"]));
+    assert_eq!(server.value("select count(*) from auth.users").await, 0);
+
+    let known = server
+        .post_as_admin(
+            "/admin/users",
+            json!({ "email": "eve@example.com", "password": "password", "email_confirm": true }),
+        )
+        .await;
+    assert_eq!(known.status, StatusCode::OK, "{}", known.body);
+    let signed_in = server.post("/token?grant_type=password", body).await;
+    assert_eq!(signed_in.body["weak_password"]["reasons"], json!(["pwned"]), "{}", signed_in.body);
 }
