@@ -34,6 +34,7 @@ const PAGES = {
  * @property {(page: Page) => Promise<unknown>} [prepare] before the page is opened
  * @property {(page: Page) => Promise<unknown>} [reach] leads to the state
  * @property {boolean} [isFloating] whether it floats over the page, so that the screen is taken alone
+ * @property {boolean} [isHeld] whether requests are left without an answer
  * @property {boolean} [isFirstVisit] whether consent has not been asked for yet
  */
 
@@ -119,12 +120,13 @@ const STATES = {
   },
   loading: {
     route: '/',
+    isHeld: true,
     prepare: (page) => page.route('**/rest/v1/**', () => undefined),
     reach: (page) => below(page, 'testimonials'),
   },
   empty: {
     route: '/about',
-    prepare: (page) => answered(page, 'rest/v1/[t-z]', { json: [] }),
+    prepare: (page) => answered(page, 'rest/v1/t', { json: [] }),
   },
   errors: {
     route: '/careers',
@@ -190,7 +192,7 @@ async function picture(width, name, route, state) {
   }, state?.isFirstVisit)
   const page = await context.newPage()
   await state?.prepare?.(page)
-  await page.goto(origin + route, { waitUntil: 'networkidle' })
+  await page.goto(origin + route, { waitUntil: state?.isHeld ? 'load' : 'networkidle' })
   await page.getByRole('contentinfo').waitFor({ state: 'attached' })
   if (state?.reach === undefined) await loadPictures(page)
   else await state.reach(page)
