@@ -40,7 +40,7 @@ export function CareersHero() {
       title={copy.title}
       lead={
         <>
-          <p className="font-display font-semibold text-floodlight">{copy.tagline}</p>
+          <p className="font-display font-semibold text-balance text-floodlight">{copy.tagline}</p>
           <p className="mt-4 text-body text-haze">{copy.demoNote}</p>
         </>
       }

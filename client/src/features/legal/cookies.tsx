@@ -13,42 +13,52 @@ export function Cookies() {
         </LegalSection>
       ))}
       <LegalSection title={cookies.tableTitle}>
-        {/* The table is wider than a phone; its own box scrolls, also by keyboard. */}
-        <div
-          role="region"
-          aria-label={cookies.tableTitle}
-          // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-          tabIndex={0}
-          className="-mx-1 overflow-x-auto px-1"
-        >
-          <table className="w-full min-w-[34rem] border-collapse text-left text-small">
-            <thead>
-              <tr className="border-b-2 border-ink">
-                {cookies.columns.map((column) => (
-                  <th key={column} scope="col" className="py-3 pr-5 font-semibold">
-                    {column}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {cookies.rows.map(({ name, kind, purpose, duration }) => (
-                <tr key={name} className="border-b border-line align-top">
-                  <th scope="row" className="py-3.5 pr-5 font-mono font-semibold">
-                    {name}
-                  </th>
-                  <td className="py-3.5 pr-5">{kind}</td>
-                  <td className="py-3.5 pr-5">{purpose}</td>
-                  <td className="py-3.5 whitespace-nowrap">{duration}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <CookieTable />
       </LegalSection>
       <LegalSection title={cookies.changeTitle}>
         <p>{cookies.change}</p>
       </LegalSection>
     </LegalPage>
+  )
+}
+
+const CELL = 'py-3.5 pr-5'
+
+/** What a cell is called where the row of headings is hidden, because the cells stand below one another. */
+const LABELLED =
+  'max-sm:block max-sm:py-1 max-sm:before:mr-2 max-sm:before:font-semibold max-sm:before:content-[attr(data-label)]'
+
+function CookieTable() {
+  const [, kindLabel, purposeLabel, durationLabel] = cookies.columns
+  return (
+    <table className="w-full border-collapse text-left text-small max-sm:block">
+      <thead className="max-sm:sr-only">
+        <tr className="border-b-2 border-ink">
+          {cookies.columns.map((column) => (
+            <th key={column} scope="col" className="py-3 pr-5 font-semibold">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="max-sm:block">
+        {cookies.rows.map(({ name, kind, purpose, duration }) => (
+          <tr key={name} className="border-b border-line align-top max-sm:block max-sm:py-4">
+            <th scope="row" className={`${CELL} font-mono font-semibold max-sm:block max-sm:py-1`}>
+              {name}
+            </th>
+            <td data-label={kindLabel} className={`${CELL} ${LABELLED}`}>
+              {kind}
+            </td>
+            <td data-label={purposeLabel} className={`${CELL} ${LABELLED}`}>
+              {purpose}
+            </td>
+            <td data-label={durationLabel} className={`py-3.5 sm:whitespace-nowrap ${LABELLED}`}>
+              {duration}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
