@@ -87,7 +87,8 @@ function placeholders<T extends object>(prefix: string, example: T) {
 const QUERIES = {
   settings: 'settings?select=key,category,value',
   faqs: 'faqs?select=question,answer&is_visible=is.true&order=order_index',
-  openings: 'job_openings?select=id,title,description&is_active=is.true&order=display_order',
+  openings:
+    'job_openings?select=id,title,description,created_at&is_active=is.true&order=display_order',
   headlines: 'hero_headlines?select=headline&is_visible=is.true&order=order_index&limit=1',
   article: 'blog_posts?select=title,content,updated_at&link=eq.{{path}}',
 }
@@ -173,6 +174,7 @@ const JSON_LD: Record<string, object[]> = {
         id: placeholder('openings[].id'),
         title: placeholder('openings[].title'),
         description: placeholder('openings[].description'),
+        created_at: placeholder('openings[].created_at'),
       },
       SITE,
     ),

@@ -84,16 +84,49 @@ test.describe('without scripts', () => {
   })
 })
 
-test('structured data comes from the tables', async ({ page, server }) => {
+/** What search engines want of each type before they show it. Source: Google Search Central's structured data gallery. */
+const REQUIRED: Record<string, string[]> = {
+  Organization: ['name', 'url', 'logo'],
+  FAQPage: ['mainEntity'],
+  Question: ['name', 'acceptedAnswer'],
+  Answer: ['text'],
+  Article: ['headline', 'image', 'author'],
+  JobPosting: [
+    ...['title', 'description', 'datePosted', 'hiringOrganization'],
+    ...['jobLocationType', 'applicantLocationRequirements'],
+  ],
+  Country: ['name'],
+  PropertyValue: ['name', 'value'],
+}
+
+/** The entities of structured data that lack something, with what they lack. */
+function incomplete(data: unknown): string[] {
+  if (typeof data !== 'object' || data === null) return []
+  const inner = Object.values(data).flatMap(incomplete)
+  if (!('@type' in data)) return inner
+  const { '@type': type, ...members } = data as Record<string, unknown>
+  const isMention = type === 'Organization' && !('@id' in members)
+  const wanted = isMention ? ['name'] : REQUIRED[String(type)]
+  if (!wanted) return [...inner, `${String(type)} is not known here`]
+  const missing = wanted.filter((name) => !members[name])
+  return [...inner, ...missing.map((name) => `${String(type)} has no ${name}`)]
+}
+
+test('structured data comes from the tables and lacks nothing', async ({ page, server }) => {
   const { url } = server.access
-  const types = async (route: string) => {
+  const entities = async (route: string) => {
     const { head } = await served(page, url + route)
-    return head.jsonLd?.['@graph'].map((item) => item['@type'])
+    expect(incomplete(head.jsonLd)).toEqual([])
+    return head.jsonLd?.['@graph']
   }
+  const types = async (route: string) => (await entities(route))?.map((item) => item['@type'])
   expect(await types('/')).toEqual(['Organization', 'FAQPage'])
   expect(await types('/blog/beyond-ads')).toEqual(['Article'])
   const openings = await server.psql('select count(*) from job_openings where is_active')
-  expect(await types('/careers')).toEqual(Array(Number(openings)).fill('JobPosting'))
+  const posted = await entities('/careers')
+  expect(posted?.map((item) => item['@type'])).toEqual(Array(Number(openings)).fill('JobPosting'))
+  for (const { datePosted } of posted ?? [])
+    expect(Date.parse(String(datePosted))).toBeLessThanOrEqual(Date.now())
   expect(await types('/imprint')).toBeUndefined()
 })
 

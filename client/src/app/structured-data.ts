@@ -66,15 +66,18 @@ interface Opening {
   id: string
   title: string
   description: string
+  /** Since when it is open, in the notation of ISO 8601. */
+  created_at: string
 }
 
 /** An open position. Source: schema.org/JobPosting; remote positions need applicantLocationRequirements. */
-export function jobPosting({ id, title, description }: Opening, site: Site) {
+export function jobPosting({ id, title, description, created_at }: Opening, site: Site) {
   return {
     '@type': 'JobPosting',
     identifier: { '@type': 'PropertyValue', name: site.siteName, value: id },
     title,
     description,
+    datePosted: created_at,
     employmentType: 'FULL_TIME',
     jobLocationType: 'TELECOMMUTE',
     applicantLocationRequirements: { '@type': 'Country', name: 'Worldwide' },

@@ -5,7 +5,7 @@ import { content } from './content'
 async function loadJobOpenings() {
   const { data, error } = await content
     .from('job_openings')
-    .select('id, title, emoji, description')
+    .select('id, title, emoji, description, created_at')
     .eq('is_active', true)
     .order('display_order', { ascending: true })
   if (error) throw error
