@@ -1,5 +1,6 @@
 //! Listens for notices that the catalog has changed.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A background task that counts notifications and reconnections.
 pub(crate) struct Listener {
     changes: watch::Sender<u64>,
+    channel: Option<String>,
+    /// Whether Postgres sends notices at this moment.
+    is_listening: Arc<AtomicBool>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -31,15 +35,23 @@ pub(crate) struct Listener {
 impl Listener {
     /// A listener that never hears anything.
     pub(crate) fn silent() -> Self {
-        Self { changes: watch::Sender::new(0), stop: CancellationToken::new(), task: Mutex::new(None) }
+        Self {
+            changes: watch::Sender::new(0),
+            channel: None,
+            is_listening: Arc::default(),
+            stop: CancellationToken::new(),
+            task: Mutex::new(None),
+        }
     }
 
     pub(crate) fn start(target: Arc<Target>, channel: String) -> Self {
-        let listener = Self::silent();
+        let mut listener = Self::silent();
+        listener.channel = Some(channel.clone());
         let (stop, changes) = (listener.stop.clone(), listener.changes.clone());
+        let is_listening = Arc::clone(&listener.is_listening);
         let task = tokio::spawn(async move {
             // Returns at the cancellation, since listening never ends by itself.
-            stop.run_until_cancelled(listen_for_ever(target, channel, changes)).await;
+            stop.run_until_cancelled(listen_for_ever(target, channel, changes, &is_listening)).await;
         });
         *listener.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         listener
@@ -47,6 +59,11 @@ impl Listener {
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Whether notices in `channel` come in at this moment.
+    pub(crate) fn is_listening_to(&self, channel: &str) -> bool {
+        self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn stop(&self) {
@@ -65,11 +82,17 @@ impl Drop for Listener {
     }
 }
 
-async fn listen_for_ever(target: Arc<Target>, channel: String, changes: watch::Sender<u64>) {
+async fn listen_for_ever(
+    target: Arc<Target>,
+    channel: String,
+    changes: watch::Sender<u64>,
+    is_listening: &AtomicBool,
+) {
     let mut pause = FIRST_PAUSE;
     loop {
         let heard_before = *changes.borrow();
-        let Err(error) = listen(&target, &channel, &changes).await;
+        let Err(error) = listen(&target, &channel, &changes, is_listening).await;
+        is_listening.store(false, Ordering::Relaxed);
         if *changes.borrow() != heard_before {
             pause = FIRST_PAUSE;
         }
@@ -84,6 +107,7 @@ async fn listen(
     target: &Target,
     channel: &str,
     changes: &watch::Sender<u64>,
+    is_listening: &AtomicBool,
 ) -> Result<std::convert::Infallible, Error> {
     let (client, mut connection) = target.config.connect(MakeRustlsConnect::new(target.tls.clone())).await?;
     let notified = changes.clone();
@@ -100,6 +124,7 @@ async fn listen(
         probe(&client, &format!("listen {}", quote_identifier(channel))).await?;
         // What changed while nobody listened is not known, so everything counts as changed.
         changes.send_modify(|count| *count += 1);
+        is_listening.store(true, Ordering::Relaxed);
         loop {
             tokio::time::sleep(PROBE_INTERVAL).await;
             probe(&client, "select 1").await?;

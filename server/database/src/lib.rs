@@ -118,6 +118,11 @@ impl Database {
         self.inner.catalog.subscribe()
     }
 
+    /// Whether notices in `channel` come in at this moment, so that [`Self::catalog_changes`] tells of them.
+    pub fn is_listening_to(&self, channel: &str) -> bool {
+        self.inner.catalog.is_listening_to(channel)
+    }
+
     /// Answers whether Postgres takes and answers a statement now, within two seconds.
     pub async fn ping(&self) -> Result<(), Error> {
         let transaction = Transaction::anonymous().read_only().on_primary().statement("select 1", Vec::new());

@@ -28,6 +28,9 @@ use crate::settings::Settings;
 use crate::timing::Timing;
 use crate::transaction::{Context, Outcome};
 
+/// The channel in which the platform's event triggers tell of changes to the catalog.
+const NOTICES: &str = "pgrst";
+
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
 ///
 /// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. Somebody has to run
@@ -215,7 +218,7 @@ impl Asked<'_> {
             request,
             headers: self.headers,
             cache: self.cache,
-            is_cache_settled: self.inner.cache.is_settled(),
+            is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
             settings: self.settings,
             identity: self.identity,
             writers: &self.inner.writers,

@@ -147,3 +147,15 @@ async fn a_function_before_each_request_sees_it_whatever_is_read() {
     let answer = send(league.request("GET", "/plain")).await;
     assert_eq!((answer.status, answer.header("x-path")), (200, "/plain"));
 }
+
+#[tokio::test]
+async fn who_hears_no_news_tells_everything() {
+    let database = testkit::Database::create().await;
+    let deaf = |connection: &mut ::database::Settings| connection.channel = None;
+    let league = League::on(database, TABLES, |_| {}, deaf).await;
+    let trigger =
+        "create trigger tell before insert on league.bare for each row execute function league.tells_path()";
+    league.database.client().await.batch_execute(trigger).await.unwrap();
+    let answer = league.change("POST", "/bare", &[], r#"{"id":1}"#).await;
+    assert_eq!((answer.status, answer.header("x-path")), (201, "/bare"));
+}
