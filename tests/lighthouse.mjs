@@ -25,6 +25,13 @@ const HOME_SCRIPT_KIB = 150
 const INP_MS = 100
 const CPU_SLOWDOWN = 4
 
+/** Buttons of the page's frame that are tapped, and those that close what they open. */
+const TAPS = /** @type {[string | RegExp, string?][]} */ ([
+  ['Decline'],
+  ['Open menu', 'Close menu'],
+  [/^Open chat/, 'Close chat'],
+])
+
 const { values: options } = parseArgs({
   options: {
     url: { type: 'string' },
@@ -124,9 +131,12 @@ async function interaction(url) {
     await page.goto(url, { waitUntil: 'networkidle' })
     const session = await context.newCDPSession(page)
     await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
-    for (const button of ['Decline', 'Open menu', 'Close menu', /^Open chat/, 'Close chat']) {
-      const found = page.getByRole('button', { name: button }).first()
-      if (await found.isVisible()) await found.tap()
+    for (const [name, close] of TAPS) {
+      const button = page.getByRole('button', { name }).first()
+      if (!(await button.isVisible())) continue
+      await button.tap()
+      // What is closed again comes when it is first opened.
+      if (close !== undefined) await page.getByRole('button', { name: close }).first().tap()
     }
     const buttons = page.locator('main button[aria-expanded], main [role="radio"]')
     for (const button of (await buttons.all()).slice(0, 8)) await button.tap()
