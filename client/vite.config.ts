@@ -1,9 +1,8 @@
-import { fileURLToPath } from 'node:url'
-
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+import { aliases } from './build/aliases.ts'
 import { files } from './build/chunks.ts'
 import { pageHeads } from './build/page-heads.ts'
 import { preloadFirstScreen } from './build/preload-first-screen.ts'
@@ -16,13 +15,7 @@ const backendPaths = ['/rest', '/auth', '/storage', '/functions', '/realtime']
 
 export default defineConfig({
   plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFirstScreen(), pageHeads()],
-  resolve: {
-    alias: {
-      '@': fileURLToPath(new URL('./src', import.meta.url)),
-      // The rules that forms have in common with the functions that take what they send.
-      '@shared': fileURLToPath(new URL('../functions/_shared', import.meta.url)),
-    },
-  },
+  resolve: { alias: aliases },
   build: {
     target: 'baseline-widely-available',
     // A data: URL would need an exception in the Content-Security-Policy's font-src and img-src.

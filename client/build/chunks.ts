@@ -1,19 +1,21 @@
-import path from 'node:path'
+import { readdirSync } from 'node:fs'
 
 import type { Rolldown } from 'vite'
 
+import { aliases } from './aliases.ts'
+
 type Context = Pick<Rolldown.PluginContext, 'getModuleInfo'>
 
-const SOURCE = path.resolve(import.meta.dirname, '../src')
+/** What every page runs first, and with it the first screen of the home page. */
+const START = `${aliases['@']}/app/start.tsx`
 
-/** What every page runs first. */
-const START = `${SOURCE}/app/start.tsx`
+const PAGES = `${aliases['@']}/app/pages`
 
-const HOME = `${SOURCE}/app/pages/home-sections.tsx`
+const HOME = `${PAGES}/home-sections.tsx`
 
-const OTHER_PAGES = ['about', 'article', 'auth', 'careers', 'legal', 'not-found', 'password'].map(
-  (name) => `${SOURCE}/app/pages/${name}.tsx`,
-)
+const OTHER_PAGES = readdirSync(PAGES)
+  .filter((file) => !file.startsWith('home'))
+  .map((file) => `${PAGES}/${file}`)
 
 /** The modules that come with `id`: those that it imports, and theirs. */
 function closure(id: string, context: Context, found = new Set<string>()) {

@@ -1,6 +1,6 @@
-import path from 'node:path'
-
 import { runnerImport } from 'vite'
+
+import { aliases } from './aliases.ts'
 
 /** Where the pages believe to have their files from while they are rendered. */
 const BACKEND = 'https://backend.invalid'
@@ -22,11 +22,10 @@ export interface Placeholders {
 
 /** The HTML of the pages' first screens, made by their own components. */
 export async function renderFirstScreens({ headline, title, storage }: Placeholders) {
-  const source = path.resolve(import.meta.dirname, '../src')
-  const { module } = await runnerImport<Screens>(`${source}/app/first-screens.tsx`, {
+  const { module } = await runnerImport<Screens>(`${aliases['@']}/app/first-screens.tsx`, {
     configFile: false,
     logLevel: 'error',
-    resolve: { alias: { '@': source } },
+    resolve: { alias: aliases },
     define: { 'import.meta.env.VITE_SUPABASE_URL': JSON.stringify(BACKEND) },
   })
   const screens = Object.entries(module.firstScreens({ headline, title }))

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
@@ -20,24 +20,6 @@ const LegalPage = splitPage(() => import('./pages/legal'))
 const NotFoundPage = splitPage(() => import('./pages/not-found'))
 const PasswordPage = splitPage(() => import('./pages/password'))
 
-const SPLIT_PAGES: Record<string, { load: () => Promise<void> }> = {
-  '/about': AboutPage,
-  '/auth': AuthPage,
-  '/careers': CareersPage,
-  '/cookies': LegalPage,
-  '/imprint': LegalPage,
-  '/password': PasswordPage,
-  '/privacy': LegalPage,
-}
-
-/** Brings the file of the page at `pathname`, so that `App` shows it without a gap. */
-export async function loadPage(pathname: string) {
-  const path = pathname.replace(/\/+$/, '')
-  const isArticle = ARTICLE_SLUGS.some((slug) => path === `/blog/${slug}`)
-  const page = isArticle ? ArticlePage : (SPLIT_PAGES[path] ?? NotFoundPage)
-  if (path !== '') await page.load()
-}
-
 /** The last parts of the articles' routes. */
 export const ARTICLE_SLUGS = [
   'beyond-broadcast',
@@ -47,6 +29,37 @@ export const ARTICLE_SLUGS = [
   'building-your-fortress',
   'beyond-ads',
 ]
+
+const PASSWORD = 'password'
+
+/** A page with a file of its own, as it is shown. */
+interface Shown {
+  load: () => Promise<void>
+  element: ReactNode
+}
+
+/** The pages behind the home page, by their paths without the first slash. */
+const PAGES: Record<string, Shown> = {
+  about: { load: AboutPage.load, element: <AboutPage /> },
+  auth: { load: AuthPage.load, element: <AuthPage /> },
+  careers: { load: CareersPage.load, element: <CareersPage /> },
+  cookies: { load: LegalPage.load, element: <LegalPage page="cookies" /> },
+  imprint: { load: LegalPage.load, element: <LegalPage page="imprint" /> },
+  privacy: { load: LegalPage.load, element: <LegalPage page="privacy" /> },
+}
+for (const slug of ARTICLE_SLUGS) {
+  PAGES[`blog/${slug}`] = {
+    load: ArticlePage.load,
+    element: <ArticlePage key={slug} slug={slug} />,
+  }
+}
+
+/** Brings the file of the page at `pathname`, so that `App` shows it without a gap. */
+export async function loadPage(pathname: string) {
+  const path = pathname.replace(/^\/|\/+$/g, '')
+  if (path === '') return
+  await (path === PASSWORD ? PasswordPage : (PAGES[path] ?? NotFoundPage)).load()
+}
 
 /** The site's routes and what they all share. Needs a router around it. */
 export function App() {
@@ -59,22 +72,12 @@ export function App() {
         <Route element={<SiteLayout />}>
           <Route element={<RequirePassword />}>
             <Route index element={<HomePage />} />
-            <Route path="about" element={<AboutPage />} />
-            <Route path="careers" element={<CareersPage />} />
-            <Route path="privacy" element={<LegalPage page="privacy" />} />
-            <Route path="cookies" element={<LegalPage page="cookies" />} />
-            <Route path="imprint" element={<LegalPage page="imprint" />} />
-            {ARTICLE_SLUGS.map((slug) => (
-              <Route
-                key={slug}
-                path={`blog/${slug}`}
-                element={<ArticlePage key={slug} slug={slug} />}
-              />
+            {Object.entries(PAGES).map(([path, { element }]) => (
+              <Route key={path} path={path} element={element} />
             ))}
-            <Route path="auth" element={<AuthPage />} />
             <Route path="*" element={<NotFoundPage />} />
           </Route>
-          <Route path="password" element={<PasswordPage />} />
+          <Route path={PASSWORD} element={<PasswordPage />} />
         </Route>
       </Routes>
       <Toaster />
