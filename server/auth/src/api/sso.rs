@@ -10,8 +10,7 @@ use serde::Deserialize;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::body::Body;
-use super::body::FormFields;
+use super::body::{Body, FormFields};
 use super::fields::Security;
 use super::redirect::Redirect;
 use super::{answer, request};
