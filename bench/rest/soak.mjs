@@ -11,7 +11,7 @@ const connections = 16
 /** Seconds between two looks at the memory. */
 const slice = 10
 /** What of the requests each workload is; large answers are as rare as they are in life. */
-const weights = { 'list-1000': 1, bulk: 1, count: 2 }
+const weights = { 'list-1000': 1, bulk: 1, 'bulk-plain': 1, count: 2 }
 const usualWeight = 10
 /** Growth in the second half that is taken for noise, in MiB an hour. */
 const steady = 6
@@ -31,7 +31,7 @@ async function soak(binary, seconds) {
     const samples = []
     const begin = performance.now()
     while (performance.now() - begin < seconds * 1000) {
-      await stage.admin.sql('truncate check_ins')
+      await stage.admin.sql('truncate check_ins, visits')
       const figures = await load(basalt.url, requests, { connections, seconds: slice, warmup: 0 })
       samples.push({
         at: (performance.now() - begin) / 1000,

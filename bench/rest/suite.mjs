@@ -111,7 +111,7 @@ async function turn(stage, workload, name, how) {
       : await load(peer.url, requestsFor(peer, workload, stage), how)
   const after = processorTimes(stage, peer)
   if (workload.inserts !== undefined) {
-    await checkRows(stage, figures.asked * workload.inserts, `${name}, ${workload.id}`)
+    await checkRows(stage, workload.inserts, figures.asked, `${name}, ${workload.id}`)
   }
   return {
     ...figures,
@@ -121,8 +121,9 @@ async function turn(stage, workload, name, how) {
 }
 
 /** Every insert that was acknowledged must be there, and nothing else. */
-async function checkRows(stage, expected, what) {
-  const found = Number(await stage.admin.sql('select count(*) from check_ins'))
+async function checkRows(stage, { table, rows }, requests, what) {
+  const expected = requests * rows
+  const found = Number(await stage.admin.sql(`select count(*) from ${table}`))
   if (found !== expected) throw new Error(`${what}: expected ${expected} rows, found ${found}`)
 }
 

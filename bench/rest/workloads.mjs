@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto'
  * @property {boolean} [isRead] whether answers can be compared: the same question has the same answer
  * @property {boolean} [isComparedAsJson] whether whitespace and the order of keys may differ
  * @property {string} [prepare] SQL that is run before each measurement
- * @property {number} [inserts] rows that each request adds to check_ins
+ * @property {{ table: string, rows: number }} [inserts] what each request adds
  */
 
 const json = { 'Content-Type': 'application/json' }
@@ -125,45 +125,10 @@ export const workloads = [
       sql: 'select id, fixture, seat, price, bought_at from tickets order by id limit 20',
     },
   },
-  {
-    id: 'insert',
-    title: 'insert one, minimal',
-    inserts: 1,
-    target: 8,
-    isSmall: true,
-    prepare: 'truncate check_ins',
-    requests: () => [
-      { method: 'POST', path: '/check_ins', headers: minimal, body: checkIn, status: 201 },
-    ],
-    limit: {
-      writes: true,
-      variables: { player: [1, 20000], number: [1, 1_000_000] },
-      sql: `insert into check_ins (player_id, gate, device, number)
-            values (:player, 'North', gen_random_uuid(), :number)`,
-    },
-  },
-  {
-    id: 'bulk',
-    title: 'bulk insert of 100',
-    inserts: 100,
-    target: 2.5,
-    prepare: 'truncate check_ins',
-    requests: () => [
-      {
-        method: 'POST',
-        path: '/check_ins',
-        headers: minimal,
-        body: `[${Array.from({ length: 100 }, () => checkIn).join(',')}]`,
-        status: 201,
-      },
-    ],
-    limit: {
-      writes: true,
-      variables: { player: [1, 19900] },
-      sql: `insert into check_ins (player_id, gate, device, number)
-            select :player + n, 'North', gen_random_uuid(), n from generate_series(1, 100) n`,
-    },
-  },
+  insertOne('insert', 'insert one, minimal', 'check_ins'),
+  insertOne('insert-plain', '… without a foreign key', 'visits'),
+  insertHundred('bulk', 'bulk insert of 100', 'check_ins'),
+  insertHundred('bulk-plain', '… without a foreign key', 'visits'),
   {
     id: 'upsert',
     title: 'upsert one',
@@ -217,3 +182,50 @@ export const workloads = [
     },
   },
 ]
+
+/** @returns {Workload} */
+function insertOne(id, title, table) {
+  return {
+    id,
+    title,
+    inserts: { table, rows: 1 },
+    target: 8,
+    isSmall: true,
+    prepare: `truncate ${table}`,
+    requests: () => [
+      { method: 'POST', path: `/${table}`, headers: minimal, body: checkIn, status: 201 },
+    ],
+    limit: {
+      writes: true,
+      variables: { player: [1, 20000], number: [1, 1_000_000] },
+      sql: `insert into ${table} (player_id, gate, device, number)
+            values (:player, 'North', gen_random_uuid(), :number)`,
+    },
+  }
+}
+
+/** @returns {Workload} */
+function insertHundred(id, title, table) {
+  return {
+    id,
+    title,
+    inserts: { table, rows: 100 },
+    target: 2.5,
+    prepare: `truncate ${table}`,
+    requests: () => [
+      {
+        method: 'POST',
+        path: `/${table}`,
+        headers: minimal,
+        body: `[${Array.from({ length: 100 }, () => checkIn).join(',')}]`,
+        status: 201,
+      },
+    ],
+    limit: {
+      writes: true,
+      variables: { player: [1, 19900] },
+      sql: `insert into ${table} (player_id, gate, device, number)
+            select :player + n, 'North', gen_random_uuid(), n from generate_series(1, 100) n`,
+    },
+  }
+}
