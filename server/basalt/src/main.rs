@@ -21,6 +21,7 @@ use clap::Parser as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    keep_pages_small();
     // Clients that are not told whose cryptography to use take the process's; only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::Arguments::parse().run() {
@@ -31,3 +32,14 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Has no huge pages given to this process and those that it starts: a buffer that needs some kilobytes would hold two
+/// megabytes. The answers are as fast without; see `docs/decisions/0025`.
+#[cfg(target_os = "linux")]
+fn keep_pages_small() {
+    // A kernel without huge pages refuses.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn keep_pages_small() {}

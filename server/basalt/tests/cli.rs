@@ -98,6 +98,12 @@ impl Served {
         (head.lines().next().unwrap().to_owned(), body.to_owned())
     }
 
+    /// What the kernel says of the process.
+    #[cfg(target_os = "linux")]
+    fn process(&self) -> String {
+        std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap()
+    }
+
     /// Sends SIGTERM and waits for the end.
     fn stop(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
@@ -123,6 +129,8 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "[{\"name\":\"lamp\"}]"));
     assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
     assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+    #[cfg(target_os = "linux")]
+    assert!(served.process().contains("THP_enabled:\t0"), "huge pages are asked for");
     let (status, body) = served.get("/functions/v1/hello");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "hi"));
     assert!(served.get("/auth/v1/.well-known/jwks.json").1.contains("\"keys\""));
