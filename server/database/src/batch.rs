@@ -63,7 +63,11 @@ struct Expected<'t> {
 impl Expected<'_> {
     /// Notes which columns its rows have.
     fn describe(&mut self, prepared: Prepared) {
-        self.json = prepared.json.filter(|_| self.as_json).map(json::Writer::new);
+        if self.as_json {
+            // It may have been prepared for one that wanted its rows.
+            let format = prepared.json.unwrap_or_else(|| Arc::new(json::Format::new(&prepared.columns)));
+            self.json = Some(json::Writer::new(format));
+        }
         self.columns = Some(prepared.columns);
     }
 }
@@ -125,13 +129,13 @@ impl Connection {
         let role = transaction.role();
         let mut expected = Vec::with_capacity(transaction.statements().len() + 3);
         for statement in opening.iter().chain(settings.iter()) {
-            expected.push(self.encode(statement, "", false)?);
+            self.encode(&mut expected, statement, "", false)?;
         }
         for statement in transaction.statements() {
-            expected.push(self.encode(statement, role, true)?);
+            self.encode(&mut expected, statement, role, true)?;
         }
         if let Some(statement) = &closing {
-            expected.push(self.encode(statement, "", false)?);
+            self.encode(&mut expected, statement, "", false)?;
         }
         frontend::sync(&mut self.outbound);
         self.in_flight = true;
@@ -141,13 +145,14 @@ impl Connection {
         answer
     }
 
-    /// Appends the messages for `statement` and returns what they are to be answered with.
+    /// Appends the messages for `statement`, and to `batch` what they are to be answered with.
     fn encode<'t>(
         &mut self,
+        batch: &mut Vec<Expected<'t>>,
         statement: &'t Statement<'_>,
         role: &'t str,
         wanted: bool,
-    ) -> Result<Expected<'t>, Error> {
+    ) -> Result<(), Error> {
         let as_json = statement.as_json;
         let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
         let mut expected = Expected {
@@ -164,9 +169,11 @@ impl Connection {
             expected.describe(prepared);
             name
         } else {
+            let is_same = |other: &Expected<'_>| other.role == role && other.sql == statement.sql;
             let name: Arc<str> = match self.statements {
-                Some(_) => statement_cache::name(role, &statement.sql),
-                None => "".into(),
+                // Only one of a batch can be prepared under the name that they would have in common.
+                Some(_) if !batch.iter().any(is_same) => statement_cache::name(role, &statement.sql),
+                _ => "".into(),
             };
             frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
             frontend::describe(b'S', &name, &mut self.outbound)?;
@@ -194,7 +201,8 @@ impl Connection {
             frontend::BindError::Serialization(error) => error.into(),
         })?;
         frontend::execute("", 0, &mut self.outbound)?;
-        Ok(expected)
+        batch.push(expected);
+        Ok(())
     }
 
     async fn write(&mut self) -> Result<(), Error> {
@@ -289,7 +297,7 @@ impl Connection {
         let Some(name) = current.new_name.take() else { return };
         let json = current.as_json.then(|| Arc::new(json::Format::new(&columns)));
         let prepared = Prepared { name, columns, json };
-        if let Some(cache) = &mut self.statements {
+        if let Some(cache) = self.statements.as_mut().filter(|_| !prepared.name.is_empty()) {
             self.closing.extend(cache.insert(current.role, current.sql, prepared.clone()));
         }
         current.describe(prepared);

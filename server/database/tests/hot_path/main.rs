@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod harness;
+mod json;
 mod replicas;
 mod resilience;
 mod round_trips;
