@@ -77,9 +77,11 @@ pub enum LoadError {
 ///
 /// Errors: [`LoadError`]; nothing is kept of a failed attempt.
 pub async fn load(database: &Database, settings: &Settings) -> Result<Catalog, LoadError> {
-    // An empty search path makes Postgres print every type's name with its schema.
+    // An empty search path makes Postgres print every type's name with its schema. To compile a statement of this size
+    // takes ten times as long as to run it.
     let transaction = database::Transaction::anonymous()
         .setting("search_path", "")
+        .setting("jit", "off")
         .read_only()
         .statement(catalog_query(settings), Vec::new());
     let answer = database.run(&transaction).await?;
