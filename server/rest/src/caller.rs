@@ -11,7 +11,7 @@ use crate::settings::Settings;
 pub struct Identity {
     /// The role of its transaction.
     pub role: String,
-    /// `request.jwt.claims`: the token's payload, or only the role of an anonymous caller.
+    /// `request.jwt.claims`: the token's payload with the role as `role`, or only the role of an anonymous caller.
     pub claims: String,
     /// Whether it is more than the anonymous role.
     pub is_authenticated: bool,
@@ -35,16 +35,18 @@ impl Identity {
         };
         let verifier = verifier.ok_or(Error::Jwt(JwtError::NoKey))?;
         let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
-        let (role, claims) = match settings.jwt_role_claim_key.find(&verified.claims) {
-            Some(Value::String(role)) => (role.clone(), verified.json.to_string()),
+        let role = match settings.jwt_role_claim_key.find(&verified.claims).as_deref() {
+            Some(Value::String(role)) => role.clone(),
             // Whatever else it is, no role is called so, which Postgres will say.
-            Some(other) => (other.to_string(), verified.json.to_string()),
-            None => {
-                let role = anonymous.ok_or(Error::Jwt(JwtError::Required))?;
-                let mut claims = verified.claims.clone();
-                claims.insert("role".to_owned(), role.into());
-                (role.to_owned(), Value::Object(claims).to_string())
-            }
+            Some(other) => other.to_string(),
+            None => anonymous.ok_or(Error::Jwt(JwtError::Required))?.to_owned(),
+        };
+        let claims = if verified.role() == Some(&*role) {
+            verified.json.to_string()
+        } else {
+            let mut claims = verified.claims.clone();
+            claims.insert("role".to_owned(), role.as_str().into());
+            Value::Object(claims).to_string()
         };
         let is_authenticated = Some(role.as_str()) != anonymous;
         Ok(Self { role, claims, is_authenticated })

@@ -18,6 +18,12 @@ pub(crate) struct Live {
 
 impl Live {
     fn new(settings: Settings, given: Option<&Verifier>) -> Result<Self, KeyError> {
+        if settings.jwt_role_claim_key.is_deprecated() {
+            tracing::warn!(
+                path = settings.jwt_role_claim_key.as_str(),
+                "jwt-role-claim-key is in a form that PostgREST deprecates; write it as a JSON path: $.role"
+            );
+        }
         let mut verifier = match &settings.jwt_secret {
             Some(secret) => {
                 let own = Verifier::from_secret(secret.expose(), settings.jwt_secret_is_base64)?;

@@ -85,7 +85,11 @@ async fn the_role_is_where_the_path_leads() {
     .await;
     let claims = json!({ "aud": "league", "app": { "roles": ["x", "authenticated"] } });
     let request = league.request("GET", "/rpc/context").bearer_auth(token(&claims));
-    assert_eq!(send(request).await.json()["role"], "authenticated");
+    let context = send(request).await.json();
+    assert_eq!(context["role"], "authenticated");
+    let expected =
+        json!({ "aud": "league", "app": { "roles": ["x", "authenticated"] }, "role": "authenticated" });
+    assert_eq!(context["claims"], expected, "policies find the role where it always is");
     let wrong = league.request("GET", "/clubs").bearer_auth(token(&json!({ "aud": "another" })));
     assert_eq!(send(wrong).await.code(), "PGRST303");
     let (_, metrics) = admin(&league, "/metrics").await;
