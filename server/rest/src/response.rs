@@ -3,6 +3,7 @@
 //! Source: PostgREST's documentation, "Tables and Views", "Pagination and Count", "Transactions".
 
 use bytes::Bytes;
+use hyper::ext::ReasonPhrase;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
@@ -92,7 +93,12 @@ pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> 
     if let Some(seconds) = retry_after {
         response = response.header(header::RETRY_AFTER, seconds.to_string());
     }
-    response.body(error.body(settings.client_error_verbosity))
+    let mut response = response.body(error.body(settings.client_error_verbosity));
+    // A text that no status line can hold is in the body as well.
+    if let Some(Ok(reason)) = error.reason().map(ReasonPhrase::try_from) {
+        response.extensions_mut().insert(reason);
+    }
+    response
 }
 
 /// `code` as a structured field's token, whatever a function raised.

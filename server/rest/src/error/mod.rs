@@ -226,6 +226,14 @@ impl Error {
         self.entry().hint
     }
 
+    /// What the status line says behind the status, where a function has raised that. HTTP/2 has no such thing.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Postgres { error, .. } => postgres::reason(error),
+            _ => None,
+        }
+    }
+
     /// The body: `{code, message, details, hint}`.
     pub fn body(&self, verbosity: Verbosity) -> String {
         let line = self.entry();

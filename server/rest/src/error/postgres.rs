@@ -48,6 +48,7 @@ struct RaisedMessage {
 #[derive(Deserialize)]
 struct RaisedDetail {
     status: u16,
+    status_text: Option<String>,
     headers: BTreeMap<String, String>,
 }
 
@@ -94,6 +95,20 @@ pub(super) fn raised_headers(error: &ServerError) -> Option<Vec<(String, String)
     }
 }
 
+/// The text of the status that a `RAISE` with SQLSTATE `PGRST` or `PTxyz` asks for.
+pub(super) fn reason(error: &ServerError) -> Option<String> {
+    match raised(error) {
+        Some(Ok((_, detail))) => detail.status_text,
+        Some(Err(_)) => None,
+        None => custom_status(&error.code).and_then(Result::ok).map(|_| error.message.clone()),
+    }
+}
+
+/// The status in a SQLSTATE `PTxyz`; an error where `xyz` is no number.
+fn custom_status(code: &str) -> Option<Result<u16, std::num::ParseIntError>> {
+    code.strip_prefix("PT").map(str::parse)
+}
+
 pub(super) fn entry(error: &ServerError, is_authenticated: bool) -> Entry {
     match raised(error) {
         Some(Ok((message, detail))) => Entry {
@@ -134,7 +149,7 @@ fn status(error: &ServerError, is_authenticated: bool) -> u16 {
         "53400" => 500,
         "57P01" => 503,
         "P0001" => 400,
-        code => match code.strip_prefix("PT").map(str::parse) {
+        code => match custom_status(code) {
             Some(Ok(status)) => status,
             Some(Err(_)) => 500,
             None => class_status(code),
@@ -202,6 +217,11 @@ mod tests {
             server("PGRST", message, Some(r#"{"status":402,"headers":{"X-Powered-By":"Nerd Rage"}}"#));
         assert_eq!((error.code().as_ref(), error.status().as_u16()), ("123", 402));
         assert_eq!(error.headers(), [("X-Powered-By".to_owned(), "Nerd Rage".to_owned())]);
+        assert_eq!(error.reason(), None);
+        let detail = r#"{"status":419,"status_text":"Page Expired","headers":{}}"#;
+        assert_eq!(server("PGRST", message, Some(detail)).reason().as_deref(), Some("Page Expired"));
+        assert_eq!(server("PT419", "Page Expired", None).reason().as_deref(), Some("Page Expired"));
+        assert_eq!(server("PTxyz", "x", None).reason(), None);
         let malformed = server("PGRST", message, None);
         assert_eq!((malformed.code().as_ref(), malformed.status().as_u16()), ("PGRST121", 500));
         assert_eq!(malformed.details().unwrap(), "DETAIL is missing in the RAISE statement");

@@ -1,5 +1,6 @@
 //! Functions.
 
+use hyper::ext::ReasonPhrase;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 
@@ -259,6 +260,35 @@ async fn what_functions_raise_reaches_the_client() {
     let whole = league.call("refuse", &json!({ "how": "whole" })).await;
     assert_eq!((whole.status, whole.header("x-why")), (429, "quota"));
     assert_eq!(whole.json(), json!({ "code": "123", "message": "Nope", "details": "d", "hint": "h" }));
+}
+
+#[tokio::test]
+async fn functions_say_what_the_status_line_says() {
+    let sql = "create function league.expire(state text, message text, detail text) returns void language plpgsql as $$
+      begin raise exception using errcode = state, message = message, detail = detail; end $$";
+    let league = League::extended(sql, |_| {}).await;
+    let message = r#"{"code":"9","message":"m"}"#;
+    let detail = |text: &str| json!({ "status": 419, "status_text": text, "headers": {} }).to_string();
+    for (state, message, detail, reason) in [
+        ("PT419", "Page Expired", "x".to_owned(), Some("Page Expired")),
+        ("PGRST", message, detail("Page Expired"), Some("Page Expired")),
+        ("PT402", "Payment Required", "x".to_owned(), Some("Payment Required")),
+        ("PT404", "Nobody is here", "x".to_owned(), Some("Nobody is here")),
+        // What no status line can hold is left out of it.
+        ("PT404", "two\nlines", "x".to_owned(), Some("Not Found")),
+        ("PGRST", message, detail("two\r\nX-Planted: 1"), None),
+    ] {
+        let body = json!({ "state": state, "message": message, "detail": detail });
+        let answer = league.request("POST", "/rpc/expire").json(&body).send().await.unwrap();
+        let status = answer.status();
+        let told = answer.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().to_vec());
+        let told = told.or_else(|| Some(status.canonical_reason()?.as_bytes().to_vec()));
+        assert!(!answer.headers().contains_key("x-planted"));
+        match reason {
+            Some(reason) => assert_eq!(told.as_deref(), Some(reason.as_bytes()), "{body}: {answer:?}"),
+            None => assert_eq!(status.as_u16(), 419, "{body}: {answer:?}"),
+        }
+    }
 }
 
 #[tokio::test]
