@@ -251,6 +251,8 @@ impl Error {
         let challenge = |value: String| vec![("www-authenticate".to_owned(), value)];
         match self {
             Self::Jwt(JwtError::Required) => challenge("Bearer".to_owned()),
+            // No other token would do.
+            Self::Jwt(JwtError::NoKey) => Vec::new(),
             Self::Jwt(_) => challenge(format!(
                 "Bearer error=\"invalid_token\", error_description={}",
                 Value::from(self.message().into_owned())

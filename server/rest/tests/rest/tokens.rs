@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use poem::Endpoint as _;
 use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use tokens::{KeyOverrides, Keys};
@@ -91,6 +92,20 @@ async fn claims_are_refused_by_name() {
         assert_eq!(answer.status, 200, "{claims}: {answer:?}");
         assert_eq!(answer.json()["role"], "anon", "a token without a role is the anonymous role's");
     }
+}
+
+#[tokio::test]
+async fn without_a_key_no_other_token_is_asked_for() {
+    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres");
+    let database = database::Database::connect(nowhere).await.unwrap();
+    let rest = rest::service(rest::Settings::default(), database, None);
+    let bearer = format!("Bearer {}", token_of("authenticated"));
+    let request = poem::Request::builder().uri_str("/clubs").header(AUTHORIZATION.as_str(), bearer).finish();
+    let answer = rest.call(request).await.unwrap();
+    assert_eq!(answer.status().as_u16(), 500);
+    assert!(!answer.headers().contains_key("www-authenticate"));
+    let body = answer.into_body().into_string().await.unwrap();
+    assert!(body.contains("\"PGRST300\"") && body.contains("\"Server lacks JWT secret\""), "{body}");
 }
 
 #[tokio::test]
