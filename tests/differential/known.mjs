@@ -100,6 +100,10 @@ const rules = [
     'what a parser leaves unread is refused',
     (_, ours, theirs) => /select parameter/.test(ours.body?.message) && theirs.status === 200,
   ],
+  [
+    'an index at the end of an embed is an index',
+    (request) => request.path.includes('gates-%3E0)'),
+  ],
   ['a semicolon separates nothing', (request) => request.path.includes(';')],
   ['estimates without a limit of rows', (request) => /estimated/.test(request.headers?.prefer)],
   [

@@ -197,7 +197,8 @@ impl Planner<'_> {
                 Ok(())
             })?;
         }
-        for Addressed { path, item } in &query.order {
+        // Of several orders of the same rows the first counts.
+        for Addressed { path, item } in query.order.iter().rev() {
             self.at(&mut root, path, |planner, node| planner.order(node, item))?;
         }
         if !is_mutation {

@@ -23,6 +23,12 @@ pub(super) fn filter(key: &str, value: &str) -> Result<Addressed<Filter>, Error>
     Ok(Addressed { path, item: Filter { field, negated, operation } })
 }
 
+/// Whether `value` begins as a comparison does that may still be wrong behind that, so that it is no argument of a
+/// function even if it is no comparison.
+pub(super) fn is_begun(value: &str) -> bool {
+    ["not.", "in.", "is."].into_iter().any(|beginning| value.starts_with(beginning))
+}
+
 /// Parses `key=(…)` where `key` ends in `and` or `or`: `or`, `not.and`, `actors.or`, `actors.not.and`. What follows
 /// the group is passed over as in a list.
 pub(super) fn logic(key: &str, value: &str) -> Result<Addressed<Logic>, Error> {

@@ -94,8 +94,7 @@ impl Preferences {
     pub fn from_headers(headers: &HeaderMap, may_choose_end: bool) -> Self {
         let mut found = Self::default();
         for value in headers.get_all(PREFER) {
-            let Ok(value) = value.to_str() else { continue };
-            for preference in value.split(',').map(str::trim) {
+            for preference in super::text(value).split(',').map(str::trim) {
                 found.take(preference, may_choose_end);
             }
         }
@@ -206,6 +205,18 @@ mod tests {
         assert_eq!(found.transaction, Some(TransactionEnd::Rollback));
         assert_eq!(found.invalid, ["odd"]);
         assert!(found.check().is_ok());
+    }
+
+    #[test]
+    fn preferences_beside_any_text_count() {
+        let mut headers = HeaderMap::new();
+        let value = http::HeaderValue::from_bytes("count=exact, größe=1, handling=strict".as_bytes());
+        headers.append("prefer", value.unwrap());
+        let value = http::HeaderValue::from_bytes(b"return=minimal, \xFF");
+        headers.append("prefer", value.unwrap());
+        let found = Preferences::from_headers(&headers, true);
+        assert_eq!((found.count, found.representation), (Some(Count::Exact), Some(Representation::Minimal)));
+        assert_eq!(found.invalid, ["größe=1", "\u{FFFD}"]);
     }
 
     #[test]

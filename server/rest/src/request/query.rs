@@ -78,7 +78,7 @@ impl Query {
             _ => match filter::filter(key, value) {
                 Ok(filter) => self.filters.push(filter),
                 // A value that is no comparison is an argument.
-                Err(_) if is_call_by_get => {
+                Err(_) if is_call_by_get && !filter::is_begun(value) => {
                     let (_, field) = parse_all(field_path, "tree path", key)?;
                     self.arguments.push((field.name, value.to_owned()));
                 }
@@ -198,6 +198,13 @@ mod tests {
         let quoted = Query::parse("\"a%20name.with%20(these)\"=1", true).unwrap();
         assert_eq!(quoted.arguments, [argument("a name.with (these)", "1")]);
         assert_eq!(Query::parse("=1", true).unwrap_err().code(), "PGRST100");
+        // Filters with a mistake in them.
+        for value in ["in.1,2", "in.(1", "is.nul", "not.b", "not.in.1"] {
+            assert_eq!(Query::parse(&format!("a={value}"), true).unwrap_err().code(), "PGRST100", "{value}");
+        }
+        for value in ["inn.1", "island", "nothing", "eqx", "fts(x", "isdistinct"] {
+            assert_eq!(Query::parse(&format!("a={value}"), true).unwrap().arguments.len(), 1, "{value}");
+        }
     }
 
     #[test]

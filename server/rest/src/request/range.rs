@@ -79,8 +79,12 @@ fn parse_saturating(text: &str) -> Option<i64> {
 ///
 /// The header is `first-last`, both from 0 and inclusive, or `first-`; anything else asks for nothing.
 ///
-/// Errors: `PGRST103` when they have no row in common, or the header ends before it begins.
+/// Errors: `PGRST103` when they have no row in common, the header ends before it begins, or no rows are asked for from
+/// another than the first on.
 pub(super) fn combine(range: Range, header: Option<&str>) -> Result<Range, Error> {
+    if range.limit == Some(0) && range.offset > 0 {
+        return Err(Error::InvalidRange(RangeError::NegativeLimit));
+    }
     let Some((first, last)) = header.and_then(|header| header.trim().split_once('-')) else {
         return Ok(range);
     };
@@ -109,6 +113,8 @@ mod tests {
         assert_eq!(combine(Range::ALL, Some("9-3")).unwrap_err().code(), "PGRST103");
         let none = Range { offset: 0, limit: Some(0) };
         assert_eq!(combine(none, Some("0-9")).unwrap(), none);
+        let nowhere = Range { offset: 1, limit: Some(0) };
+        assert_eq!(combine(nowhere, None).unwrap_err().code(), "PGRST103");
     }
 
     #[test]

@@ -216,6 +216,10 @@ async fn functions_that_are_not_there_are_told_with_what_is_near() {
         assert_eq!((missing.status, missing.code().as_str()), (404, "PGRST202"), "{url}: {missing:?}");
         assert_eq!(missing.json()["hint"], hint, "{url}");
     }
+    for url in ["/rpc/add?a=1&id=in.1,2", "/rpc/many?names=is.great", "/rpc/many?names=not.eqx"] {
+        let mistaken = league.get(url).await;
+        assert_eq!((mistaken.status, mistaken.code().as_str()), (400, "PGRST100"), "{url}: {mistaken:?}");
+    }
     let body = league.get("/rpc/add?b=1&c=2").await.json();
     assert_eq!(body["message"], "Could not find the function league.add(b, c) in the schema cache");
     let details = "Searched for the function league.add with parameters b, c, but no matches were found in the \

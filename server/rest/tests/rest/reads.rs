@@ -116,6 +116,9 @@ async fn rows_are_ordered_and_paged() {
         ("order=id&limit=2000&offset=3", vec![4]),
         ("order=id&limit=0", vec![]),
         ("order=label.desc", vec![4, 3, 2, 1]),
+        // Of two orders the first counts, of two limits the last.
+        ("order=id.desc&order=name", vec![4, 3, 2, 1]),
+        ("order=id&limit=1&limit=2", vec![1, 2]),
     ] {
         assert_eq!(league.ids(&format!("/players?select=id&{query}")).await, expected, "{query}");
     }
@@ -145,6 +148,8 @@ async fn pages_tell_where_they_are() {
     assert!(status == 200 || status == 206, "{status}");
     assert!(range.starts_with("0-0/") && !range.ends_with('*'), "{range}");
 
+    let nowhere = league.get("/players?limit=0&offset=1").await;
+    assert_eq!((nowhere.status, nowhere.code()), (416, "PGRST103".to_owned()));
     let beyond = league.get_with("/players?offset=10", &[("prefer", "count=exact")]).await;
     assert_eq!((beyond.status, beyond.code()), (416, "PGRST103".to_owned()));
     assert_eq!(beyond.header("content-range"), "*/4");
