@@ -27,7 +27,13 @@ impl Pair {
         let standby = start(folder.path().join("standby"), 0).await;
 
         let mut settings = Settings::new(primary.uri());
-        settings.replica_uris = vec![standby.tcp_uri(standby.superuser(), standby.password()).unwrap()];
+        // The standby under two names, and between them a replica that is not there.
+        let uri = standby.tcp_uri(standby.superuser(), standby.password()).unwrap();
+        settings.replica_uris = vec![
+            format!("{uri}?application_name=one"),
+            "postgres://nobody@127.0.0.1:1/nowhere".to_owned(),
+            format!("{uri}?application_name=two"),
+        ];
         settings.replica_max_lag = Duration::from_millis(500);
         settings.replica_probe_interval = Duration::from_millis(50);
         let database = Database::connect(settings).await.unwrap();
@@ -42,6 +48,12 @@ impl Pair {
             }
         };
         tokio::time::timeout(LIMIT, reached).await.unwrap();
+    }
+
+    /// What a read answers.
+    async fn ask(&self, sql: &'static str) -> String {
+        let answer = self.database.run(&read().statement(sql, Vec::new())).await.unwrap();
+        answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
     }
 
     /// Whether `transaction` is answered by a server in recovery.
@@ -101,7 +113,7 @@ fn read() -> Transaction<'static> {
 #[tokio::test]
 async fn reads_go_to_a_standby_only_while_it_is_fit() {
     let mut pair = Pair::start().await;
-    pair.healthy(1).await;
+    pair.healthy(2).await;
     assert!(pair.is_on_standby(read()).await);
     assert!(!pair.is_on_standby(read().on_primary()).await, "a read that has to be fresh");
     assert!(!pair.is_on_standby(Transaction::anonymous()).await, "a transaction that may write");
@@ -112,15 +124,17 @@ async fn reads_go_to_a_standby_only_while_it_is_fit() {
     pair.healthy(0).await;
     assert!(!pair.is_on_standby(read()).await, "a delayed standby");
     admin(&pair.standby, "select pg_wal_replay_resume()").await;
-    pair.healthy(1).await;
+    pair.healthy(2).await;
 
     assert!(pair.standby.stop().await);
-    // The one read that finds the standby gone is answered by the primary, too.
-    assert!(!pair.is_on_standby(read()).await, "a stopped standby");
+    // The reads that find the standby gone are answered by the primary, too.
+    for _ in 0..3 {
+        assert!(!pair.is_on_standby(read()).await, "a stopped standby");
+    }
     pair.healthy(0).await;
     let port = pair.standby.tcp_port().unwrap();
     pair.standby = start(pair.folder.path().join("standby"), port).await;
-    pair.healthy(1).await;
+    pair.healthy(2).await;
     assert!(pair.is_on_standby(read()).await);
 
     admin(&pair.standby, "select pg_promote()").await;
@@ -130,9 +144,16 @@ async fn reads_go_to_a_standby_only_while_it_is_fit() {
 }
 
 #[tokio::test]
-async fn reads_go_on_without_the_primary() {
+async fn reads_take_turns_and_go_on_without_the_primary() {
     let pair = Pair::start().await;
-    pair.healthy(1).await;
+    pair.healthy(2).await;
+    let mut names = Vec::new();
+    for _ in 0..6 {
+        names.push(pair.ask("select current_setting('application_name')").await);
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names, ["one", "two"], "reads take turns");
     assert!(pair.primary.stop().await);
     assert!(pair.is_on_standby(read()).await);
     let write = Transaction::anonymous().statement("select 1", Vec::new());
