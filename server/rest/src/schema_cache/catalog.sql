@@ -40,6 +40,12 @@ closed_types as (
       and not exists (select from pg_catalog.pg_cast c where single.oid in (c.castsource, c.casttarget))
       and not exists (select from pg_catalog.pg_operator o where single.oid in (o.oprleft, o.oprright))
 ),
+exposed as (
+  select c.oid
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition and n.nspname = any ({schemas})
+),
 -- What Postgres evaluates by itself when a relation is written, and some of it when one is read.
 expressions as (
   select
@@ -47,16 +53,43 @@ expressions as (
     concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid), pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
       as text
   from pg_catalog.pg_policy p
+  join exposed on exposed.oid = p.polrelid
   union all
   select
     d.adrelid, 'pg_catalog.pg_attrdef'::regclass, d.oid, a.attgenerated = 'v',
     pg_catalog.pg_get_expr(d.adbin, d.adrelid)
   from pg_catalog.pg_attrdef d
+  join exposed on exposed.oid = d.adrelid
   join pg_catalog.pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
   union all
   select k.conrelid, 'pg_catalog.pg_constraint'::regclass, k.oid, false, pg_catalog.pg_get_expr(k.conbin, k.conrelid)
   from pg_catalog.pg_constraint k
+  join exposed on exposed.oid = k.conrelid
   where k.contype = 'c'
+),
+relation_expressions as (
+  select
+    e.relation,
+    json_agg(json_build_object(
+      'text', e.text,
+      'is_for_reads', e.is_for_reads,
+      'functions', coalesce(uses.functions, '[]'),
+      'is_unknown', coalesce(uses.others, false))) as expressions
+  from expressions e
+  cross join lateral (
+    select
+      json_agg(d.refobjid::bigint) filter (where d.refclassid = 'pg_catalog.pg_proc'::regclass) as functions,
+      bool_or(case d.refclassid
+        when 'pg_catalog.pg_proc'::regclass then false
+        when 'pg_catalog.pg_type'::regclass then d.refobjid not in (select t.oid from closed_types t)
+        when 'pg_catalog.pg_class'::regclass then d.refobjid <> e.relation
+          and not exists (select from pg_catalog.pg_sequence s where s.seqrelid = d.refobjid)
+        else true
+        end) as others
+    from pg_catalog.pg_depend d
+    where d.classid = e.class and d.objid = e.oid
+  ) as uses
+  group by e.relation
 ),
 own_code as (
   select
@@ -75,32 +108,11 @@ own_code as (
           from pg_catalog.pg_constraint k
           where k.confrelid = c.oid and k.contype = 'f'
             and (k.confdeltype not in ('a', 'r') or k.confupdtype not in ('a', 'r'))),
-      'expressions', coalesce(
-        (select json_agg(json_build_object(
-            'text', e.text,
-            'is_for_reads', e.is_for_reads,
-            'functions', coalesce(uses.functions, '[]'),
-            'is_unknown', coalesce(uses.others, false)))
-         from expressions e
-         cross join lateral (
-           select
-             json_agg(d.refobjid::bigint) filter (where d.refclassid = 'pg_catalog.pg_proc'::regclass) as functions,
-             bool_or(case d.refclassid
-               when 'pg_catalog.pg_proc'::regclass then false
-               when 'pg_catalog.pg_type'::regclass then d.refobjid not in (select t.oid from closed_types t)
-               when 'pg_catalog.pg_class'::regclass then d.refobjid <> c.oid
-                 and not exists (select from pg_catalog.pg_sequence s where s.seqrelid = d.refobjid)
-               else true
-               end) as others
-           from pg_catalog.pg_depend d
-           where d.classid = e.class and d.objid = e.oid
-         ) as uses
-         where e.relation = c.oid),
-        '[]')
+      'expressions', coalesce(e.expressions, '[]')
     ) as code
-  from pg_catalog.pg_class c
-  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'v', 'm', 'f', 'p') and not c.relispartition and n.nspname = any ({schemas})
+  from exposed
+  join pg_catalog.pg_class c on c.oid = exposed.oid
+  left join relation_expressions e on e.relation = c.oid
 ),
 -- Texts of functions that are short enough to be understood.
 sources as (
