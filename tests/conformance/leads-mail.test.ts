@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
-import { authorityFile } from '../support/certificate.ts'
 import { Server } from '../support/server.mjs'
 import { MailServer } from '../support/smtp.ts'
 
@@ -12,15 +11,8 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
 
   beforeAll(async () => {
     mails = await MailServer.start()
-    const env = {
-      SSL_CERT_FILE: authorityFile,
-      GOTRUE_SMTP_HOST: 'localhost',
-      GOTRUE_SMTP_PORT: String(mails.port),
-      GOTRUE_SMTP_USER: 'club',
-      GOTRUE_SMTP_PASS: 'a-password',
-      GOTRUE_SMTP_ADMIN_EMAIL: 'club@terrace.example',
-    }
-    server = await Server.start({ only: ['rest', 'auth', 'functions'], env })
+    const only = ['rest', 'auth', 'functions']
+    server = await Server.start({ only, env: mails.settings })
   }, 150_000)
 
   afterAll(async () => {

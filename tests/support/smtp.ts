@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
-import { certificate } from './certificate.ts'
+import { authorityFile, certificate } from './certificate.ts'
 
 /** A mail as a mail server got it. */
 export interface Delivery {
@@ -34,8 +34,16 @@ export class MailServer {
     return mails
   }
 
-  get port(): number {
-    return (this.server.address() as AddressInfo).port
+  /** The settings with which a server of ours hands its mails to this one. */
+  get settings(): Record<string, string> {
+    return {
+      SSL_CERT_FILE: authorityFile,
+      GOTRUE_SMTP_HOST: 'localhost',
+      GOTRUE_SMTP_PORT: String((this.server.address() as AddressInfo).port),
+      GOTRUE_SMTP_USER: 'club',
+      GOTRUE_SMTP_PASS: 'a-password',
+      GOTRUE_SMTP_ADMIN_EMAIL: 'club@terrace.example',
+    }
   }
 
   stop(): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { everyWayIn } from '../../support/auth.ts'
-import { authorityFile, certificate } from '../../support/certificate.ts'
+import { certificate } from '../../support/certificate.ts'
 import { connect } from '../../support/client.ts'
 import { idTokenOf, Provider, signInAt } from '../../support/provider.ts'
 import { Server } from '../../support/server.mjs'
@@ -20,12 +20,7 @@ describeBackstage(
       provider = await Provider.start(certificate)
       const env = {
         ...everyWayIn(provider.url, 'http://localhost:5173'),
-        SSL_CERT_FILE: authorityFile,
-        GOTRUE_SMTP_HOST: 'localhost',
-        GOTRUE_SMTP_PORT: String(mails.port),
-        GOTRUE_SMTP_USER: 'club',
-        GOTRUE_SMTP_PASS: 'a-password',
-        GOTRUE_SMTP_ADMIN_EMAIL: 'club@terrace.example',
+        ...mails.settings,
       }
       server = await Server.start({ only: ['auth'], env })
     }, 150_000)
