@@ -1,4 +1,5 @@
 import { expect, test } from './fixtures.ts'
+import { open } from './support.ts'
 
 test('the home page shows rows of the database', async ({ page, server }) => {
   const [question] = (
@@ -113,4 +114,28 @@ test('a phone has the links in a menu that the keyboard can leave', async ({ pag
     () => document.documentElement.scrollWidth - window.innerWidth,
   )
   expect(overflow).toBeLessThanOrEqual(0)
+})
+
+// Anything else has the browser go over the whole page with every frame, and taps wait for that.
+test('what moves for ever changes nothing but opacity and transform', async ({
+  browser,
+  server,
+}) => {
+  const page = await browser.newPage({ reducedMotion: 'no-preference' })
+  for (const path of ['/', '/about', '/careers']) {
+    await open(page, server.access.url + path)
+    const endless = () =>
+      page.evaluate(() => {
+        const effects = document.getAnimations().map(({ effect }) => effect as KeyframeEffect)
+        return effects
+          .filter((effect) => effect.getComputedTiming().iterations === Infinity)
+          .flatMap((effect) => effect.getKeyframes())
+          .flatMap((frame) => Object.keys(frame))
+      })
+    if (path === '/') await expect.poll(endless).toContain('opacity')
+    const timing = ['offset', 'computedOffset', 'easing', 'composite']
+    const changed = new Set((await endless()).filter((name) => !timing.includes(name)))
+    expect([...changed].filter((name) => !['opacity', 'transform'].includes(name))).toEqual([])
+  }
+  await page.close()
 })

@@ -13,10 +13,22 @@ function isLit(tier: number, seat: number) {
   return ((tier + 3) * (seat + 5) * 7919 + seat * 613 + tier * 271) % 13 === 0
 }
 
-function litSeats(tier: number, start: number) {
-  const count = Math.floor((VIEW - start) / STRIDE)
-  return Array.from({ length: count }, (_, seat) => seat).filter((seat) => isLit(tier, seat))
+function tierStart(tier: number) {
+  return Math.max(0, TOP_ROW_START - tier * TIER_DEPTH)
 }
+
+const LIT_SEATS = Array.from({ length: TIERS }, (_, tier) => {
+  const start = tierStart(tier)
+  const seats = Array.from({ length: Math.floor((VIEW - start) / STRIDE) }, (_, seat) => seat)
+  return seats
+    .filter((seat) => isLit(tier, seat))
+    .map((seat) => ({
+      key: `${tier} ${seat}`,
+      x: start + seat * STRIDE + 4,
+      y: tier * TIER_HEIGHT + SEAT_TOP,
+      isBlinking: seat % 3 === 0,
+    }))
+}).flat()
 
 /** A stand of rising rows, some of its seats lit. Decorative. */
 export function Stand({ className }: { className?: string }) {
@@ -40,26 +52,33 @@ export function Stand({ className }: { className?: string }) {
         </pattern>
       </defs>
       {Array.from({ length: TIERS }, (_, tier) => {
-        const start = Math.max(0, TOP_ROW_START - tier * TIER_DEPTH)
+        const width = VIEW - tierStart(tier)
         return (
-          <g key={tier} transform={`translate(${start} ${tier * TIER_HEIGHT})`}>
-            <rect width={VIEW - start} height={TIER_HEIGHT + 1} className="fill-ink-raised" />
-            <rect width={VIEW - start} height={TIER_HEIGHT} fill="url(#seats)" />
-            <rect width={VIEW - start} height={4} className="fill-pitch" />
-            {litSeats(tier, start).map((seat) => (
-              <rect
-                key={seat}
-                x={seat * STRIDE + 4}
-                y={SEAT_TOP}
-                width={SEAT.width}
-                height={SEAT.height}
-                rx={SEAT.radius}
-                className={seat % 3 === 0 ? 'animate-seat fill-floodlight' : 'fill-pitch'}
-              />
-            ))}
+          <g key={tier} transform={`translate(${tierStart(tier)} ${tier * TIER_HEIGHT})`}>
+            <rect width={width} height={TIER_HEIGHT + 1} className="fill-ink-raised" />
+            <rect width={width} height={TIER_HEIGHT} fill="url(#seats)" />
+            <rect width={width} height={4} className="fill-pitch" />
           </g>
         )
       })}
+      <LitSeats areBlinking={false} className="fill-pitch" />
+      <LitSeats areBlinking className="animate-seat fill-floodlight" />
     </svg>
+  )
+}
+
+interface LitSeatsProps {
+  areBlinking: boolean
+  className: string
+}
+
+/** The lit seats of one kind, in one group, so that the browser blends one picture and not one a seat. */
+function LitSeats({ areBlinking, className }: LitSeatsProps) {
+  return (
+    <g className={className}>
+      {LIT_SEATS.filter(({ isBlinking }) => isBlinking === areBlinking).map(({ key, x, y }) => (
+        <rect key={key} x={x} y={y} width={SEAT.width} height={SEAT.height} rx={SEAT.radius} />
+      ))}
+    </g>
   )
 }
