@@ -1,5 +1,5 @@
 import { Play } from 'lucide-react'
-import { useCallback } from 'react'
+import { useCallback, useRef } from 'react'
 
 import { Button } from '@/components/ui/button'
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
@@ -7,6 +7,7 @@ import { messages } from '@/lib/messages'
 import { notify } from '@/lib/notify'
 import { storedFileUrl } from '@/lib/storage-url'
 import { DEMO_FILE } from '@/lib/constants'
+import { useIsOnScreen } from '@/lib/use-is-on-screen'
 import { usePageLoaded } from '@/lib/use-page-loaded'
 
 import { copy } from './copy'
@@ -36,17 +37,19 @@ interface DemoVideoProps {
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(() => notify.error(failed.title, failed.description), [])
   const isPageLoaded = usePageLoaded()
+  const frameRef = useRef<HTMLDivElement>(null)
+  const isOnScreen = useIsOnScreen(frameRef)
   const { videoRef, status, retry, handlers } = useVideoPlayback({
     source: demo.mp4,
-    // The film is heavier than the rest of the page together; it must not compete with it.
-    isPaused: isPaused || !isPageLoaded,
+    // The film is heavier than the rest of the page together; it must not compete with it, nor play where nobody looks.
+    isPaused: isPaused || !isPageLoaded || !isOnScreen,
     onFailure: reportFailure,
   })
   const prompt = isPaused ? messages.video.prompt : PROMPTS[status]
   const play = isPaused ? onResume : retry
 
   return (
-    <div className="relative size-full overflow-hidden bg-harbour-navy">
+    <div ref={frameRef} className="relative size-full overflow-hidden bg-harbour-navy">
       <ImageWithFallback
         src={demo.image}
         alt=""

@@ -1,4 +1,7 @@
+import { useRef } from 'react'
+
 import { usePrefersReducedMotion } from '@/lib/use-media-query'
+import { useIsOnScreen } from '@/lib/use-is-on-screen'
 
 import { useHeadlines } from './use-headlines'
 import { useTypewriter } from './use-typewriter'
@@ -11,15 +14,21 @@ interface TypewriterHeadlineProps {
  * The page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
  *
  * Nothing moves while it types: what is still to come keeps its place unseen, so no word jumps to another
- * line, and all phrases lie unseen behind it, so the headline is always as high as the tallest.
+ * line, and all phrases lie unseen behind it, so the headline is always as high as the tallest. It pauses off screen.
  */
 export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const headlines = useHeadlines()
   const isStill = usePrefersReducedMotion()
-  const { typed, rest } = useTypewriter(headlines, isPaused || isStill)
+  const ref = useRef<HTMLHeadingElement>(null)
+  // Each letter has the browser lay out the headline, which would be felt elsewhere on the page.
+  const isOnScreen = useIsOnScreen(ref)
+  const { typed, rest } = useTypewriter(headlines, isPaused || isStill || !isOnScreen)
 
   return (
-    <h1 className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh] xl:min-h-[3lh]">
+    <h1
+      ref={ref}
+      className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh] xl:min-h-[3lh]"
+    >
       <span className="sr-only">{headlines[0]}</span>
       {headlines.map((headline) => (
         <span key={headline} aria-hidden className="invisible">
@@ -30,7 +39,7 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
         <span aria-hidden>{headlines[0]}</span>
       ) : (
         <span aria-hidden>
-          <span className="caret-after animate-caret">{typed}</span>
+          <span className="caret-after">{typed}</span>
           <span className="invisible">{rest}</span>
         </span>
       )}

@@ -1,0 +1,18 @@
+import { useEffect, useState, type RefObject } from 'react'
+
+/** Whether any of the element is to be seen. True until the browser has looked. */
+export function useIsOnScreen(ref: RefObject<Element | null>) {
+  const [isOnScreen, setIsOnScreen] = useState(true)
+
+  useEffect(() => {
+    const element = ref.current
+    if (!element) return
+    const observer = new IntersectionObserver((entries) =>
+      setIsOnScreen(entries.at(-1)?.isIntersecting ?? true),
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [ref])
+
+  return isOnScreen
+}
