@@ -2,6 +2,8 @@ import { X } from 'lucide-react'
 import { Dialog } from 'radix-ui'
 import type { ReactNode } from 'react'
 
+import { Shade } from './shade'
+
 export const Sheet = Dialog.Root
 
 interface SheetContentProps {
@@ -12,16 +14,11 @@ interface SheetContentProps {
   children: ReactNode
 }
 
-/**
- * A panel that slides in from the right and holds the keyboard until it is closed.
- *
- * The shade is our own: Radix's overlay locks scrolling with an injected `<style>`, which a strict
- * Content-Security-Policy refuses; `data-scroll-lock` does the same from the style sheet.
- */
+/** A panel that slides in from the right and holds the keyboard until it is closed. */
 export function SheetContent({ title, closeLabel, onLeave, children }: SheetContentProps) {
   return (
     <Dialog.Portal>
-      <div data-scroll-lock className="fixed inset-0 z-50 animate-fade-in bg-ink/60" />
+      <Shade />
       <Dialog.Content
         aria-describedby={undefined}
         onCloseAutoFocus={onLeave}

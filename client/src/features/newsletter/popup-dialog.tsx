@@ -3,6 +3,7 @@ import { Dialog } from 'radix-ui'
 
 import { Button } from '@/components/ui/button'
 import { CheckboxField, TextField } from '@/components/ui/field'
+import { Shade } from '@/components/ui/shade'
 import { messages } from '@/lib/messages'
 import { notify } from '@/lib/notify'
 
@@ -17,7 +18,7 @@ export default function PopupDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
-        <div data-scroll-lock className="fixed inset-0 z-50 animate-fade-in bg-ink/60" />
+        <Shade />
         <Dialog.Content className="fixed inset-x-3 bottom-3 z-50 max-h-[calc(100dvh-1.5rem)] animate-rise-in overflow-y-auto rounded-lg bg-paper shadow-float sm:inset-0 sm:m-auto sm:h-fit sm:max-w-xl">
           <div className="bg-pitch-deep p-6 pr-14 text-chalk sm:p-9 sm:pr-16">
             <Dialog.Title className="text-heading">{copy.popupTitle}</Dialog.Title>
