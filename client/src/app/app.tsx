@@ -4,21 +4,21 @@ import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
 import { createQueryClient } from '@/lib/query-client'
+import { split } from '@/lib/split'
 
 import { DocumentHead } from './document-head'
 import { LiveContent } from './live-content'
 import { HomePage } from './pages/home'
 import { RequirePassword } from './require-password'
 import { SiteLayout } from './site-layout'
-import { splitPage } from './split-page'
 
-const AuthPage = splitPage(() => import('./pages/auth'))
-const AboutPage = splitPage(() => import('./pages/about'))
-const ArticlePage = splitPage(() => import('./pages/article'))
-const CareersPage = splitPage(() => import('./pages/careers'))
-const LegalPage = splitPage(() => import('./pages/legal'))
-const NotFoundPage = splitPage(() => import('./pages/not-found'))
-const PasswordPage = splitPage(() => import('./pages/password'))
+const AuthPage = split(() => import('./pages/auth'))
+const AboutPage = split(() => import('./pages/about'))
+const ArticlePage = split(() => import('./pages/article'))
+const CareersPage = split(() => import('./pages/careers'))
+const LegalPage = split(() => import('./pages/legal'))
+const NotFoundPage = split(() => import('./pages/not-found'))
+const PasswordPage = split(() => import('./pages/password'))
 
 /** The last parts of the articles' routes. */
 export const ARTICLE_SLUGS = [

@@ -1,13 +1,14 @@
 import { MessageCircle } from 'lucide-react'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import { CHAT } from '@/lib/constants'
+import { split } from '@/lib/split'
 import { useAfter } from '@/lib/use-after'
 
 import { copy } from './copy'
 
 /** The panel brings a Markdown parser and a sanitiser along, so it comes when it is first opened. */
-const ChatPanel = lazy(() => import('./chat-panel'))
+const ChatPanel = split(() => import('./chat-panel'))
 
 interface ChatWidgetProps {
   isOpen: boolean
@@ -27,10 +28,11 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
 
   if (!isTime) return null
 
-  const open = () => {
-    setWasOpened(true)
-    onOpenChange(true)
-  }
+  const open = () =>
+    ChatPanel.open(() => {
+      setWasOpened(true)
+      onOpenChange(true)
+    })
   return (
     <>
       {!isOpen && (
@@ -52,11 +54,7 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
           )}
         </button>
       )}
-      {wasOpened && (
-        <Suspense>
-          <ChatPanel isOpen={isOpen} onClose={() => onOpenChange(false)} />
-        </Suspense>
-      )}
+      {wasOpened && <ChatPanel isOpen={isOpen} onClose={() => onOpenChange(false)} />}
     </>
   )
 }

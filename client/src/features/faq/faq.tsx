@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { memo, useDeferredValue, useState } from 'react'
 
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
@@ -17,6 +17,8 @@ import { useFaqs } from './queries'
 /** Questions and answers, with the topics to choose from beside them. */
 export function Faq() {
   const [filter, setFilter] = useState<Filter>(ALL)
+  // The chosen button shows at once; the list, which takes longer to render, follows.
+  const shown = useDeferredValue(filter)
 
   return (
     <Section id={SECTION.faq} tone="mist">
@@ -30,7 +32,7 @@ export function Faq() {
             onChange={setFilter}
           />
         </div>
-        <Questions filter={filter} onFilter={setFilter} />
+        <Questions filter={shown} onFilter={setFilter} />
       </div>
     </Section>
   )
@@ -41,7 +43,7 @@ interface QuestionsProps {
   onFilter: (filter: Filter) => void
 }
 
-function Questions({ filter, onFilter }: QuestionsProps) {
+const Questions = memo(function Questions({ filter, onFilter }: QuestionsProps) {
   const { data: faqs, error, isPending } = useFaqs()
   useErrorToast(faqs ? null : error, messages.faqs.failedToast)
 
@@ -59,4 +61,4 @@ function Questions({ filter, onFilter }: QuestionsProps) {
       )}
     </div>
   )
-}
+})

@@ -28,7 +28,8 @@ describe('Header', () => {
     const button = screen.getByRole('button', { name: 'Open menu' })
     await user.click(button)
     const menu = within(await screen.findByRole('dialog', { name: 'Menu' }))
-    await user.click(menu.getByRole('link', { name: 'FAQ' }))
+    // The dialog takes the pointer a moment after it is there.
+    await vi.waitFor(() => user.click(menu.getByRole('link', { name: 'FAQ' })))
     expect(screen.queryByRole('dialog')).not.toBeInTheDocument()
     await vi.waitFor(() => expect(button).toHaveFocus())
   })

@@ -1,5 +1,5 @@
 import { Menu } from 'lucide-react'
-import { lazy, Suspense, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link, useLocation } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
@@ -7,13 +7,14 @@ import { SectionLink } from '@/components/layout/section-link'
 import { cn } from '@/lib/cn'
 import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
 import { useIsLive } from '@/lib/use-is-live'
+import { split } from '@/lib/split'
 import { useScrolledPast } from '@/lib/use-scrolled-past'
 import { useSession } from '@/lib/session'
 
 import { copy } from './copy'
 
 /** The dialog that the menu is made of comes when it is first opened. */
-const MobileMenu = lazy(() => import('./mobile-menu'))
+const MobileMenu = split(() => import('./mobile-menu'))
 
 /** The bar at the top of every page: clear over the home page's first screen, white everywhere else. */
 export function Header() {
@@ -64,10 +65,11 @@ function MenuButton({ accountLabel }: { accountLabel: string }) {
   const [wasOpened, setWasOpened] = useState(false)
   const isLive = useIsLive()
 
-  const open = () => {
-    setWasOpened(true)
-    setIsOpen(true)
-  }
+  const open = () =>
+    MobileMenu.open(() => {
+      setWasOpened(true)
+      setIsOpen(true)
+    })
   return (
     <>
       <button
@@ -83,14 +85,12 @@ function MenuButton({ accountLabel }: { accountLabel: string }) {
         <Menu aria-hidden className="size-7" />
       </button>
       {wasOpened && (
-        <Suspense>
-          <MobileMenu
-            isOpen={isOpen}
-            onOpenChange={setIsOpen}
-            onLeave={() => ref.current?.focus()}
-            accountLabel={accountLabel}
-          />
-        </Suspense>
+        <MobileMenu
+          isOpen={isOpen}
+          onOpenChange={setIsOpen}
+          onLeave={() => ref.current?.focus()}
+          accountLabel={accountLabel}
+        />
       )}
     </>
   )
