@@ -87,6 +87,7 @@ function MessageList({ messages, isPending, children }: MessageListProps) {
   return (
     <div
       role="log"
+      aria-label={copy.messages}
       aria-live="polite"
       // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
       tabIndex={0}

@@ -74,6 +74,15 @@ describe('the chat', () => {
     expect(await screen.findByText('Hi there! How can I help you today?')).toBeInTheDocument()
   })
 
+  it('announces what the assistant says', async () => {
+    await openChat()
+    const messages = screen.getByRole('log', { name: 'Messages' })
+    expect(messages).toHaveAttribute('aria-live', 'polite')
+    expect(await within(messages).findByText('terrace')).toBeInTheDocument()
+    await say('Hello')
+    expect(await within(messages).findByText('Nothing.')).toBeInTheDocument()
+  })
+
   it('focuses the field, loses its badge, and keeps what was said when it is closed', async () => {
     await openChat()
     expect(input()).toHaveFocus()

@@ -3,6 +3,7 @@ export const copy = {
   close: 'Close chat',
   unread: '1 unread message',
   title: 'Chat with the Terrace assistant',
+  messages: 'Messages',
   defaultWelcome: 'Hi there! How can I help you today?',
   placeholder: 'Type your message...',
   send: 'Send message',
