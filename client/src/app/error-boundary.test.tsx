@@ -17,3 +17,17 @@ it('says that a page cannot be shown and offers to load it again', () => {
   expect(screen.getByText('This page could not be shown. Please try again.')).toBeInTheDocument()
   expect(screen.getByRole('button', { name: 'Try Again' })).toBeInTheDocument()
 })
+
+it('leaves out a part that has something to stand in for it', () => {
+  vi.spyOn(console, 'error').mockReturnValue()
+  render(
+    <>
+      <p>The page</p>
+      <ErrorBoundary fallback={null}>
+        <Broken />
+      </ErrorBoundary>
+    </>,
+  )
+  expect(screen.getByText('The page')).toBeInTheDocument()
+  expect(screen.queryByRole('button')).toBeNull()
+})

@@ -4,10 +4,12 @@ import { Failure } from '@/components/ui/failure'
 
 interface ErrorBoundaryProps {
   children: ReactNode
+  /** Stands in for what broke; by default it says so and offers to load the page again. */
+  fallback?: ReactNode
 }
 
 /**
- * Keeps header and footer usable when a page breaks, most likely because one of its files is gone after a
+ * Keeps the rest usable when a page or a part of it breaks, most likely because one of its files is gone after a
  * new version of the site was put up: loading again brings the new one.
  */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { hasFailed: boolean }> {
@@ -18,7 +20,9 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { hasFailed: bo
   }
 
   override render() {
-    if (!this.state.hasFailed) return this.props.children
+    const { children, fallback } = this.props
+    if (!this.state.hasFailed) return children
+    if (fallback !== undefined) return fallback
     return (
       <div className="container-page min-h-dvh bg-paper pt-36">
         <Failure message="This page could not be shown. Please try again." retryLabel="Try Again" />

@@ -36,10 +36,12 @@ export function SiteLayout() {
         </ErrorBoundary>
       </main>
       <Footer newsletter={<Newsletter />} />
-      <Suspense>
-        {!isBare && <Widgets />}
-        {session && <SessionWatch session={session} />}
-      </Suspense>
+      <ErrorBoundary fallback={null}>
+        <Suspense>
+          {!isBare && <Widgets />}
+          {session && <SessionWatch session={session} />}
+        </Suspense>
+      </ErrorBoundary>
     </>
   )
 }
