@@ -1,6 +1,8 @@
-import { act, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import { useRef } from 'react'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
+
+import { stubIntersection } from '@/testing/intersection'
 
 import { useIsOnScreen } from './use-is-on-screen'
 
@@ -9,25 +11,19 @@ function Probe() {
   return <p ref={ref}>{useIsOnScreen(ref) ? 'seen' : 'unseen'}</p>
 }
 
-it('follows what the browser says, and takes the element to be seen before', () => {
-  let say: (isIntersecting: boolean) => void = () => undefined
-  const disconnect = vi.fn()
-  vi.stubGlobal(
-    'IntersectionObserver',
-    class {
-      constructor(callback: (entries: { isIntersecting: boolean }[]) => void) {
-        say = (isIntersecting) => callback([{ isIntersecting }])
-      }
-      observe() {}
-      disconnect = disconnect
-    },
-  )
+it('takes the element to be seen until the browser has looked', () => {
+  render(<Probe />)
+  expect(screen.getByText('seen')).toBeInTheDocument()
+})
+
+it('follows what the browser says', () => {
+  const { scrollTo, scrollAwayFrom, isWatched } = stubIntersection()
   const { unmount } = render(<Probe />)
-  expect(screen.getByText('seen')).toBeInTheDocument()
-  act(() => say(false))
-  expect(screen.getByText('unseen')).toBeInTheDocument()
-  act(() => say(true))
-  expect(screen.getByText('seen')).toBeInTheDocument()
+  const element = screen.getByText('unseen')
+  scrollTo(element)
+  expect(element).toHaveTextContent('seen')
+  scrollAwayFrom(element)
+  expect(element).toHaveTextContent('unseen')
   unmount()
-  expect(disconnect).toHaveBeenCalledOnce()
+  expect(isWatched(element)).toBe(false)
 })

@@ -1,4 +1,3 @@
-import { inView } from 'motion'
 import { animate } from 'motion/mini'
 import { useEffect, useRef, type ReactNode } from 'react'
 
@@ -11,7 +10,12 @@ interface RevealProps {
   className?: string
 }
 
+const EASE = [0.2, 0.7, 0.2, 1] as const
+
 const RISE = { opacity: [0, 1], transform: ['translateY(28px)', 'none'] }
+
+/** What counts as in view begins this far above the screen's lower edge. */
+const MARGIN = '0px 0px -8% 0px'
 
 /**
  * Lets its content rise into place when it is first scrolled into view. Still where motion is unwelcome,
@@ -23,22 +27,27 @@ export function Reveal({ children, delayMs = 0, className }: RevealProps) {
 
   useEffect(() => {
     const element = ref.current
-    if (!element || isStill || element.getBoundingClientRect().top < window.innerHeight) return
-    element.style.opacity = '0'
-    const stop = inView(
-      element,
-      () => {
+    if (!element || isStill) return
+    // The observer is told where the element is; asking for it here would have the browser lay out the page once more.
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const last = entries.at(-1)
+        if (!last) return
+        if (!last.isIntersecting && last.boundingClientRect.top >= window.innerHeight) {
+          element.style.opacity = '0'
+          return
+        }
+        observer.disconnect()
+        if (element.style.opacity !== '0') return
         element.style.opacity = ''
-        animate(element, RISE, {
-          duration: 0.6,
-          delay: delayMs / 1000,
-          ease: [0.2, 0.7, 0.2, 1],
-        })
+        const timing = { duration: 0.6, delay: delayMs / 1000, ease: EASE }
+        animate(element, RISE, timing)
       },
-      { margin: '0px 0px -8% 0px' },
+      { rootMargin: MARGIN },
     )
+    observer.observe(element)
     return () => {
-      stop()
+      observer.disconnect()
       element.style.opacity = ''
     }
   }, [delayMs, isStill])

@@ -1,12 +1,18 @@
 import { screen, within } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
+import { animate } from 'motion/mini'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
+import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
 import { About } from './about'
 import { isAhead } from './period'
+
+vi.mock('motion/mini', () => ({ animate: vi.fn() }))
+
+beforeEach(() => void vi.mocked(animate).mockClear())
 
 function person(id: string, name: string, role: string) {
   const shared = { title: 'Co-founder', quote: `Said by ${name}.`, about: `About ${name}.` }
@@ -92,6 +98,29 @@ describe('the journey', () => {
     )
     expect(pulses.filter(Boolean)).toHaveLength(1)
     expect(screen.getByText(', Still ahead')).toBeInTheDocument()
+  })
+
+  it('takes the colours of five in turn', async () => {
+    const stations = Array.from({ length: 7 }, (_, index) => ({
+      ...EVENTS[0],
+      id: String(index),
+      title: `Station ${index}`,
+    }))
+    openAbout(PEOPLE, stations)
+    const badges = (await screen.findAllByText('2020 Q1')).map(({ className }) => className)
+    expect(new Set(badges.slice(0, 5)).size).toBe(5)
+    expect(badges.slice(5)).toEqual(badges.slice(0, 2))
+  })
+
+  it('enters station by station, a tenth of a second apart', async () => {
+    const { scrollTo } = stubIntersection()
+    openAbout()
+    await screen.findByText('Kick-off')
+    for (const card of screen.getAllByRole('article')) {
+      if (card.parentElement) scrollTo(card.parentElement)
+    }
+    const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
+    expect(delays).toEqual([0, 0.1])
   })
 
   it('raises a toast where it cannot be loaded', async () => {

@@ -1,10 +1,14 @@
 import { screen } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
+import { animate } from 'motion/mini'
+import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
+import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 
 import { Testimonials } from './testimonials'
+
+vi.mock('motion/mini', () => ({ animate: vi.fn() }))
 
 const ADA = {
   id: 'a',
@@ -37,6 +41,16 @@ describe('Testimonials', () => {
     renderFeature(<Testimonials />)
     expect(await screen.findByText('Ada Moreno Quist')).toBeInTheDocument()
     expect(requests.at(-1)?.query.get('visible_on_pages')).toBe('cs.{home}')
+  })
+
+  it('enter one after the other, a tenth of a second apart', async () => {
+    const { scrollToAll } = stubIntersection()
+    stubBackend({ testimonials: [ADA, { ...ADA, id: 'b' }, { ...ADA, id: 'c' }] })
+    renderFeature(<Testimonials />)
+    await screen.findAllByText('Ada Moreno Quist')
+    scrollToAll()
+    const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
+    expect(delays).toEqual([0, 0.1, 0.2])
   })
 
   it('shows initials where there is no picture', async () => {
