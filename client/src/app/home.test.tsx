@@ -37,6 +37,40 @@ describe('the home page', () => {
     for (const section of screen.getAllByRole('region')) expect(section).toHaveAccessibleName()
   })
 
+  it('tells the pitch in its parts', async () => {
+    visit('/')
+    await screen.findByText('Why act now')
+    const section = (id: string) => {
+      const found = document.getElementById(id)
+      if (!found) throw new Error(`there is no section ${id}`)
+      return within(found)
+    }
+    const titles = (id: string) =>
+      section(id)
+        .getAllByRole('heading', { level: 3 })
+        .map(({ textContent }) => textContent)
+    expect(titles('problem')).toEqual([
+      expect.stringMatching(/access/i),
+      expect.stringMatching(/surface/i),
+      expect.stringMatching(/connection|bond/i),
+    ])
+    expect(titles('solution').slice(0, 4)).toEqual([
+      expect.stringMatching(/white-label/),
+      expect.stringMatching(/swipeable/),
+      expect.stringMatching(/points and card/),
+      expect.stringMatching(/guaranteed revenue/i),
+    ])
+    const framework = ['Desirability', 'Accessibility', 'Value perceived', 'Engagement']
+    for (const part of [...framework, 'AI highlights', 'Personalised delivery'])
+      expect(section('solution').getByText(part)).toBeInTheDocument()
+    expect(section('benefits').getByRole('table')).toBeInTheDocument()
+    for (const id of ['solution', 'urgent'])
+      expect(section(id).getByRole('link', { name: 'Get in touch' })).toHaveAttribute(
+        'href',
+        '/#contact',
+      )
+  })
+
   it('links to its sections from the header, and to the login', () => {
     visit('/')
     const menu = within(screen.getByRole('navigation', { name: 'Main' }))

@@ -85,7 +85,7 @@ describe('the chat', () => {
 
   it('focuses the field, loses its badge, and keeps what was said when it is closed', async () => {
     await openChat()
-    expect(input()).toHaveFocus()
+    await waitFor(() => expect(input()).toHaveFocus())
     await say('Hello')
     await screen.findByText('Nothing.')
     await user.keyboard('{Escape}')
@@ -93,7 +93,7 @@ describe('the chat', () => {
     const button = screen.getByRole('button', { name: 'Open chat' })
     expect(button).toHaveFocus()
     await user.click(button)
-    expect(screen.getByText('Nothing.')).toBeInTheDocument()
+    expect(within(await screen.findByRole('dialog')).getByText('Nothing.')).toBeInTheDocument()
   })
 
   it('shows that a reply is coming, no sooner than 300 ms after the question', async () => {

@@ -1,0 +1,89 @@
+import { expect, test } from './fixtures.ts'
+import { open, SCREENS, settle } from './support.ts'
+
+const [PHONE, DESK] = SCREENS as [(typeof SCREENS)[0], (typeof SCREENS)[0]]
+
+test('the cookie banner lies bottom left, on a phone across the lower edge', async ({
+  page,
+  server,
+}) => {
+  await open(page, `${server.access.url}/imprint`)
+  const banner = page.getByRole('region', { name: 'Cookie Policy' })
+  const place = async () => {
+    const box = await banner.boundingBox()
+    const screen = page.viewportSize()
+    if (box === null || screen === null) throw new Error('the banner is not there')
+    return {
+      left: box.x,
+      right: screen.width - box.x - box.width,
+      below: screen.height - box.y - box.height,
+    }
+  }
+  for (const { screen, left, right } of [
+    { screen: DESK, left: 24, right: DESK.width / 2 },
+    { screen: PHONE, left: 12, right: 0 },
+  ]) {
+    await page.setViewportSize(screen)
+    await expect.poll(async () => (await place()).left).toBe(left)
+    const found = await place()
+    expect(found.below).toBeLessThanOrEqual(24)
+    if (right > 0) expect(found.right).toBeGreaterThan(right)
+    else expect(found.right).toBe(left)
+  }
+})
+
+test('the chat waits bottom right, and its panel is 30 rem high', async ({ page, server }) => {
+  await settle(page)
+  await open(page, `${server.access.url}/imprint`)
+  for (const screen of [DESK, PHONE]) {
+    await page.setViewportSize(screen)
+    const button = page.getByRole('button', { name: /^Open chat/ })
+    await expect(button).toBeVisible()
+    const box = await button.boundingBox()
+    expect(box?.x).toBeGreaterThan(screen.width - 100)
+    expect(box?.y).toBeGreaterThan(screen.height - 100)
+    expect(box?.width).toBe(box?.height)
+    await button.click()
+    const panel = page.getByRole('dialog')
+    await expect.poll(async () => (await panel.boundingBox())?.height).toBe(480)
+    await page.keyboard.press('Escape')
+  }
+})
+
+test('lists have as many columns as the screen has room for', async ({ page, server }) => {
+  await settle(page)
+  await open(page, server.access.url)
+  /** How many of the list's entries stand side by side. */
+  const columns = (section: string) =>
+    page.locator(`#${section} li:has(img)`).evaluateAll((entries) => {
+      const tops = entries.map((entry) => Math.round(entry.getBoundingClientRect().top))
+      return tops.filter((top) => top === tops[0]).length
+    })
+  for (const [width, insights, testimonials] of [
+    [360, 1, 1],
+    [800, 2, 2],
+    [1280, 3, 2],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.locator('#blog').scrollIntoViewIfNeeded()
+    await expect.poll(() => columns('blog')).toBe(insights)
+    await page.locator('#testimonials').scrollIntoViewIfNeeded()
+    await expect.poll(() => columns('testimonials')).toBe(testimonials)
+  }
+})
+
+test('the menu is behind a button below 768 px, and laid out from there on', async ({
+  page,
+  server,
+}) => {
+  await settle(page)
+  await open(page, server.access.url)
+  const button = page.getByRole('button', { name: 'Open menu' })
+  const links = page.getByRole('banner').getByRole('navigation', { name: 'Main' })
+  await page.setViewportSize({ width: 767, height: 800 })
+  await expect(button).toBeVisible()
+  await expect(links).toBeHidden()
+  await page.setViewportSize({ width: 768, height: 800 })
+  await expect(button).toBeHidden()
+  await expect(links).toBeVisible()
+})
