@@ -1,11 +1,15 @@
 import { screen, within } from '@testing-library/react'
+import { animate } from 'motion/mini'
 import { describe, expect, it, vi } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
+import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
 import { Careers } from './careers'
+
+vi.mock('motion/mini', () => ({ animate: vi.fn() }))
 
 const ROLE = { id: 'r1', title: 'Groundskeeper', emoji: '🌱', description: 'You own the grass.' }
 
@@ -67,15 +71,28 @@ describe('the open roles', () => {
   })
 })
 
-it('tells how the company works in four cards', () => {
+it('says who is sought, and that the demo shows no real brand', () => {
   stubBackend()
   renderFeature(<Careers onChooseRole={vi.fn()} />)
+  expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent(/^Join .* Founding Team$/)
   expect(screen.getByText('AI-first. Remote-only. Zero tolerance for BS.')).toBeInTheDocument()
+  expect(screen.getByText(/a fictional brand/)).toBeInTheDocument()
+  expect(screen.getByRole('region', { name: 'Who We Are' })).toBeInTheDocument()
+})
+
+it('tells how the company works in four cards, which enter one after the other', () => {
+  const { scrollTo } = stubIntersection()
+  stubBackend()
+  renderFeature(<Careers onChooseRole={vi.fn()} />)
   const how = within(screen.getByRole('region', { name: 'How We Work' }))
-  expect(how.getAllByRole('heading', { level: 3 }).map(({ textContent }) => textContent)).toEqual([
+  const cards = how.getAllByRole('heading', { level: 3 })
+  expect(cards.map(({ textContent }) => textContent)).toEqual([
     'Remote-first',
     'Truth > Politics',
     'Fast Decisions',
     'Ship What Matters',
   ])
+  for (const { parentElement } of cards) if (parentElement) scrollTo(parentElement)
+  const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
+  expect(delays).toEqual([0, 0.1, 0.2, 0.3])
 })
