@@ -13,7 +13,8 @@ export const copy = {
       text: 'A video feed that opens in under a second, a points economy with public exchange rates, a payment card, and models that find the eleven seconds worth keeping from a whole season of footage.',
     },
     {
-      title: 'How AI-first feels',
+      // A word joiner keeps the line from being broken after the hyphen.
+      title: 'How AI-\u2060first feels',
       text: 'Every desk has agents on it. They draft, test, caption and triage; you decide. We measure ourselves by what a small team gets done with them, and we never let them speak in a supporter’s name.',
     },
     {

@@ -21,10 +21,15 @@ export function Challenge() {
             const Picture = diagrams[index]
             return (
               <li key={title} className={DESCENT[index]}>
-                <Reveal delayMs={index * 120} className="border-t-4 border-ink pt-7">
+                <Reveal
+                  delayMs={index * 120}
+                  className="grid gap-x-12 gap-y-8 border-t-4 border-ink pt-7 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:items-center lg:grid-cols-1"
+                >
                   {Picture && <Picture />}
-                  <h3 className="mt-8 text-heading">{title}</h3>
-                  <p className="mt-3 max-w-[42ch]">{text}</p>
+                  <div>
+                    <h3 className="text-heading">{title}</h3>
+                    <p className="mt-3 max-w-[42ch]">{text}</p>
+                  </div>
                 </Reveal>
               </li>
             )

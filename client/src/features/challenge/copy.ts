@@ -11,7 +11,8 @@ export const copy = {
       text: 'A like costs nothing and says nothing. Passive scrolling fills your reports with numbers, and leaves you none the wiser about who is in the crowd.',
     },
     {
-      title: 'Weakened long-term connection',
+      // A word joiner keeps the line from being broken after the hyphen.
+      title: 'Weakened long-\u2060term connection',
       text: 'Without rituals of their own, younger fans follow players, then highlights, then nobody. The bond that fills a stadium for fifty years is never tied.',
     },
   ],

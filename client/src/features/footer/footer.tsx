@@ -24,7 +24,7 @@ export function Footer({ newsletter }: FooterProps) {
     <footer className="overflow-hidden bg-ink text-small text-chalk">
       <div className="container-page pt-16 lg:pt-20">
         {newsletter}
-        <div className="grid grid-cols-2 gap-x-8 gap-y-12 pt-14 md:grid-cols-3 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
+        <div className="grid grid-cols-2 gap-x-8 gap-y-12 pt-14 md:grid-cols-[2.5fr_5.5fr_2fr_4fr] lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
           <div className="col-span-full lg:col-span-1">
             <Brand />
             <p className="mt-4 max-w-[24ch] text-lead text-haze">{copy.pitch}</p>
