@@ -9,19 +9,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use http::header::{
-    ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri};
-use hyper::body::{Body as _, Incoming};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{Body, Response};
-use tokio::time::{Instant, Sleep, timeout};
+use tokio::time::{Instant, Sleep};
 
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
 use crate::socket;
-use crate::worker::{Call, Connection, End, Host, Outgoing};
+use crate::worker::{self, Call, Connection, End, Failure, Host, Outgoing, Upload};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -61,49 +60,43 @@ pub(crate) async fn relay(
 ) -> Result<Response, Error> {
     let (begun, limits) = (Instant::now(), &host.settings.limits);
     let socket = socket::Asked::of(&request);
-    let request = outgoing(request, &origin, socket.is_some());
-    let has_body = !request.body().is_end_stream();
-    let Ok(sent) = timeout(limits.request, call.worker.connections.send(request)).await else {
-        return Err(Error::Idle(limits.request));
+    let outgoing = outgoing(request, &origin, socket.is_some());
+    let (mut head, connection) = match call.worker.connections.send(outgoing, begun + limits.request).await {
+        Ok(answered) => answered,
+        Err(Failure::Late) => return Err(Error::Idle(limits.request)),
+        Err(Failure::Caller) => return Err(Error::Worker),
+        Err(Failure::Broken | Failure::Unsent) => {
+            return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {
+                Some(End::Memory | End::Cpu) => Error::Resources,
+                Some(End::Crashed | End::Retired) | None => Error::Worker,
+            });
+        }
     };
-    let Ok((answer, connection)) = sent else {
-        return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {
-            Some(End::Memory | End::Cpu) => Error::Resources,
-            Some(End::Crashed | End::Retired) | None => Error::Worker,
-        });
-    };
-    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-        // One that nobody asked for is an answer to nothing.
-        return Ok(socket.ok_or(Error::Worker)?.open(answer, call, begun, host));
-    }
-    let (mut head, incoming) = answer.into_parts();
     remove_connection_headers(&mut head.headers);
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        // One that nobody asked for is an answer to nothing.
+        return Ok(socket.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, host));
+    }
     if head.status.is_server_error() {
         mark_failure(&mut head.headers);
     }
-    let answer = Answer { incoming, deadline: None, connection: Some(connection), call };
+    let answer = Answer { deadline: None, connection: Some(connection), call };
     let mut response = Response::builder().status(head.status).body(());
-    response.set_body(answer.into_body(has_body, begun + limits.wall_clock).await);
+    response.set_body(answer.into_body(begun + limits.wall_clock).await);
     *response.headers_mut() = head.headers;
     Ok(response)
 }
 
 /// The call as the function gets to see it: with the caller's address and the id of the request.
-fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bool) -> Request<Outgoing> {
+fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bool) -> Outgoing {
     let body = request.take_body();
-    let body = match body.is_empty() {
-        true => Outgoing::Empty,
-        false => Outgoing::Stream(Box::pin(body.into_bytes_stream())),
-    };
-    let mut outgoing = Request::new(body);
-    *outgoing.method_mut() = request.method().clone();
-    let target = request.uri().path_and_query().cloned();
-    *outgoing.uri_mut() = Uri::from(target.unwrap_or(PathAndQuery::from_static("/")));
-    let headers = outgoing.headers_mut();
-    *headers = std::mem::take(request.headers_mut());
-    remove_connection_headers(headers);
+    let body: Option<worker::Body> =
+        if body.is_empty() { None } else { Some(Box::pin(body.into_bytes_stream())) };
+    let mut headers = std::mem::take(request.headers_mut());
+    let upload = upload(&mut headers, body.is_some());
+    remove_connection_headers(&mut headers);
     if asks_for_socket {
-        socket::ask(headers);
+        socket::ask(&mut headers);
     }
     // HTTP/2 has it in the target, HTTP/1.0 may have none, and a URL needs one.
     let authority = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
@@ -116,7 +109,22 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bo
         headers.insert(X_FORWARDED_FOR, address);
     }
     headers.insert(X_REQUEST_ID, origin.request_id.clone());
-    outgoing
+    let target = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
+    Outgoing::new(request.method().clone(), target, &headers, upload, body)
+}
+
+/// Takes out of `headers` what says how the body comes, and decides how it goes on.
+fn upload(headers: &mut HeaderMap, has_body: bool) -> Upload {
+    let length = headers.remove(CONTENT_LENGTH);
+    let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+    match length {
+        // Where both are named, the encoding counts (RFC 9112, section 6.3).
+        _ if headers.contains_key(TRANSFER_ENCODING) && has_body => Upload::Chunks,
+        Some(0) => Upload::Length(0),
+        Some(length) if has_body => Upload::Length(length),
+        _ if has_body => Upload::Chunks,
+        _ => Upload::Nothing,
+    }
 }
 
 /// Removes what belongs to a connection, and what its `Connection` header names besides.
@@ -146,16 +154,15 @@ fn mark_failure(headers: &mut HeaderMap) {
 /// The body of an answer on its way to the caller. Dropped before its end it closes the connection, from which the
 /// function learns that its caller has gone.
 struct Answer {
-    incoming: Incoming,
     deadline: Option<Pin<Box<Sleep>>>,
+    /// `None` once all has come.
     connection: Option<Connection>,
     call: Call,
 }
 
 impl Answer {
     /// The body for the caller: what has come with the head as it is, anything else as it comes, until `deadline`.
-    /// `has_body` is whether the call has one that may still be on its way to the function.
-    async fn into_body(mut self, has_body: bool, deadline: Instant) -> Body {
+    async fn into_body(mut self, deadline: Instant) -> Body {
         let first = std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut self).poll_next(context))).await;
         let first = match first {
             Poll::Ready(None) => return Body::empty(),
@@ -163,20 +170,8 @@ impl Answer {
             Poll::Ready(Some(part)) => Some(part),
             Poll::Pending => None,
         };
-        if let Some(connection) = &mut self.connection
-            && has_body
-        {
-            connection.detach();
-        }
         self.deadline = Some(Box::pin(tokio::time::sleep_until(deadline)));
         Body::from_bytes_stream(stream::iter(first).chain(self))
-    }
-
-    /// Everything has come: the connection is good for another call.
-    fn finish(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.call.worker.connections.give_back(connection);
-        }
     }
 }
 
@@ -185,27 +180,20 @@ impl Stream for Answer {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let this = &mut *self;
-        while let Some(connection) = &mut this.connection {
-            match connection.poll_body(&mut this.incoming, context) {
-                // Trailers are left out: no function of Deno's can send any.
-                Poll::Ready(Some(Ok(frame))) => {
-                    // Who knows the length does not ask for the end.
-                    if this.incoming.is_end_stream() {
-                        this.finish();
-                    }
-                    if let Ok(bytes) = frame.into_data() {
-                        return Poll::Ready(Some(Ok(bytes)));
-                    }
-                }
-                Poll::Ready(Some(Err(error))) => {
-                    this.connection = None;
-                    return Poll::Ready(Some(Err(io::Error::other(error))));
-                }
-                Poll::Ready(None) => this.finish(),
-                Poll::Pending => return this.poll_deadline(context),
-            }
+        let Some(connection) = &mut this.connection else { return Poll::Ready(None) };
+        let part = connection.poll_body(context);
+        // Who knows the length does not ask for the end.
+        if connection.is_read()
+            && let Some(connection) = this.connection.take()
+        {
+            this.call.worker.connections.give_back(connection);
         }
-        Poll::Ready(None)
+        match part {
+            Poll::Ready(Some(Err(_))) => this.connection = None,
+            Poll::Pending => return this.poll_deadline(context),
+            Poll::Ready(_) => {}
+        }
+        part
     }
 }
 
@@ -235,5 +223,22 @@ mod tests {
         }
         remove_connection_headers(&mut headers);
         assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-kept"]);
+    }
+
+    #[test]
+    fn bodies_go_on_as_they_come() {
+        for (given, has_body, expected) in [
+            (&[("content-length", "5")][..], true, Upload::Length(5)),
+            (&[("content-length", "0")], false, Upload::Length(0)),
+            (&[("transfer-encoding", "chunked")], true, Upload::Chunks),
+            (&[("transfer-encoding", "chunked"), ("content-length", "5")], true, Upload::Chunks),
+            (&[], true, Upload::Chunks),
+            (&[], false, Upload::Nothing),
+        ] {
+            let header = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+            let mut headers: HeaderMap = given.iter().copied().map(header).collect();
+            assert_eq!(upload(&mut headers, has_body), expected, "{given:?}");
+            assert!(!headers.contains_key(CONTENT_LENGTH));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One process of a function, from its start to its end.
 
 mod backoff;
+mod connection;
 mod connections;
 mod output;
 mod process;
@@ -21,7 +22,8 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::settings::Limits;
 
-pub(crate) use connections::{Connection, Connections, Outgoing};
+pub(crate) use connection::{Body, Connection, Failure, Outgoing, Upload};
+pub(crate) use connections::Connections;
 pub(crate) use slot::{Call, Host, Slot};
 
 use process::Launch;

@@ -13,7 +13,7 @@ use super::connections::sockets;
 use crate::settings::{Found, Settings};
 
 /// Variables of ours that Deno needs to reach module registries; names that end in `*` stand for all that begin so.
-const FOR_DENO: [&str; 16] = [
+const FOR_DENO: [&str; 17] = [
     "ALL_PROXY",
     "DENO_AUTH_TOKENS",
     "DENO_CERT",
@@ -21,6 +21,7 @@ const FOR_DENO: [&str; 16] = [
     "HOME",
     "HTTPS_PROXY",
     "HTTP_PROXY",
+    "JSR_NPM_URL",
     "JSR_URL",
     "NODE_EXTRA_CA_CERTS",
     "NO_PROXY",

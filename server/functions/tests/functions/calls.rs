@@ -126,6 +126,73 @@ async fn bodies_stream_both_ways() {
 }
 
 #[tokio::test]
+async fn large_bodies_arrive_whole_both_ways() {
+    let source = r"
+Deno.serve(async (request) => {
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  if (request.url.endsWith('/stream')) return new Response(new Blob([bytes]).stream())
+  return new Response(bytes, { headers: { 'x-length': request.headers.get('content-length') ?? 'none' } })
+})";
+    let project = Project::new(&[("large/index.ts", source)]).await;
+    let bytes: Vec<u8> = (0..5_000_000_u32).map(|number| (number % 251) as u8).collect();
+    for (path, name, value) in [
+        ("/large", "content-length", bytes.len().to_string()),
+        ("/large", "transfer-encoding", "chunked".to_owned()),
+        ("/large/stream", "transfer-encoding", "chunked".to_owned()),
+    ] {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path.parse().unwrap())
+            .header(name, &value)
+            .body(bytes.clone());
+        let answer = project.send(request).await;
+        if name == "content-length" {
+            assert_eq!(answer.header("x-length"), Some(value.as_str()));
+        }
+        assert!(answer.into_body().into_bytes().await.unwrap() == bytes, "{path} {name}");
+    }
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_may_come_before_the_call_has_ended() {
+    let source = "Deno.serve((request) => new Response(request.method))";
+    let project = Project::new(&[("hasty/index.ts", source)]).await;
+    let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096])));
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/hasty".parse().unwrap())
+        .header("transfer-encoding", "chunked")
+        .body(Body::from_bytes_stream(endless));
+    assert_eq!(project.send(request).await.into_body().into_string().await.unwrap(), "POST");
+    assert_eq!(project.get("/hasty").await.text, "GET");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn answers_without_a_body_end_with_their_head() {
+    let source = r"
+Deno.serve((request) => {
+  if (request.method === 'HEAD') return new Response('never sent', { headers: { 'x-answer': 'head' } })
+  return new Response(null, { status: request.url.endsWith('/same') ? 304 : 204, headers: { 'x-answer': 'none' } })
+})";
+    let project = Project::new(&[("bodiless/index.ts", source)]).await;
+    for _ in 0..2 {
+        let head = Request::builder().method(Method::HEAD).uri("/bodiless".parse().unwrap()).finish();
+        let answer = crate::harness::Answer::read(project.send(head).await).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("x-answer"), answer.text.as_str()),
+            (200, "head", "")
+        );
+        for (path, status) in [("/bodiless", 204), ("/bodiless/same", 304)] {
+            let answer = project.get(path).await;
+            assert_eq!((answer.status.as_u16(), answer.header("x-answer")), (status, "none"));
+        }
+    }
+    project.functions.stop().await;
+}
+
+#[tokio::test]
 async fn a_function_learns_that_its_caller_has_gone() {
     let source = r"
 let gone

@@ -25,11 +25,17 @@ const ACCEPTED: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// A frame with the text `hello`, and one of a client with the text `end` (RFC 6455, section 5.2).
 const HELLO: &[u8] = b"\x81\x05hello";
 const END: &[u8] = b"\x81\x83\0\0\0\0end";
+/// The first byte of a frame that closes.
+const CLOSE: u8 = 0x88;
 
 /// Opens a socket and answers with its connection and what came on it so far.
 async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
+    open_with(address, HANDSHAKE).await
+}
+
+async fn open_with(address: SocketAddr, handshake: &[u8]) -> (TcpStream, Vec<u8>) {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(HANDSHAKE).await.unwrap();
+    stream.write_all(handshake).await.unwrap();
     let mut seen = Vec::new();
     let head = async {
         while !seen.windows(4).any(|part| part == b"\r\n\r\n") {
@@ -42,9 +48,14 @@ async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
     (stream, seen)
 }
 
-async fn read_to_end(stream: &mut TcpStream, seen: &mut Vec<u8>) {
-    // A reset is an end, too.
-    let _ = timeout(PATIENCE, stream.read_to_end(seen)).await.expect("an end in time");
+/// Reads until the server closes the connection, and answers with what its last frame, a close, says.
+async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
+    timeout(PATIENCE, stream.read_to_end(&mut seen)).await.expect("an end in time").unwrap();
+    let frame = seen.iter().rposition(|&byte| byte == CLOSE).expect("a close");
+    let (length, said) = seen[frame + 1..].split_first().expect("a length");
+    assert_eq!(usize::from(*length), said.len());
+    let (code, reason) = said.split_first_chunk().expect("a code");
+    (u16::from_be_bytes(*code), String::from_utf8_lossy(reason).into_owned())
 }
 
 #[tokio::test]
@@ -54,10 +65,10 @@ async fn a_socket_holds_its_place_until_its_wall_clock_runs_out() {
         settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let (mut stream, mut seen) = open(project.listen().await).await;
+    let (mut stream, seen) = open(project.listen().await).await;
     // The place is free again once the socket is closed, and not before.
     assert_eq!(project.get("/greeting").await.text, "no socket");
-    read_to_end(&mut stream, &mut seen).await;
+    assert_eq!(closed(&mut stream, seen).await, (1001, "the time limit of the call was reached".to_owned()));
     project.functions.stop().await;
 }
 
@@ -68,8 +79,8 @@ async fn a_silent_socket_is_closed() {
             Limits { socket_silence: Duration::from_secs(1), boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let (mut stream, mut seen) = open(project.listen().await).await;
-    read_to_end(&mut stream, &mut seen).await;
+    let (mut stream, seen) = open(project.listen().await).await;
+    assert_eq!(closed(&mut stream, seen).await, (1001, "nothing was said for too long".to_owned()));
     project.functions.stop().await;
 }
 
@@ -85,10 +96,41 @@ async fn a_socket_ends_with_its_process() {
     };
     timeout(PATIENCE, greeted).await.expect("a greeting in time");
     stream.write_all(END).await.unwrap();
-    read_to_end(&mut stream, &mut seen).await;
+    assert_eq!(closed(&mut stream, seen).await, (1011, "the function has ended".to_owned()));
     // The end of the process may be noticed later than that of its sockets.
     let another = async { while project.get("/greeting").await.text != "no socket" {} };
     timeout(PATIENCE, another).await.expect("another process");
     open(address).await;
     project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_stopping_server_says_goodbye_and_so_does_the_function_learn() {
+    let source = r"
+const told = Promise.withResolvers()
+Deno.serve((request) => {
+  if (request.headers.get('upgrade') === null) return new Response('no socket')
+  const { socket, response } = Deno.upgradeWebSocket(request)
+  socket.onclose = ({ code, reason }) => told.resolve(`${code} ${reason}`)
+  EdgeRuntime.waitUntil(told.promise.then((text) => Deno.connect({ port: Number(new URL(request.url).searchParams.get('tell')) })
+    .then((connection) => connection.write(new TextEncoder().encode(text)))))
+  return response
+})";
+    let project = Project::new(&[("greeting/index.ts", source)]).await;
+    let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = format!("GET /greeting?tell={} ", ear.local_addr().unwrap().port());
+    let address = project.listen().await;
+    let handshake = String::from_utf8_lossy(HANDSHAKE).replace("GET /greeting ", &target);
+    let (mut stream, seen) = open_with(address, handshake.as_bytes()).await;
+    let heard = async {
+        let (mut connection, _) = ear.accept().await.unwrap();
+        let mut text = vec![0; 64];
+        let length = connection.read(&mut text).await.unwrap();
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    let ((), closed, heard) =
+        tokio::join!(project.functions.stop(), closed(&mut stream, seen), timeout(PATIENCE, heard));
+    let reason = "the server is shutting down";
+    assert_eq!(closed, (1001, reason.to_owned()));
+    assert_eq!(heard.expect("the function to be told"), format!("1001 {reason}"));
 }
