@@ -5,6 +5,7 @@
 mod calls;
 mod harness;
 mod limits;
+mod logs;
 mod processes;
 mod sockets;
 mod verification;
