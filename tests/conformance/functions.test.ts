@@ -84,6 +84,12 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
     })
   })
 
+  test('meets a function that imports from the registry of JSR', async () => {
+    const { data, error } = await invoke(client, 'packaged', { body: { name: 'Ada' } })
+    expect(error).toBeNull()
+    expect(data).toEqual({ mapped: 'good day Ada', named: 'good day Ada' })
+  })
+
   test('gives up after its own time-out', async () => {
     const { error } = await invoke(client, 'slow', { timeout: 200 })
     expect(error).toBeInstanceOf(FunctionsFetchError)
@@ -136,5 +142,13 @@ describe.skipIf(inject('own') === null)('a WebSocket to a function', () => {
     expect(answer.statusCode).toBe(401)
     // Ending what was never opened is an error to it.
     socket.once('error', () => undefined).terminate()
+  })
+
+  test('is closed with a reason when the function ends', async () => {
+    const { socket, next } = await open('socket')
+    expect(await next()).toBe('hello you')
+    socket.send('crash')
+    const [code, reason] = (await once(socket, 'close')) as [number, Buffer]
+    expect([code, reason.toString()]).toEqual([1011, 'the function has ended'])
   })
 })

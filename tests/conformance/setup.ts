@@ -9,6 +9,7 @@ import { everyWayIn } from '../support/auth.ts'
 import { layFunctions } from '../support/functions.mjs'
 import { Model } from '../support/model.mjs'
 import { Provider } from '../support/provider.ts'
+import { Registry } from '../support/registry.mjs'
 import { Server } from '../support/server.mjs'
 
 /** What only a server of the tests' own has. */
@@ -47,6 +48,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     return () => Promise.resolve()
   }
   const [model, provider] = [await Model.start(), await Provider.start()]
+  const registry = await Registry.start()
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
   await layFunctions(folder, model.url)
   const env = {
@@ -54,9 +56,11 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     GOTRUE_SAML_ENABLED: 'true',
     GOTRUE_SAML_PRIVATE_KEY: samlKey(),
     BASALT_FUNCTIONS_PATH: folder,
+    JSR_URL: registry.url,
   }
   const end = async () => {
     model.stop()
+    registry.stop()
     await provider.stop()
     await rm(folder, { recursive: true, force: true })
   }

@@ -6,6 +6,7 @@ Deno.serve((request) => {
   const { searchParams } = new URL(request.url)
   socket.onopen = () => socket.send(`hello ${searchParams.get('name') ?? 'you'}`)
   socket.onmessage = ({ data }) => {
+    if (data === 'crash') Deno.exit(1)
     if (data === 'close') socket.close(4001, 'as you wish')
     else socket.send(data)
   }
