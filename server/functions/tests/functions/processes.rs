@@ -1,6 +1,9 @@
 use std::time::Duration;
 
 use functions::{Limits, Secrets};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 use crate::harness::{PATIENCE, Project};
 
@@ -22,7 +25,7 @@ async fn what_does_not_start_says_so_and_is_tried_again() {
     }
     project.write("broken/index.ts", "Deno.serve(() => new Response('mended'))");
     let mended = async { while project.get("/broken").await.text != "mended" {} };
-    tokio::time::timeout(PATIENCE, mended).await.expect("a mended function to start");
+    timeout(PATIENCE, mended).await.expect("a mended function to start");
     project.functions.stop().await;
 }
 
@@ -58,8 +61,7 @@ Deno.serve(async (request) => {
         while project.get("/changing").await.text != "new" {}
         project.write("changing/released", "by the old one");
     };
-    let (held, changed) =
-        tokio::join!(project.get("/changing/held"), tokio::time::timeout(PATIENCE, changed));
+    let (held, changed) = tokio::join!(project.get("/changing/held"), timeout(PATIENCE, changed));
     changed.expect("the change to show");
     assert_eq!(held.text, "by the old one");
     project.functions.stop().await;
@@ -67,24 +69,44 @@ Deno.serve(async (request) => {
 
 #[tokio::test]
 async fn idle_processes_end_and_what_they_began_is_finished_first() {
+    // Tells the port that the call names, later than the process may be idle.
     let source = r"
-let done = 0
 Deno.serve((request) => {
-  EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(resolve, 10)).then(() => done++))
-  return Response.json({ pid: Deno.pid, done })
+  const port = Number(new URL(request.url).searchParams.get('tell'))
+  const tell = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const connection = await Deno.connect({ port })
+    await connection.write(new TextEncoder().encode(String(Deno.pid)))
+    connection.close()
+  }
+  EdgeRuntime.waitUntil(tell())
+  return new Response(String(Deno.pid))
 })";
     let project = Project::with(&[("idle/index.ts", source)], |settings| {
         settings.limits = Limits { idle: Duration::from_millis(50), boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let first = project.get("/idle").await.json()["pid"].clone();
+    let ear = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let path = format!("/idle?tell={}", ear.local_addr().unwrap().port());
+    let heard = async || {
+        let (mut connection, _) = timeout(PATIENCE, ear.accept()).await.expect("to be told").unwrap();
+        let mut pid = String::new();
+        connection.read_to_string(&mut pid).await.unwrap();
+        pid
+    };
+    let first = project.get(&path).await.text;
+    assert_eq!(heard().await, first);
+    // By now it is idle, and ends; what is asked until then is finished, too.
     let other = async {
-        while project.get("/idle").await.json()["pid"] == first {
-            // Longer than it may be idle.
-            tokio::time::sleep(Duration::from_millis(600)).await;
+        loop {
+            let pid = project.get(&path).await.text;
+            assert_eq!(heard().await, pid);
+            if pid != first {
+                break;
+            }
         }
     };
-    tokio::time::timeout(PATIENCE, other).await.expect("another process");
+    timeout(PATIENCE, other).await.expect("another process");
     project.functions.stop().await;
 }
 
