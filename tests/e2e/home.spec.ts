@@ -139,3 +139,23 @@ test('what moves for ever changes nothing but opacity and transform', async ({
   }
   await page.close()
 })
+
+test('nothing shifts while the headline is typed', async ({ browser, server }) => {
+  const page = await browser.newPage({ reducedMotion: 'no-preference' })
+  await page.addInitScript(() => {
+    const shifts: number[] = []
+    Object.assign(window, { shifts })
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries())
+        shifts.push((entry as unknown as { value: number }).value)
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  await open(page, server.access.url)
+  const [first = ''] = (
+    await server.psql('select headline from hero_headlines where is_visible order by order_index')
+  ).split('\n')
+  await expect(page.locator('h1 .caret-after')).toHaveText(first)
+  const shifts = () => page.evaluate(() => (Object(window) as { shifts: number[] }).shifts)
+  expect(await shifts()).toEqual([])
+  await page.close()
+})
