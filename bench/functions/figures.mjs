@@ -20,9 +20,9 @@ const colds = 7
 const targets = { cold: 250, p50: 0.5, p99: 2, ratio: 0.5 }
 
 /**
- * Calls a function that says hello through Basalt, the same code in a Deno of its own, and that Deno behind a proxy that
- * does nothing but pass on, in turns, and functions that were never called before; prints what it costs to go through
- * Basalt.
+ * Calls a function that says hello through Basalt, the same code in a Deno of its own, and that Deno behind a program
+ * that copies bytes and behind a proxy that does nothing but pass on, in turns, and functions that were never called
+ * before; prints what it costs to go through Basalt.
  * @param {string} binary
  */
 export async function functions(binary, { seconds, rounds, connections }) {
@@ -42,7 +42,8 @@ export async function functions(binary, { seconds, rounds, connections }) {
     const direct = running.add(await Program.deno(hello, 'tcp:127.0.0.1:0'))
     const socket = path.join(project, 'behind')
     const behind = running.add(await Program.deno(hello, `unix:${socket}`))
-    const proxy = running.add(await Program.proxy(socket))
+    const copier = running.add(await Program.bare('copy', socket))
+    const proxy = running.add(await Program.bare('proxy', socket))
     const base = `${server.access.url}/functions/v1`
     row(
       `a first call, median of ${colds}`,
@@ -51,12 +52,12 @@ export async function functions(binary, { seconds, rounds, connections }) {
     await fetch(`${base}/hello`).then((answer) => answer.text())
     const peers = [
       { name: 'Deno', url: direct.url, path: '/', used: () => [0, processorTime(direct.pid)] },
-      {
-        name: 'bare proxy',
-        url: proxy.url,
+      ...Object.entries({ 'copied bytes': copier, 'bare proxy': proxy }).map(([name, between]) => ({
+        name,
+        url: between.url,
         path: '/',
-        used: () => [processorTime(proxy.pid), processorTime(behind.pid)],
-      },
+        used: () => [processorTime(between.pid), processorTime(behind.pid)],
+      })),
       {
         name: 'Basalt',
         url: server.access.url,
@@ -84,6 +85,7 @@ export async function functions(binary, { seconds, rounds, connections }) {
         'overhead p50 ms',
         'p99 ms',
         'of Deno',
+        'of copy',
         'of proxy',
       ],
       rows,
@@ -143,13 +145,15 @@ async function measure(peers, { connections, seconds, rounds }) {
   }))
 }
 
-function line(count, name, one, [alone, proxied]) {
+function line(count, name, one, [alone, copied, proxied]) {
   const figures = [one.perSecond, one.p50, one.p99, one.own, one.deno].map(figure)
   const common = [count, name, ...figures]
-  if (one === alone) return [...common, '', '', '', '']
+  if (one === alone) return [...common, '', '', '', '', '']
   const overhead = ['p50', 'p99'].map((part) => figure((one[part] - alone[part]) / 1000))
-  const ofProxy = one === proxied ? '' : figure(one.perSecond / proxied.perSecond)
-  return [...common, ...overhead, figure(one.perSecond / alone.perSecond), ofProxy]
+  const ratios = [alone, copied, proxied].map((other) =>
+    one === other ? '' : figure(one.perSecond / other.perSecond),
+  )
+  return [...common, ...overhead, ...ratios]
 }
 
 /** The program of the npm package that functions run on. */
@@ -168,14 +172,9 @@ class Program {
     return Program.#start(deno(), flags, env, /Listening on (\S+)/)
   }
 
-  /** The proxy that does nothing but pass on to a socket. */
-  static proxy(socket) {
-    return Program.#start(
-      path.join(target, 'release/bare'),
-      ['proxy', socket],
-      {},
-      /"url":"([^"]+)"/,
-    )
+  /** What does nothing but pass on to a socket, in one of the ways that `bare` has. */
+  static bare(way, socket) {
+    return Program.#start(path.join(target, 'release/bare'), [way, socket], {}, /"url":"([^"]+)"/)
   }
 
   static async #start(program, flags, env, announcement) {

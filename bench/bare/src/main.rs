@@ -1,6 +1,7 @@
 //! Measures single steps of a request by themselves, without server or database, and prints one JSON object.
 
 mod clock;
+mod copy;
 mod passwords;
 mod proxy;
 mod signatures;
@@ -40,6 +41,11 @@ enum Step {
         /// The unix socket that they go to
         socket: PathBuf,
     },
+    /// Copies bytes, until it is killed: what it costs to be between two ends at all
+    Copy {
+        /// The unix socket that they go to
+        socket: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -70,6 +76,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Step::Passwords { threads, time } => {
             serde_json::to_value(passwords::measure(*threads, time.span())?)?
         }
+        Step::Copy { socket } => return Ok(copy::serve(socket)?),
         Step::Proxy { socket } => return Ok(proxy::serve(socket)?),
         Step::Tokens { time } => serde_json::to_value(signatures::measure(time.span())?)?,
     };

@@ -13,10 +13,21 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Mutex;
 
+/// What ends a connection.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// Prints `{"url": …}` of a free port and passes on to `socket` what comes there, for as long as the process lives.
 ///
 /// Errors: when there is no such port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
+    listen(socket, pass)
+}
+
+/// As [`serve`], with `pass` for each connection.
+pub(crate) fn listen<F>(socket: &Path, pass: fn(TcpStream, PathBuf) -> F) -> io::Result<()>
+where
+    F: Future<Output = Result<(), Failure>> + Send + 'static,
+{
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -24,9 +35,9 @@ pub(crate) fn serve(socket: &Path) -> io::Result<()> {
         writeln!(io::stdout(), "{}", serde_json::json!({ "url": url }))?;
         loop {
             let (stream, _) = listener.accept().await?;
-            let socket = socket.to_owned();
+            let passing = pass(stream, socket.to_owned());
             tokio::spawn(async move {
-                if let Err(error) = pass(stream, socket).await {
+                if let Err(error) = passing.await {
                     let _ = writeln!(io::stderr(), "bare: {error}");
                 }
             });
@@ -34,7 +45,7 @@ pub(crate) fn serve(socket: &Path) -> io::Result<()> {
     })
 }
 
-async fn pass(stream: TcpStream, socket: PathBuf) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn pass(stream: TcpStream, socket: PathBuf) -> Result<(), Failure> {
     stream.set_nodelay(true)?;
     let behind = TokioIo::new(UnixStream::connect(socket).await?);
     let (sender, connection) = client::conn::http1::handshake::<_, Incoming>(behind).await?;

@@ -1,0 +1,23 @@
+//! The least that anything between a client and a server can do: bytes are copied, and nobody looks at them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::proxy;
+
+/// As [`proxy::serve`], but passes on bytes in place of requests.
+///
+/// Errors: when there is no free port.
+pub(crate) fn serve(socket: &Path) -> io::Result<()> {
+    proxy::listen(socket, copy)
+}
+
+async fn copy(mut stream: TcpStream, socket: PathBuf) -> Result<(), proxy::Failure> {
+    stream.set_nodelay(true)?;
+    let mut behind = UnixStream::connect(socket).await?;
+    copy_bidirectional(&mut stream, &mut behind).await?;
+    Ok(())
+}
