@@ -80,6 +80,10 @@ pub(super) fn take(input: &mut BytesMut, method: &Method) -> io::Result<Option<H
             headers.append(name, value.map_err(io::Error::other)?);
         }
         let framing = framing(method, status, &headers)?;
+        if framing == Framing::CHUNKS {
+            // A length beside them means nothing, and must not go on.
+            headers.remove(CONTENT_LENGTH);
+        }
         let is_last = response.version != Some(1) || framing == Framing::UntilClose || says_close(&headers);
         return Ok(Some(Head { status, headers, framing, is_last }));
     }
@@ -151,6 +155,13 @@ mod tests {
         assert_eq!(closed, Some((200, Framing::UntilClose, true, "all".to_owned())));
         let last = "HTTP/1.1 204 No Content\r\nConnection: Close\r\n\r\n";
         assert_eq!(taken(last, &get).unwrap(), Some((204, Framing::Length(0), true, String::new())));
+    }
+
+    #[test]
+    fn chunks_have_no_length_beside_them() {
+        let both = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n";
+        let head = take(&mut BytesMut::from(both), &Method::GET).unwrap().unwrap();
+        assert_eq!((head.framing, head.headers.get(CONTENT_LENGTH)), (Framing::CHUNKS, None));
     }
 
     #[test]
