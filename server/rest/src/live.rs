@@ -25,13 +25,10 @@ impl Live {
             );
         }
         let mut verifier = match &settings.jwt_secret {
-            Some(secret) => {
-                let own = Verifier::from_secret(secret.expose(), settings.jwt_secret_is_base64)?;
-                Some(own.with_cache_of(DEFAULT_CACHE))
-            }
+            Some(secret) => Some(Verifier::from_secret(secret.expose(), settings.jwt_secret_is_base64)?),
             None => given.cloned(),
         };
-        if let Some(entries) = settings.jwt_cache_max_entries {
+        if let Some(entries) = settings.jwt_cache_entries() {
             verifier = verifier.map(|verifier| verifier.with_cache_of(entries));
         }
         if let Some(audience) = &settings.jwt_aud {
@@ -48,9 +45,6 @@ impl Live {
         Self { settings, verifier: None }
     }
 }
-
-/// Upstream's default of `jwt-cache-max-entries`.
-const DEFAULT_CACHE: usize = 1000;
 
 /// Gives the settings as they are outside of the database.
 type Source = Box<dyn Fn() -> Settings + Send + Sync>;

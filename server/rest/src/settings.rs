@@ -60,8 +60,8 @@ pub struct Settings {
     pub jwt_aud: Option<String>,
     /// Where in a token's claims the role is. Default: `$.role`.
     pub jwt_role_claim_key: ClaimPath,
-    /// For how many verified tokens there is room in the cache; `None` leaves that to the verifier that the service
-    /// was given. Default: none. (Upstream's is 1000.)
+    /// For how many verified tokens there is room in the cache; see [`Settings::jwt_cache_entries`] for `None`, the
+    /// default.
     pub jwt_cache_max_entries: Option<usize>,
     /// Whether answers tell how long each step took. Default: false.
     pub server_timing_enabled: bool,
@@ -124,6 +124,15 @@ impl Default for Settings {
             db_read_sticky_interval: Duration::from_secs(10),
             max_body_size: 50 * 1024 * 1024,
         }
+    }
+}
+
+impl Settings {
+    /// For how many verified tokens there is room in the cache: what was set, else upstream's default for keys of
+    /// `jwt_secret`, else `None`, which leaves it to the verifier that the service was given.
+    pub(crate) fn jwt_cache_entries(&self) -> Option<usize> {
+        const UPSTREAM: usize = 1000;
+        self.jwt_cache_max_entries.or(self.jwt_secret.as_ref().map(|_| UPSTREAM))
     }
 }
 

@@ -45,7 +45,7 @@ impl Settings {
             ("db-max-rows", number(self.db_max_rows.map(|rows| rows.to_string()))),
             ("db-plan-enabled", self.db_plan_enabled.to_string()),
             ("db-read-sticky-interval", self.db_read_sticky_interval.as_secs().to_string()),
-            ("jwt-cache-max-entries", number(self.jwt_cache_max_entries.map(|entries| entries.to_string()))),
+            ("jwt-cache-max-entries", number(self.jwt_cache_entries().map(|entries| entries.to_string()))),
             ("jwt-secret-is-base64", self.jwt_secret_is_base64.to_string()),
             ("log-query", self.log_query.to_string()),
             ("openapi-security-active", self.openapi_security_active.to_string()),
@@ -116,6 +116,20 @@ mod tests {
             assert!(again.set(&name, &value).unwrap(), "{name}");
         }
         assert_eq!(again, settings);
+    }
+
+    #[test]
+    fn the_room_for_tokens_is_dumped_as_it_holds() {
+        let room = |settings: &Settings| {
+            let named = settings.named();
+            named.into_iter().find(|(name, _)| name == "jwt-cache-max-entries").map(|(_, value)| value)
+        };
+        let mut settings = Settings::default();
+        assert_eq!(room(&settings).as_deref(), Some("\"\""));
+        settings.set("jwt-secret", "hunter2hunter2hunter2hunter2hunter2").unwrap();
+        assert_eq!(room(&settings).as_deref(), Some("1000"));
+        settings.set("jwt-cache-max-entries", "7").unwrap();
+        assert_eq!(room(&settings).as_deref(), Some("7"));
     }
 
     #[test]
