@@ -13,39 +13,69 @@ const slice = 10
 /** What of the requests each workload is; large answers are as rare as they are in life. */
 const weights = { 'list-1000': 1, bulk: 1, 'bulk-plain': 1, count: 2 }
 const usualWeight = 10
-/** Growth in the second half that is taken for noise, in MiB an hour. */
+/** Growth in the second half that is not taken for a leak, in MiB an hour. */
 const steady = 6
+/** Turns that the server and one that was just started take at the end, and how much slower the older one may be. */
+const turns = 8
+const slowest = 0.9
 
-/** Loads Basalt with a mix of all workloads and prints how its memory and speed went. */
+/**
+ * Loads Basalt with a mix of all workloads, prints how its memory and speed went, and how fast it is in the end beside a
+ * Basalt that was just started on the same database: a machine's own speed moves too much to compare the end with the
+ * beginning. Returns whether memory and speed stayed.
+ */
 async function soak(binary, seconds) {
   const stage = await Stage.start(binary, { withPostgREST: false })
   try {
-    const { basalt } = stage
-    const requests = workloads.map((workload) => {
-      // The first alone: a workload of many requests would outweigh the others.
-      const [request] = workload.requests(stage.token)
-      const headers = { ...basalt.headers, ...request.headers }
-      return { ...request, headers, weight: weights[workload.id] ?? usualWeight }
-    })
+    const turn = async (peer) => {
+      await stage.admin.sql('truncate check_ins, visits')
+      const requests = mixed(peer, stage.token)
+      const figures = await load(peer.url, requests, { connections, seconds: slice, warmup: 0 })
+      return { memory: memory(peer.pid).now, ...figures }
+    }
     heading(`All workloads mixed, ${connections} connections, ${seconds} s`)
     const samples = []
     const begin = performance.now()
     while (performance.now() - begin < seconds * 1000) {
-      await stage.admin.sql('truncate check_ins, visits')
-      const figures = await load(basalt.url, requests, { connections, seconds: slice, warmup: 0 })
-      samples.push({
-        at: (performance.now() - begin) / 1000,
-        memory: memory(basalt.pid).now,
-        ...figures,
-      })
+      const figures = await turn(stage.basalt)
+      samples.push({ at: (performance.now() - begin) / 1000, ...figures })
     }
-    return summary(samples, memory(basalt.pid).peak)
+    course(samples)
+    heading('Summary')
+    const isSteady = kept(samples, memory(stage.basalt.pid).peak)
+    const fresh = await stage.another(binary)
+    await turn(fresh)
+    const [old, young] = [[], []]
+    for (let count = 0; count < turns; count += 1) {
+      // Who goes first changes, so that neither gains by its place.
+      const pair = [
+        { peer: stage.basalt, speeds: old },
+        { peer: fresh, speeds: young },
+      ]
+      for (const { peer, speeds } of count % 2 === 0 ? pair : pair.toReversed()) {
+        const { per_second } = await turn(peer)
+        speeds.push(per_second)
+      }
+    }
+    const ratio = median(old.map((speed, count) => speed / young[count]))
+    row('requests/s ÷ those of a Basalt just started', ratio.toFixed(2))
+    return isSteady && ratio >= slowest
   } finally {
     await stage.stop()
   }
 }
 
-function summary(samples, peak) {
+/** Every workload's requests to `peer`, in the proportions of life. */
+function mixed(peer, token) {
+  return workloads.map((workload) => {
+    // The first alone: a workload of many requests would outweigh the others.
+    const [request] = workload.requests(token)
+    const headers = { ...peer.headers, ...request.headers }
+    return { ...request, headers, weight: weights[workload.id] ?? usualWeight }
+  })
+}
+
+function course(samples) {
   const every = Math.max(1, Math.floor(samples.length / 20))
   table(
     ['second', 'memory', 'requests/s', 'p50 µs', 'p99 µs'],
@@ -59,20 +89,19 @@ function summary(samples, peak) {
         sample.p99_us,
       ]),
   )
+}
+
+/** Whether the memory of the second half stayed, as far as its own noise lets one say. */
+function kept(samples, peak) {
   const half = samples.slice(Math.floor(samples.length / 2))
-  const growth = (slope(half.map(({ at, memory }) => [at / 3600, memory])) || 0) / 2 ** 20
-  const speed = (part) => median(part.map((sample) => sample.per_second))
-  const tenth = Math.max(1, Math.floor(samples.length / 10))
-  const kept = speed(samples.slice(-tenth)) / speed(samples.slice(0, tenth))
-  heading('Summary')
+  const { growth, error } = slope(half.map(({ at, memory }) => [at / 3600, memory / 2 ** 20]))
   row(
     'requests',
     samples.reduce((sum, sample) => sum + sample.asked, 0),
   )
   row('peak memory', mebibytes(peak))
-  row('memory in the second half, slope', `${growth.toFixed(2)} MiB an hour`)
-  row('requests/s, last tenth ÷ first tenth', kept.toFixed(2))
-  return growth <= steady
+  row('memory in the second half, MiB an hour', `${growth.toFixed(1)} ± ${error.toFixed(1)}`)
+  return growth - 2 * error <= steady
 }
 
 const [binary] = process.argv.slice(2)

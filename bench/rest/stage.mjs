@@ -22,6 +22,8 @@ const name = 'basalt_bench'
 export class Stage {
   #running = new Running()
   #secret = randomBytes(32).toString('hex')
+  /** @type {Peer} */
+  basalt
 
   /**
    * Starts everything.
@@ -33,7 +35,7 @@ export class Stage {
     const stage = new Stage()
     try {
       await stage.#cluster(binary)
-      await stage.#basalt(measured)
+      stage.basalt = await stage.another(measured)
       if (withPostgREST) await stage.#postgrest()
     } catch (error) {
       await stage.stop()
@@ -77,13 +79,17 @@ export class Stage {
     this.postgresVersion = await this.admin.sql('show server_version')
   }
 
-  async #basalt(binary) {
+  /**
+   * One more Basalt on the database.
+   * @param {string} binary
+   * @returns {Promise<Peer>}
+   */
+  async another(binary) {
     const server = await this.#start(binary, {
       DATABASE_URL: this.admin.uri,
       PGRST_DB_POOL: String(pool),
     })
-    /** @type {Peer} */
-    this.basalt = {
+    return {
       name: 'Basalt',
       url: `${server.access.url}/rest/v1`,
       pid: server.process.pid,
