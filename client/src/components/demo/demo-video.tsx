@@ -68,7 +68,9 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         loop
         playsInline
         preload="none"
-        className="absolute inset-0 size-full object-cover"
+        // A hair smaller than its still image: browsers take the largest picture for the moment at which the page stood,
+        // and the film's first frame comes late.
+        className="absolute inset-0 size-full scale-[0.998] object-cover"
         onLoadedData={handlers.onLoadedData}
         onPlaying={handlers.onPlaying}
         onError={handlers.onError}
