@@ -79,9 +79,20 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   return bytes
 }
 
-/** The address that the platform saw the caller at: the first one noted. */
+/**
+ * By what callers are told apart for limits: the address that the platform saw, which is the first one noted. Whoever
+ * has an IPv6 address has 2^64 of them, so that of these the network counts.
+ */
 export function callerAddress(request: Request): string {
-  return request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() || 'unknown'
+  const address = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() || 'unknown'
+  if (!address.includes(':')) return address
+  // One of IPv4 in the clothes of IPv6 (RFC 4291, section 2.5.5.2).
+  if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
+  const [first = [], last = []] = address
+    .split('::')
+    .map((groups) => groups.split(':').filter((group) => group !== ''))
+  const zeros = Array<string>(Math.max(0, 8 - first.length - last.length)).fill('0')
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`
 }
 
 /** Whether the text has the form of a UUID (RFC 9562). */

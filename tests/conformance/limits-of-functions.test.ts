@@ -1,0 +1,102 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { Server } from '../support/server.mjs'
+
+/** Calls within the limit: of contact-notification in ten minutes, of chat-ai in one. */
+const CONTACTS = 5
+const QUESTIONS = 20
+
+// Two servers on one Postgres, that of the first, behind a proxy that both trust.
+describe.skipIf(inject('own') === null)('limits of the functions that the site calls', () => {
+  const env = {
+    JWT_SECRET: randomBytes(32).toString('hex'),
+    BASALT_TRUSTED_PROXIES: '1',
+  }
+  const only = ['rest', 'auth', 'functions']
+  let first: Server
+  let second: Server
+  let dataDir: string
+  let database: string
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-second-'))
+    first = await Server.start({ only, env })
+    const [entry = ''] = (await readFile(path.join(first.dataDir, 'pgpass'), 'utf8')).split('\n')
+    const [user, password] = entry.split(':').slice(3)
+    const port = await first.psql('show port')
+    database = `postgres://${user ?? ''}:${password ?? ''}@127.0.0.1:${port}/postgres`
+    second = await startSecond()
+  }, 240_000)
+
+  afterAll(async () => {
+    await second.stop()
+    await first.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  const startSecond = () => Server.start({ only, dataDir, env: { ...env, DATABASE_URL: database } })
+
+  /** Calls a function as the proxy does for a caller at `address`. */
+  async function call(server: Server, name: string, address: string, body: object) {
+    const answer = await fetch(`${server.access.url}/functions/v1/${name}`, {
+      method: 'POST',
+      headers: {
+        apikey: server.access.anonKey,
+        'content-type': 'application/json',
+        'x-forwarded-for': address,
+      },
+      body: JSON.stringify(body),
+    })
+    return { status: answer.status, ...((await answer.json()) as { error?: string }) }
+  }
+
+  const contact = (server: Server, address: string) =>
+    call(server, 'contact-notification', address, {
+      record: {
+        id: randomUUID(),
+        name: 'Ada Lovelace',
+        company: 'Harbour Row FC',
+        email: 'ada@club.example',
+        message: null,
+      },
+      csrf_token: randomBytes(32).toString('hex'),
+      type: 'contact_submission',
+    })
+
+  const ask = (server: Server, address: string) =>
+    call(server, 'chat-ai', address, { message: 'Do points expire?' })
+
+  test('of forms count the calls to all servers, and those before a restart', async () => {
+    const address = '192.0.2.7'
+    const before = [first, second, first, second].map((server) => () => contact(server, address))
+    for (const send of before) expect(await send()).toMatchObject({ status: 200 })
+    await second.stop({ keepData: true })
+    second = await startSecond()
+    for (let sent = before.length; sent < CONTACTS; sent++) {
+      expect(await contact(second, address)).toMatchObject({ status: 200 })
+    }
+    for (const server of [first, second]) {
+      expect(await contact(server, address)).toMatchObject({ status: 429 })
+      // What a caller writes into the header itself stands left of what the proxy has seen.
+      expect(await contact(server, `198.51.100.1, ${address}`)).toMatchObject({ status: 429 })
+    }
+    expect(await contact(first, `${address}, 192.0.2.8`)).toMatchObject({ status: 200 })
+  }, 120_000)
+
+  test('of the chat count the calls to all servers, for the network of an IPv6 address', async () => {
+    for (let asked = 0; asked < QUESTIONS; asked++) {
+      const server = asked % 2 === 0 ? first : second
+      const reply = await ask(server, `2001:db8:0:7::${asked.toString(16)}`)
+      expect(reply.error).toBeUndefined()
+    }
+    for (const server of [first, second]) {
+      expect((await ask(server, '2001:db8:0:7:ffff:1:2:3')).error).toBe('rate_limited')
+      expect((await ask(server, '2001:db8:0:8::1')).error).toBeUndefined()
+    }
+  }, 60_000)
+})
