@@ -32,12 +32,19 @@ export class DatabaseError extends Error {
   readonly code: string | undefined
 
   constructor(name: string, status: number, text: string) {
-    super(`${name} was answered with ${status}: ${text.slice(0, 500)}`)
-    try {
-      this.code = (JSON.parse(text) as { code?: string }).code
-    } catch {
-      this.code = undefined
-    }
+    const { code, message } = problem(text)
+    super(`${name} was answered with ${status}: ${code ?? ''} ${message.slice(0, 500)}`)
+    this.code = code
+  }
+}
+
+/** What an answer says was wrong. Its details are left out: they may hold the row, and messages go to the log. */
+function problem(text: string): { code?: string; message: string } {
+  try {
+    const { code, message } = JSON.parse(text) as { code?: string; message?: string }
+    return { code, message: message ?? '' }
+  } catch {
+    return { message: text }
   }
 }
 

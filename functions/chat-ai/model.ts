@@ -91,7 +91,8 @@ export async function* ask(
       body: request(model, question, passages, true),
       signal: AbortSignal.any([signal, AbortSignal.timeout(model.timeout)]),
     })
-    if (!answer.ok) throw refusal(answer.status, await answer.text())
+    // It may quote what was wrong with the key, and the message goes to the log.
+    if (!answer.ok) throw refusal(answer.status, (await answer.text()).replaceAll(model.key, '…'))
     yield* deltas(answer)
   } catch (error) {
     if (error instanceof ModelError) throw error
