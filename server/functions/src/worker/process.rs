@@ -125,6 +125,7 @@ impl Launch<'_> {
         let hidden: Vec<&str> = ours.into_iter().chain(hidden).collect();
         let (calls, orders) = sockets(self.folder);
         json!({
+            "name": self.found.name,
             "entrypoint": file_url(&self.found.entry_point),
             "calls": calls.to_string_lossy(),
             "orders": orders.to_string_lossy(),

@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
 
-const { entrypoint, calls, orders, folder, hidden } = JSON.parse(Deno.args[0])
+const { name, entrypoint, calls, orders, folder, hidden } = JSON.parse(Deno.args[0])
 
 const LONGEST_LOG = 16_384
 const HANDLER_WAIT = 5_000
@@ -35,6 +35,16 @@ Object.defineProperty(Request.prototype, 'url', {
     return text.startsWith('http+unix:') ? `http:${text.slice(10)}` : text
   },
 })
+
+// Deno gives one storage to all scripts with the same configuration, or with this script, so that functions would see
+// what others keep. The hosted platform has no Web Storage at all, and caches for each function.
+for (const storage of ['localStorage', 'sessionStorage']) delete globalThis[storage]
+for (const method of ['open', 'has', 'delete']) {
+  const original = CacheStorage.prototype[method]
+  CacheStorage.prototype[method] = function (cache) {
+    return original.call(this, `${name}/${cache}`)
+  }
+}
 
 let handler
 let onError
@@ -155,8 +165,8 @@ async function endWithHost() {
 serve({ path: calls, onListen() {}, onError: fail }, answer)
 serve({ path: orders, onListen() {} }, obey)
 endWithHost()
-for (const name of ['read', 'write']) await Deno.permissions.revoke({ name, path: folder })
-for (const name of hidden) Deno.env.delete(name)
+for (const right of ['read', 'write']) await Deno.permissions.revoke({ name: right, path: folder })
+for (const variable of hidden) Deno.env.delete(variable)
 
 const { default: exported } = await import(entrypoint)
 if (typeof exported?.fetch === 'function') take(exported.fetch.bind(exported))

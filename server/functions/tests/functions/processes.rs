@@ -12,13 +12,18 @@ const PID: &str = "Deno.serve(() => new Response(String(Deno.pid)))";
 #[tokio::test]
 async fn what_does_not_start_says_so_and_is_tried_again() {
     let project = Project::with(
-        &[("broken/index.ts", "this is no program"), ("silent/index.ts", "Deno.exit(0)")],
+        &[
+            ("broken/index.ts", "this is no program"),
+            ("silent/index.ts", "Deno.exit(0)"),
+            // As of an import from a registry that cannot be reached: nothing listens there.
+            ("far/index.ts", "import { serve } from 'http://127.0.0.1:1/std@0.168.0/http/server.ts'\nserve(() => new Response())"),
+        ],
         |settings| {
             settings.watch = true;
         },
     )
     .await;
-    for path in ["/broken", "/silent"] {
+    for path in ["/broken", "/silent", "/far"] {
         let answer = project.get(path).await;
         assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
         assert_eq!(answer.json()["message"], "Function failed to start (please check logs)");
@@ -176,4 +181,25 @@ Deno.serve(async (request) => {
     assert_eq!(project.get("/timed").await.json()[0]["type"], "scheduled");
     project.functions.stop().await;
     assert_eq!(project.get("/timed").await.refusal(), (503, "BOOT_ERROR".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_function_keeps_no_other_sees() {
+    let source = r"
+Deno.serve(async (request) => {
+  const cache = await caches.open('mine')
+  const key = 'http://key.example/'
+  if (request.method === 'POST') await cache.put(key, new Response(request.body))
+  const globals = ['localStorage', 'sessionStorage'].map((name) => typeof globalThis[name])
+  return Response.json({ kept: await (await cache.match(key))?.text(), globals })
+})";
+    // With one configuration for all, by which Deno would otherwise tell what belongs together.
+    let files = [("deno.json", "{}"), ("one/index.ts", source), ("other/index.ts", source)];
+    let project = Project::new(&files).await;
+    assert_eq!(project.post("/one", "a secret").await.json()["kept"], "a secret");
+    assert_eq!(project.get("/one").await.json()["kept"], "a secret");
+    let other = project.get("/other").await.json();
+    assert!(other["kept"].is_null(), "{other}");
+    assert_eq!(other["globals"], serde_json::json!(["undefined", "undefined"]));
+    project.functions.stop().await;
 }
