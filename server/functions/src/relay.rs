@@ -1,26 +1,24 @@
 //! Carries a call to its function and the answer back, both as they come.
 
-use std::io;
+mod answer;
+
 use std::net::IpAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _, stream};
 use http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
     TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use poem::{Body, Response};
-use tokio::time::{Instant, Sleep};
+use poem::Response;
+use tokio::time::Instant;
 
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
 use crate::socket;
-use crate::worker::{self, Call, Connection, End, Failure, Host, Outgoing, Upload};
+use crate::worker::{self, Call, End, Failure, Host, Outgoing, Upload};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -67,7 +65,7 @@ pub(crate) async fn relay(
         Err(Failure::Caller) => return Err(Error::Worker),
         Err(Failure::Broken | Failure::Unsent) => {
             return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {
-                Some(End::Memory | End::Cpu) => Error::Resources,
+                Some(End::Memory | End::Cpu | End::Stuck) => Error::Resources,
                 Some(End::Crashed | End::Retired) | None => Error::Worker,
             });
         }
@@ -80,9 +78,8 @@ pub(crate) async fn relay(
     if head.status.is_server_error() {
         mark_failure(&mut head.headers);
     }
-    let answer = Answer { deadline: None, connection: Some(connection), call };
     let mut response = Response::builder().status(head.status).body(());
-    response.set_body(answer.into_body(begun + limits.wall_clock).await);
+    response.set_body(answer::body(connection, call, begun + limits.wall_clock).await);
     *response.headers_mut() = head.headers;
     Ok(response)
 }
@@ -149,64 +146,6 @@ pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
 fn mark_failure(headers: &mut HeaderMap) {
     headers.insert(SB_ERROR_CODE, HeaderValue::from_static("EDGE_FUNCTION_ERROR"));
     headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("sb-error-code"));
-}
-
-/// The body of an answer on its way to the caller. Dropped before its end it closes the connection, from which the
-/// function learns that its caller has gone.
-struct Answer {
-    deadline: Option<Pin<Box<Sleep>>>,
-    /// `None` once all has come.
-    connection: Option<Connection>,
-    call: Call,
-}
-
-impl Answer {
-    /// The body for the caller: what has come with the head as it is, anything else as it comes, until `deadline`.
-    async fn into_body(mut self, deadline: Instant) -> Body {
-        let first = std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut self).poll_next(context))).await;
-        let first = match first {
-            Poll::Ready(None) => return Body::empty(),
-            Poll::Ready(Some(Ok(whole))) if self.connection.is_none() => return Body::from(whole),
-            Poll::Ready(Some(part)) => Some(part),
-            Poll::Pending => None,
-        };
-        self.deadline = Some(Box::pin(tokio::time::sleep_until(deadline)));
-        Body::from_bytes_stream(stream::iter(first).chain(self))
-    }
-}
-
-impl Stream for Answer {
-    type Item = io::Result<Bytes>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        let this = &mut *self;
-        let Some(connection) = &mut this.connection else { return Poll::Ready(None) };
-        let part = connection.poll_body(context);
-        // Who knows the length does not ask for the end.
-        if connection.is_read()
-            && let Some(connection) = this.connection.take()
-        {
-            this.call.worker.connections.give_back(connection);
-        }
-        match part {
-            Poll::Ready(Some(Err(_))) => this.connection = None,
-            Poll::Pending => return this.poll_deadline(context),
-            Poll::Ready(_) => {}
-        }
-        part
-    }
-}
-
-impl Answer {
-    fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        let is_over =
-            self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(context).is_ready());
-        if is_over {
-            let error = io::Error::new(io::ErrorKind::TimedOut, "the function's answer took too long");
-            return Poll::Ready(Some(Err(error)));
-        }
-        Poll::Pending
-    }
 }
 
 #[cfg(test)]

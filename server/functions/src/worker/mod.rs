@@ -43,6 +43,8 @@ pub(crate) enum End {
     Memory,
     /// It kept the processor for longer than it may.
     Cpu,
+    /// It waited, and let nothing else happen, for longer than a call may wait for its answer.
+    Stuck,
     /// By itself: an error that nobody caught.
     Crashed,
 }
@@ -220,36 +222,44 @@ fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
     })
 }
 
+/// One that the process has not answered yet.
+struct Question {
+    answer: JoinHandle<()>,
+    asked: Instant,
+    /// The processor time that it had used by then.
+    cpu: Duration,
+}
+
 /// Looks at what a process uses.
 #[derive(Default)]
 struct Watchdog {
-    /// A question that the process has not answered yet, and the processor time that it had used by then.
-    question: Option<(JoinHandle<()>, Duration)>,
+    question: Option<Question>,
 }
 
 impl Watchdog {
     /// Why the process has to be ended, if it has to.
     ///
     /// The processor time counts for as long as the process answers no question: while it does, no call keeps the
-    /// others from running. Time that passes while others have the processor does not count.
+    /// others from running. Time that passes while others have the processor does not count, until it is as much as a
+    /// call may take: then no call of this process gets an answer any more.
     async fn look(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let usage = Usage::of(worker.pid).await?;
         if usage.memory > worker.limits.memory + Limits::NATIVE {
             return Some(End::Memory);
         }
         match &self.question {
-            Some((answer, _)) if answer.is_finished() => self.question = None,
-            Some((_, before)) if usage.cpu.saturating_sub(*before) >= worker.limits.cpu => {
+            Some(question) if question.answer.is_finished() => self.question = None,
+            Some(question) if usage.cpu.saturating_sub(question.cpu) >= worker.limits.cpu => {
                 return Some(End::Cpu);
             }
+            Some(question) if question.asked.elapsed() >= worker.limits.request => return Some(End::Stuck),
             Some(_) => {}
             None if worker.is_busy() || is_draining => {
                 let asked = Arc::clone(worker);
-                let limit = worker.limits.wall_clock;
                 let answer = tokio::spawn(async move {
-                    let _ = timeout(limit, asked.connections.order("/ping")).await;
+                    let _ = asked.connections.order("/ping").await;
                 });
-                self.question = Some((answer, usage.cpu));
+                self.question = Some(Question { answer, asked: Instant::now(), cpu: usage.cpu });
             }
             None => {}
         }
@@ -259,8 +269,8 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        if let Some((answer, _)) = &self.question {
-            answer.abort();
+        if let Some(question) = &self.question {
+            question.answer.abort();
         }
     }
 }

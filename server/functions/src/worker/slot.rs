@@ -55,6 +55,8 @@ pub(crate) struct Slot {
     backoff: Mutex<Backoff>,
     /// Counts the changes of its files.
     version: AtomicU64,
+    /// Counts the starts that failed.
+    failed_starts: AtomicU64,
 }
 
 /// A call that is in a process; the process is kept until it is dropped.
@@ -90,6 +92,7 @@ impl Slot {
             starting: Arc::default(),
             backoff: Mutex::default(),
             version: AtomicU64::new(0),
+            failed_starts: AtomicU64::new(0),
         })
     }
 
@@ -151,6 +154,7 @@ impl Slot {
     /// Starts the process, unless it runs by the time that it could be started.
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
         let slot = Arc::clone(self);
+        let failed_before = slot.failed_starts.load(Ordering::Acquire);
         // In a task of its own: whoever waits may leave, and the process is started for the others all the same.
         let started = self.host.tasks.spawn(async move {
             let _starting = slot.starting.lock().await;
@@ -161,7 +165,10 @@ impl Slot {
                 return Err(Error::Stopping);
             }
             let wait = slot.backoff().wait(Instant::now());
-            if wait > PATIENCE {
+            // What failed while it was waited for is not tried once more for each of those who waited: one that fails
+            // slowly would keep the last of them for as long as all tries take.
+            let has_failed = slot.failed_starts.load(Ordering::Acquire) != failed_before;
+            if has_failed || wait > PATIENCE {
                 return Err(Error::Boot(wait));
             }
             tokio::time::sleep(wait).await;
@@ -198,6 +205,7 @@ impl Slot {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             let _ = std::fs::remove_dir_all(&folder);
             self.backoff().failed(Duration::ZERO, Instant::now());
+            self.failed_starts.fetch_add(1, Ordering::AcqRel);
             Error::Boot(self.backoff().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");

@@ -1,6 +1,10 @@
 use std::time::Duration;
 
 use functions::Limits;
+use futures_util::StreamExt as _;
+use poem::Request;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 use crate::harness::{PATIENCE, Project};
 
@@ -112,5 +116,74 @@ Deno.serve(async (request) => {
     assert_eq!(busy.len(), 1);
     assert_eq!(busy[0].refusal(), (546, "WORKER_LIMIT".to_owned()));
     assert_eq!(busy[0].header("retry-after"), "1");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_takes_is_given_up_in_time() {
+    let source = r"
+Deno.serve((request) => {
+  if (!request.url.endsWith('/endless')) return new Response('ok')
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }))
+})";
+    let project = Project::with(&[("giving/index.ts", source)], |settings| {
+        let wall_clock = Duration::from_secs(2);
+        settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let request = Request::builder().uri("/giving/endless".parse().unwrap()).finish();
+    // It has the only place, and nobody takes anything of it.
+    let untaken = project.send(request).await.into_body();
+    assert_eq!(project.get("/giving").await.text, "ok");
+    let mut parts = Box::pin(untaken.into_bytes_stream());
+    let rest = async { while parts.next().await.expect("no end that looks like one").is_ok() {} };
+    timeout(PATIENCE, rest).await.expect("to be told that this was not all");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_that_waits_for_ever_is_ended() {
+    // Keeps its only thread from everything else, and takes no processor time for it.
+    let source = r"
+Deno.serve((request) => {
+  if (request.url.endsWith('/stuck')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  return new Response('ok')
+})";
+    let project = Project::with(&[HEALTHY, ("waiting/index.ts", source)], |settings| {
+        settings.limits = Limits { request: Duration::from_secs(2), boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    assert_eq!(project.get("/healthy").await.text, "well");
+    // The call's time and that of its process run out at about the same moment.
+    let (status, _) = project.get("/waiting/stuck").await.refusal();
+    assert!(matches!(status, 504 | 546), "{status}");
+    let another = async { while project.get("/waiting").await.text != "ok" {} };
+    timeout(PATIENCE, another).await.expect("another process");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
+    let ear = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Says that it runs, and never becomes ready.
+    let source = format!(
+        "await Deno.connect({{ port: {} }})\nawait new Promise((resolve) => setTimeout(resolve, 1_000_000))",
+        ear.local_addr().unwrap().port()
+    );
+    let project = Project::with(&[("late/index.ts", &source)], |settings| {
+        settings.limits = Limits { boot: Duration::from_secs(4), ..Limits::default() };
+    })
+    .await;
+    let answers = futures_util::future::join_all((0..4).map(|_| project.get("/late"))).await;
+    for answer in answers {
+        assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
+    }
+    let started = async {
+        for _ in 0..2 {
+            ear.accept().await.unwrap();
+        }
+    };
+    // One process at most; under great load its four seconds may pass before it says so.
+    assert!(timeout(Duration::ZERO, started).await.is_err(), "it was started again");
     project.functions.stop().await;
 }
