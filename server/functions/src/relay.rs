@@ -10,8 +10,8 @@ use http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
     TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::uri::{Authority, PathAndQuery};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use poem::Response;
 use tokio::time::Instant;
 
@@ -95,19 +95,27 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bo
     if asks_for_socket {
         socket::ask(&mut headers);
     }
-    // HTTP/2 has it in the target, HTTP/1.0 may have none, and a URL needs one.
-    let authority = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
-    match authority {
-        Some(Ok(authority)) => drop(headers.insert(HOST, authority)),
-        _ if !headers.contains_key(HOST) => drop(headers.insert(HOST, HeaderValue::from_static("localhost"))),
-        _ => {}
-    }
+    set_host(&mut headers, request.uri());
     if let Ok(address) = HeaderValue::from_maybe_shared(Bytes::from(origin.address.to_string())) {
         headers.insert(X_FORWARDED_FOR, address);
     }
     headers.insert(X_REQUEST_ID, origin.request_id.clone());
     let target = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
     Outgoing::new(request.method().clone(), target, &headers, upload, body)
+}
+
+/// Sees to it that `headers` name one host, of which a URL can be made: HTTP/2 has it in the target, HTTP/1.0 may have
+/// none, and from one like `a/b?` the function would read another path than the one that was called.
+fn set_host(headers: &mut HeaderMap, target: &Uri) {
+    let mut hosts = headers.get_all(HOST).iter();
+    let is_usable = hosts.next().is_some_and(|host| Authority::try_from(host.as_bytes()).is_ok());
+    let is_only = hosts.next().is_none();
+    let host = match target.authority().map(|authority| HeaderValue::from_str(authority.as_str())) {
+        Some(Ok(host)) => host,
+        _ if is_usable && is_only => return,
+        _ => HeaderValue::from_static("localhost"),
+    };
+    headers.insert(HOST, host);
 }
 
 /// Takes out of `headers` what says how the body comes, and decides how it goes on.
@@ -130,13 +138,8 @@ pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
     if !headers.keys().any(|name| OF_CONNECTION.contains(name)) {
         return;
     }
-    let named: Vec<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let named: Vec<HeaderName> =
+        worker::connection_options(headers).filter_map(|name| name.parse().ok()).collect();
     for name in named.iter().chain(&OF_CONNECTION) {
         headers.remove(name);
     }

@@ -13,7 +13,7 @@ use poem::Response;
 use poem::http;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::worker::{Call, Connection, Host};
+use crate::worker::{Call, Connection, Host, connection_options};
 use carry::{Close, carry};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
@@ -28,7 +28,7 @@ impl Asked {
         let is_asked = request.method() == Method::GET
             && request.version() == Version::HTTP_11
             && headers.get(UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
-            && names_upgrade(headers);
+            && connection_options(headers).any(|option| option.eq_ignore_ascii_case("upgrade"));
         if !is_asked {
             return None;
         }
@@ -65,12 +65,6 @@ impl Asked {
         *response.headers_mut() = headers;
         response
     }
-}
-
-/// Whether the `Connection` headers name `upgrade`.
-fn names_upgrade(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
 }
 
 /// Says that this connection is to become, or becomes, a WebSocket.

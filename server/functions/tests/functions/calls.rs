@@ -248,6 +248,30 @@ Deno.serve((request) => {
     project.functions.stop().await;
 }
 
+#[tokio::test]
+async fn a_host_that_is_none_changes_nothing_of_the_url() {
+    let source = "Deno.serve((request) => new Response(new URL(request.url).href))";
+    let project = Project::new(&[("where/index.ts", source)]).await;
+    for (hosts, url) in [
+        (&["fans.example:8443"][..], "http://fans.example:8443/where/deep"),
+        (&["[::1]:54321"], "http://[::1]:54321/where/deep"),
+        (&["fans.example/other?"], "http://localhost/where/deep"),
+        (&["fans.example#"], "http://localhost/where/deep"),
+        (&["two words"], "http://localhost/where/deep"),
+        (&[""], "http://localhost/where/deep"),
+        (&["fans.example", "other.example"], "http://localhost/where/deep"),
+        (&[], "http://localhost/where/deep"),
+    ] {
+        let mut request = Request::builder().uri("/where/deep".parse().unwrap());
+        for host in hosts {
+            request = request.header("host", *host);
+        }
+        let answer = crate::harness::Answer::read(project.send(request.finish()).await).await;
+        assert_eq!(answer.text, url, "{hosts:?}");
+    }
+    project.functions.stop().await;
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_carries_one_call_after_the_other() {

@@ -100,13 +100,25 @@ fn framing(method: &Method, status: StatusCode, headers: &HeaderMap) -> io::Resu
     if headers.contains_key(TRANSFER_ENCODING) {
         return Ok(Framing::CHUNKS);
     }
-    let Some(length) = headers.get(CONTENT_LENGTH) else { return Ok(Framing::UntilClose) };
-    let length = length.to_str().ok().and_then(|digits| digits.parse().ok());
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(length) = lengths.next() else { return Ok(Framing::UntilClose) };
+    if lengths.any(|other| other != length) {
+        return Err(invalid("it has two lengths"));
+    }
+    // A sign, which numbers may have elsewhere, is none of its digits.
+    let digits = length.to_str().ok().filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let length = digits.and_then(|digits| digits.parse().ok());
     length.map(Framing::Length).ok_or_else(|| invalid("its length is no number"))
 }
 
 fn says_close(headers: &HeaderMap) -> bool {
-    headers.get(CONNECTION).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"))
+    connection_options(headers).any(|option| option.eq_ignore_ascii_case("close"))
+}
+
+/// What the `Connection` headers name (RFC 9110, section 7.6.1).
+pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 pub(super) fn invalid(reason: &'static str) -> io::Error {
@@ -153,8 +165,12 @@ mod tests {
         assert_eq!(taken(chunked, &get).unwrap(), Some((201, Framing::CHUNKS, false, String::new())));
         let closed = taken("HTTP/1.1 200 OK\r\n\r\nall", &get).unwrap();
         assert_eq!(closed, Some((200, Framing::UntilClose, true, "all".to_owned())));
-        let last = "HTTP/1.1 204 No Content\r\nConnection: Close\r\n\r\n";
-        assert_eq!(taken(last, &get).unwrap(), Some((204, Framing::Length(0), true, String::new())));
+        for options in ["Close", "keep-alive, close", "keep-alive\r\nConnection: close"] {
+            let last = format!("HTTP/1.1 204 No Content\r\nConnection: {options}\r\n\r\n");
+            assert_eq!(taken(&last, &get).unwrap(), Some((204, Framing::Length(0), true, String::new())));
+        }
+        let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok";
+        assert_eq!(taken(twice, &get).unwrap(), Some((200, Framing::Length(2), false, "ok".to_owned())));
     }
 
     #[test]
@@ -170,6 +186,12 @@ mod tests {
         for wrong in [
             "SMTP ready\r\n\r\n".to_owned(),
             "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nA: b\r\n folded\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length : 1\r\n\r\n".to_owned(),
             format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(LONGEST / 6)),
             format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(MOST_HEADERS + 1)),
         ] {

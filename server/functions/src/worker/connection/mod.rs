@@ -21,7 +21,7 @@ use tokio_util::io::poll_read_buf;
 use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use framing::Upload;
-pub(crate) use head::Head;
+pub(crate) use head::{Head, connection_options};
 pub(crate) use outgoing::{Body, Outgoing};
 
 use framing::{Framing, Part};
