@@ -33,6 +33,8 @@ pub struct CallPlan {
     pub returning: Vec<String>,
     /// Whether it gives nothing.
     pub is_void: bool,
+    /// Whether its rows' columns are told by nothing before the call.
+    pub is_untyped: bool,
     /// Whether its value is of the type `json`, which keeps the space around it.
     pub is_json: bool,
     /// Whether it must not write.
@@ -152,6 +154,7 @@ impl Planner<'_> {
             is_set: function.returns.is_set,
             returning: tree.needed_columns(),
             is_void: function.returns.is_void(),
+            is_untyped: function.returns.is_untyped(),
             is_json: function.returns.name == "json",
             is_read_only: by_get || !function.is_volatile,
             settings: function.settings.clone(),

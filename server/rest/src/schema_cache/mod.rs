@@ -211,6 +211,11 @@ pub struct Returns {
 }
 
 impl Returns {
+    /// Whether its rows have columns that only a call tells: `record` without `OUT` parameters.
+    pub fn is_untyped(&self) -> bool {
+        !self.is_composite && self.schema == "pg_catalog" && self.name == "record"
+    }
+
     /// Whether it gives nothing at all.
     pub fn is_void(&self) -> bool {
         !self.is_set && !self.is_composite && self.schema == "pg_catalog" && self.name == "void"

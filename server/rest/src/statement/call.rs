@@ -57,11 +57,13 @@ fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
 /// What the function gives: its value under the name that stands for it, or its rows.
 fn source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     if plan.is_scalar {
-        if plan.is_set {
+        // Rows whose columns no type tells are values in a select list alone.
+        let is_source = plan.is_set && !plan.is_untyped;
+        if is_source {
             sql.push("* FROM ");
         }
         invocation(sql, plan);
-        if plan.is_set {
+        if is_source {
             sql.push(" AS ").identifier(CALL).push(" (").identifier(SCALAR).push(")");
         } else {
             sql.push(" AS ").identifier(SCALAR);

@@ -40,6 +40,25 @@ async fn results_have_the_shape_of_what_is_returned() {
 }
 
 #[tokio::test]
+async fn rows_of_no_type_are_given_as_they_are() {
+    let sql = "CREATE FUNCTION league.untyped() RETURNS SETOF record STABLE LANGUAGE sql
+            AS $$ SELECT id, name FROM league.clubs ORDER BY id $$;
+        CREATE FUNCTION league.untyped_row() RETURNS record STABLE LANGUAGE sql AS $$ SELECT 1 AS id, 'one'::text AS name $$;";
+    let league = League::extended(sql, |_| {}).await;
+    let all = league.rows("/rpc/untyped").await;
+    assert_eq!(all, league.rows("/clubs?select=id,name&order=id").await);
+    assert_eq!(league.call("untyped", &json!({})).await.json(), all);
+    let page = league.get_with("/rpc/untyped?limit=1&offset=1", &[("prefer", "count=exact")]).await;
+    assert_eq!(page.json(), json!([all[1]]));
+    assert_eq!(page.header("content-range"), format!("1-1/{}", all.as_array().unwrap().len()));
+    assert_eq!(league.rows("/rpc/untyped_row").await, json!({ "id": 1, "name": "one" }));
+    for url in ["/rpc/untyped?select=id", "/rpc/untyped?id=eq.1"] {
+        let refused = league.get(url).await;
+        assert!((400..500).contains(&refused.status), "{url}: {refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn results_are_read_like_relations() {
     let league = League::start().await;
     let url = "/rpc/team_players?team=1&select=name,label,teams(name)&id=lt.9&order=id.desc&limit=1";
