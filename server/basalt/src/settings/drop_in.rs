@@ -92,12 +92,16 @@ impl DropIn {
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Option<Self>, Invalid> {
         let Some([Service::Rest]) = flags.only.as_deref() else { return Ok(None) };
-        let mut variables: Vec<(String, String)> = variables
+        let environment: Vec<(String, String)> = variables.into_iter().collect();
+        let mut of_file = match &flags.file {
+            Some(path) => file::read(path, &environment)?,
+            None => Vec::new(),
+        };
+        let mut variables: Vec<(String, String)> = environment
             .into_iter()
             .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_ascii_lowercase(), value)))
             .collect();
         variables.sort();
-        let mut of_file = flags.file.as_deref().map_or_else(|| Ok(Vec::new()), file::read)?;
         of_file.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
         let uri =
             variables.iter().chain(&of_file).find(|(name, value)| name == "db_uri" && !value.is_empty());

@@ -1,6 +1,7 @@
 //! PostgREST's configuration file: `name = value`, a text in quotes, a number or a truth value, with comments after `#`.
 //!
-//! Source: PostgREST's documentation, "Config File". What it shows is TOML, too.
+//! Source: PostgREST's documentation, "Config File", "app.settings.*" and "jwt-role-claim-key". What it shows is TOML,
+//! too; in texts `$$` is a dollar sign, and `$(NAME)` another setting of the file or a variable of the environment.
 
 use std::path::Path;
 
@@ -8,9 +9,9 @@ use super::super::Invalid;
 
 /// The settings in the file at `path`, under the names of their variables without the prefix, in small letters.
 ///
-/// Errors: [`Invalid`] for a file that cannot be read, and for one of another form. Its lines may hold secrets: they are
-/// not repeated.
-pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, Invalid> {
+/// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means nothing.
+/// Its lines may hold secrets: they are not repeated.
+pub(super) fn read(path: &Path, variables: &[(String, String)]) -> Result<Vec<(String, String)>, Invalid> {
     let refused = |expected: &str, found: &dyn std::fmt::Display| {
         Invalid::new(&path.display().to_string(), expected, found)
     };
@@ -25,7 +26,42 @@ pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, Invalid> {
             refused("lines of the form name = \"value\"", &format!("a list of values for {name}"))
         })?;
     }
+    let lookup = |wanted: &str| {
+        let of_file = || {
+            let value = table.get(wanted)?;
+            value.as_str().map(str::to_owned).or_else(|| value.as_integer().map(|number| number.to_string()))
+        };
+        let variable = || variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+        of_file().or_else(variable)
+    };
+    for (name, value) in &mut settings {
+        *value = interpolated(value, lookup).map_err(|found| {
+            refused("$$ for a dollar sign, $(NAME) for a variable", &format!("{found} in {name}"))
+        })?;
+    }
     Ok(settings)
+}
+
+/// `text` with what its dollar signs stand for.
+///
+/// Errors: what is wrong with the first that stands for nothing.
+fn interpolated(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        whole.push_str(before);
+        rest = if let Some(after) = after.strip_prefix('$') {
+            whole.push('$');
+            after
+        } else if let Some((name, after)) = after.strip_prefix('(').and_then(|after| after.split_once(')')) {
+            whole.push_str(&lookup(name).ok_or_else(|| format!("no variable {name}"))?);
+            after
+        } else {
+            return Err("a single $".to_owned());
+        };
+    }
+    whole.push_str(rest);
+    Ok(whole)
 }
 
 /// Adds what is set at and below `name`: the dots in `app.settings.x` lead into tables.
@@ -54,7 +90,8 @@ mod tests {
     fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        read(file.path()).map_err(|error| error.to_string())
+        let variables = [("MY_SECRET".to_owned(), "of $the environment".to_owned())];
+        read(file.path(), &variables).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -76,12 +113,32 @@ mod tests {
     }
 
     #[test]
+    fn dollar_signs_are_doubled_or_name_variables() {
+        let found = parse(
+            "db-pool = 3\napp.settings.a = \"$(MY_SECRET)!\"\napp.settings.b = \"$(db-pool)$$$(db-pool)\"\n\
+             jwt-role-claim-key = \"$$.roles[?search(@, '^a')]\"\n",
+        );
+        let mut found = found.unwrap();
+        found.sort();
+        let expected = [
+            ("app_settings_a", "of $the environment!"),
+            ("app_settings_b", "3$3"),
+            ("db_pool", "3"),
+            ("jwt_role_claim_key", "$.roles[?search(@, '^a')]"),
+        ];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let error = parse("jwt-secret = \"hunter$2\"").unwrap_err();
+        assert!(error.contains("a single $ in jwt_secret") && !error.contains("hunter"), "{error}");
+        assert!(parse("db-uri = \"$(NOBODY)\"").unwrap_err().contains("no variable NOBODY"));
+    }
+
+    #[test]
     fn mistakes_are_named_without_what_may_be_secret() {
         let error = parse("db-pool = 3\njwt-secret = hunter2\n").unwrap_err();
         assert!(error.contains("line 2") && !error.contains("hunter2"), "{error}");
         assert!(parse("db-schemas = [\"a\"]").unwrap_err().contains("db-schemas"));
         assert!(
-            read(Path::new("/nonexistent"))
+            read(Path::new("/nonexistent"), &[])
                 .unwrap_err()
                 .to_string()
                 .contains("/nonexistent: expected a file")
