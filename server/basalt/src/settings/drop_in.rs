@@ -4,6 +4,7 @@
 //! Source: PostgREST's documentation, "Configuration".
 
 mod file;
+mod libpq;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -98,8 +99,10 @@ impl DropIn {
             None => Vec::new(),
         };
         let mut variables: Vec<(String, String)> = environment
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_ascii_lowercase(), value)))
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((name.strip_prefix(PREFIX)?.to_ascii_lowercase(), value.clone()))
+            })
             .collect();
         variables.sort();
         of_file.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
@@ -107,9 +110,10 @@ impl DropIn {
             variables.iter().chain(&of_file).find(|(name, value)| name == "db_uri" && !value.is_empty());
         let uri = match (uri, &flags.file) {
             (Some((_, uri)), _) => contents("db_uri", uri)?,
-            (None, Some(_)) => return Err(refused("db_uri", "the URI of the database", "")),
+            (None, Some(_)) => "postgresql://".to_owned(),
             (None, None) => return Ok(None),
         };
+        let uri = libpq::completed(&uri, &environment);
         let mut parts = Parts::new(&uri);
         for (name, value) in of_file.iter().chain(&variables) {
             parts.set(name, value)?;
@@ -357,6 +361,17 @@ mod tests {
     }
 
     #[test]
+    fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "db-anon-role = \"web\"\n").unwrap();
+        let flags =
+            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
+        let variables = [("PGHOST".to_owned(), "h".to_owned()), ("PGUSER".to_owned(), "u".to_owned())];
+        let found = DropIn::read(&flags, variables).unwrap().unwrap();
+        assert_eq!(found.database.uri, "postgresql:///?host=h&user=u");
+    }
+
+    #[test]
     fn variables_win_over_the_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lines = "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
@@ -370,9 +385,6 @@ mod tests {
             (vec!["two".to_owned()], Some("web".to_owned()))
         );
         assert_eq!(found.place, Place::Port("!4".to_owned(), 3001));
-        std::fs::write(file.path(), "db-schemas = \"one\"").unwrap();
-        let error = DropIn::read(&flags, []).unwrap_err();
-        assert!(error.to_string().starts_with("PGRST_DB_URI: expected the URI of the database"), "{error}");
     }
 
     #[test]
