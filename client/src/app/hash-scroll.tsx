@@ -4,6 +4,15 @@ import { useLocation } from 'react-router-dom'
 import { HASH_SCROLL } from '@/lib/constants'
 import { scrollToElement, scrollToTop } from '@/lib/scroll'
 
+/** The id that the address names after its "#"; empty where it names none that could be read. */
+function namedSection(hash: string) {
+  try {
+    return decodeURIComponent(hash.slice(1))
+  } catch {
+    return ''
+  }
+}
+
 /**
  * Scrolls to the section that the address names, at once on the first visit and smoothly afterwards;
  * to the top where it names none. Mount it beside the sections, so that they exist when it runs.
@@ -13,7 +22,7 @@ export function HashScroll() {
   const isFirst = useRef(true)
 
   useEffect(() => {
-    const id = decodeURIComponent(hash.slice(1))
+    const id = namedSection(hash)
     if (!isFirst.current) {
       if (id) scrollToElement(id, 'smooth')
       else scrollToTop('smooth')

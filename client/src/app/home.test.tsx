@@ -13,7 +13,7 @@ function visit(path: string) {
 describe('the home page', () => {
   it('tells its sections in order, between header and footer', async () => {
     const { container } = visit('/')
-    await screen.findByText('Why act now')
+    await screen.findByText('Why Act Now')
     const ids = [...container.querySelectorAll('main section')].map(({ id }) => id)
     expect(ids).toEqual([
       'hero',
@@ -33,13 +33,13 @@ describe('the home page', () => {
 
   it('names every section for screen readers', async () => {
     visit('/')
-    await screen.findByText('Why act now')
+    await screen.findByText('Why Act Now')
     for (const section of screen.getAllByRole('region')) expect(section).toHaveAccessibleName()
   })
 
   it('tells the pitch in its parts', async () => {
     visit('/')
-    await screen.findByText('Why act now')
+    await screen.findByText('Why Act Now')
     const section = (id: string) => {
       const found = document.getElementById(id)
       if (!found) throw new Error(`there is no section ${id}`)
@@ -58,9 +58,9 @@ describe('the home page', () => {
       expect.stringMatching(/white-label/),
       expect.stringMatching(/swipeable/),
       expect.stringMatching(/points and card/),
-      expect.stringMatching(/guaranteed revenue/i),
+      expect.stringMatching(/guaranteed revenue with no tech risk/i),
     ])
-    const framework = ['Desirability', 'Accessibility', 'Value perceived', 'Engagement']
+    const framework = ['Desirability', 'Accessibility', 'Value Perceived', 'Engagement']
     for (const part of [...framework, 'AI highlights', 'Personalised delivery'])
       expect(section('solution').getByText(part)).toBeInTheDocument()
     expect(section('benefits').getByRole('table')).toBeInTheDocument()
@@ -88,9 +88,28 @@ describe('the home page', () => {
 
   it('scrolls to the section that the address names', async () => {
     visit('/#faq')
+    await screen.findByText('Why Act Now')
     await vi.waitFor(() =>
       expect(window.scrollTo).toHaveBeenCalledWith({ top: -80, behavior: 'instant' }),
     )
+  })
+
+  it('scrolls smoothly once it is there', async () => {
+    visit('/')
+    await screen.findByText('Why Act Now')
+    await act(() => vi.advanceTimersByTimeAsync(200))
+    const menu = within(screen.getByRole('navigation', { name: 'Main' }))
+    await user.click(menu.getByRole('link', { name: 'FAQ' }))
+    await vi.waitFor(() =>
+      expect(window.scrollTo).toHaveBeenLastCalledWith({ top: -80, behavior: 'smooth' }),
+    )
+    expect(screen.getByRole('region', { name: 'Questions that boards ask.' })).toHaveFocus()
+  })
+
+  it('stays whole where the address ends in what names nothing', async () => {
+    visit('/#100%')
+    expect(await screen.findByText('Why Act Now')).toBeInTheDocument()
+    expect(window.scrollTo).toHaveBeenCalledWith({ top: 0, behavior: 'instant' })
   })
 
   it('scrolls to its top when the logo is followed', async () => {

@@ -15,7 +15,7 @@ export const copy = {
       text: 'Fans earn points in your currency and spend them with a co-branded payment card and a global rewards network.',
     },
     {
-      title: 'Guaranteed revenue, no tech risk',
+      title: 'Guaranteed revenue with no tech risk',
       text: 'A fixed sum every year plus an uncapped share. We carry the build, the bills and the night shifts.',
     },
   ],
@@ -31,7 +31,7 @@ export const copy = {
       title: 'Accessibility',
       text: 'Open to every fan, from the front row to the other side of the world.',
     },
-    { title: 'Value perceived', text: 'Points, tiers and rewards that make loyalty tangible.' },
+    { title: 'Value Perceived', text: 'Points, tiers and rewards that make loyalty tangible.' },
     {
       title: 'Engagement',
       text: 'Polls, Q&As and challenges that ask for an opinion, not just a view.',

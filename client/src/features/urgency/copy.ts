@@ -1,5 +1,5 @@
 export const copy = {
-  title: 'Why act now',
+  title: 'Why Act Now',
   lead: 'The board is up. The habits that decide the next twenty seasons are formed in the time that is left.',
   reasons: [
     {
