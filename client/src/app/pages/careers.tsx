@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react'
 
 import { Application } from '@/features/application/application'
+import type { RoleChoice } from '@/features/application/application-form'
 import { Careers } from '@/features/careers/careers'
 import { useJobOpenings } from '@/lib/job-openings'
 import { useSiteSettings } from '@/lib/use-site-settings'
@@ -10,7 +11,7 @@ import { PageHead } from '../page-head'
 import { jobPosting, siteOf } from '../structured-data'
 
 export default function CareersPage() {
-  const [roleId, setRoleId] = useState<string>()
+  const [choice, setChoice] = useState<RoleChoice>()
   const settings = useSiteSettings()
   const { data: openings } = useJobOpenings()
   const jsonLd = useMemo(
@@ -20,8 +21,8 @@ export default function CareersPage() {
   return (
     <>
       <PageHead jsonLd={jsonLd} />
-      <Careers onChooseRole={setRoleId}>
-        <Application roleId={roleId} />
+      <Careers onChooseRole={(roleId) => setChoice({ roleId })}>
+        <Application choice={choice} />
       </Careers>
       <HashScroll />
     </>

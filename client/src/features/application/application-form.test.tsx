@@ -1,10 +1,12 @@
-import { screen, waitFor } from '@testing-library/react'
+import { fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { csrfToken } from '@/lib/csrf-token'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
+import { visit } from '@/testing/visit'
 
 import ApplicationForm from './application-form'
 import { applicationSchema, EMPTY } from './schema'
@@ -16,7 +18,7 @@ const ROLES = [
 
 function openForm(roleId?: string, answer = () => jsonAnswer({ ok: true }, 200)) {
   const requests = stubBackend({ job_openings: ROLES }, { 'contact-notification': answer })
-  renderFeature(<ApplicationForm roleId={roleId} />)
+  renderFeature(<ApplicationForm choice={roleId === undefined ? undefined : { roleId }} />)
   return requests.filter.bind(requests, ({ table }) => table === 'contact-notification')
 }
 
@@ -68,6 +70,20 @@ describe('the application form', () => {
     expect(sent()[0]?.body).toMatchObject({ record: { job_role_id: null, job_role_title: null } })
   })
 
+  it('takes the same role when it is chosen again', async () => {
+    stubIntersection(true)
+    stubBackend({ job_openings: ROLES })
+    visit('/careers')
+    const choose = async () =>
+      user.click(await screen.findByRole('button', { name: 'Get in touch about Physio' }))
+    await choose()
+    await waitFor(() => expect(role()).toHaveValue('r2'))
+    fireEvent.change(role(), { target: { value: 'r1' } })
+    expect(role()).toHaveValue('r1')
+    await choose()
+    await waitFor(() => expect(role()).toHaveValue('r2'))
+  })
+
   it('keeps the values where sending fails', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
     openForm(undefined, () => jsonAnswer({ error: 'closed' }, 500))
@@ -99,7 +115,7 @@ describe('the application form', () => {
 
   it('says when the roles cannot be loaded', async () => {
     stubBackend({ job_openings: 'failure' })
-    renderFeature(<ApplicationForm roleId={undefined} />)
+    renderFeature(<ApplicationForm choice={undefined} />)
     expect(await screen.findByText('Failed to load job roles')).toBeInTheDocument()
   })
 

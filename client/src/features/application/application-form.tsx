@@ -25,13 +25,17 @@ function complain(errors: FieldErrors<ApplicationValues>) {
   if (first) notify.error(first)
 }
 
+/** A role that was chosen above the form. The same role chosen again is another choice. */
+export interface RoleChoice {
+  roleId: string
+}
+
 interface ApplicationFormProps {
-  /** The role that was chosen above the form. */
-  roleId: string | undefined
+  choice: RoleChoice | undefined
 }
 
 /** The form with which people apply. Keeps what was typed unless it was received. */
-export default function ApplicationForm({ roleId }: ApplicationFormProps) {
+export default function ApplicationForm({ choice }: ApplicationFormProps) {
   const { data: roles, error: rolesError } = useJobRoles()
   useErrorToast(roles ? null : rolesError, messages.jobs.rolesFailed)
   const form = useForm({ resolver: zodResolver(applicationSchema), defaultValues: EMPTY })
@@ -40,8 +44,9 @@ export default function ApplicationForm({ roleId }: ApplicationFormProps) {
 
   useEffect(() => {
     // The list's entries have to be there before one of them can be chosen.
-    if (roleId && roles?.some(({ id }) => id === roleId)) setValue('jobRoleId', roleId)
-  }, [roleId, roles, setValue])
+    if (choice && roles?.some(({ id }) => id === choice.roleId))
+      setValue('jobRoleId', choice.roleId)
+  }, [choice, roles, setValue])
 
   const submit = async ({ name, email, message, jobRoleId }: ApplicationValues) => {
     if (!isName(name.trim())) {

@@ -5,12 +5,13 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { WhenNear } from '@/components/layout/when-near'
 import { SECTION } from '@/lib/sections'
 
+import type { RoleChoice } from './application-form'
 import { copy } from './copy'
 
 const ApplicationForm = lazy(() => import('./application-form'))
 
-/** Where people apply; `roleId` is the position that they chose from the list. */
-export function Application({ roleId }: { roleId: string | undefined }) {
+/** Where people apply; `choice` is the position that they chose from the list. */
+export function Application({ choice }: { choice: RoleChoice | undefined }) {
   return (
     <Section id={SECTION.application} tone="paper">
       <div className="container-page grid gap-x-16 gap-y-10 lg:grid-cols-[minmax(0,4fr)_minmax(0,6fr)]">
@@ -22,7 +23,7 @@ export function Application({ roleId }: { roleId: string | undefined }) {
         />
         <WhenNear className="min-h-[50rem] sm:min-h-[42rem]">
           <Suspense>
-            <ApplicationForm roleId={roleId} />
+            <ApplicationForm choice={choice} />
           </Suspense>
         </WhenNear>
       </div>

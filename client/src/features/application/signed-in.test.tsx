@@ -17,7 +17,7 @@ it('goes out in the name of who is signed in', async () => {
   localStorage.setItem(AUTH_STORAGE_KEY, JSON.stringify(session))
   const accept = () => jsonAnswer({ ok: true }, 200)
   const requests = stubBackend({}, { 'contact-notification': accept })
-  renderFeature(<ApplicationForm roleId={undefined} />)
+  renderFeature(<ApplicationForm choice={undefined} />)
   await waitFor(() => expect(screen.queryByText('Login here')).toBeNull())
   await user.type(screen.getByLabelText('Full Name'), 'Ada Okafor')
   await user.type(screen.getByLabelText('Email Address'), 'ada@club.example')
