@@ -59,7 +59,12 @@ export const APPLICATION = {
   rateLimit: { key: 'job_application', max: 2, windowMs: 10 * MINUTE },
 } as const
 
-export const CHAT = { inputMax: 1000, appearMs: 2 * SECOND, replyDelayMs: 300 } as const
+export const CHAT = {
+  inputMax: 1000,
+  appearMs: 2 * SECOND,
+  replyDelayMs: 300,
+  panelHeight: '30rem',
+} as const
 
 export const COOKIE_BANNER_DELAY_MS = 500
 

@@ -19,11 +19,18 @@ interface ChatPanelProps {
 export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const conversation = useConversation(useWelcome())
   const { messages, isPending, failure, clearFailure } = conversation
+  const panelRef = useRef<HTMLElement>(null)
   const inputRef = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
-    if (!isOpen) clearFailure()
-    else if (window.innerWidth >= MOBILE_BREAKPOINT) inputRef.current?.focus()
+    if (!isOpen) {
+      clearFailure()
+      return
+    }
+    // On phones a focused field brings up the screen's keyboard, which would cover what there is to read.
+    const isPhone = window.innerWidth < MOBILE_BREAKPOINT
+    const place = isPhone ? panelRef.current : inputRef.current
+    place?.focus()
   }, [isOpen, clearFailure])
 
   useEffect(() => {
@@ -35,10 +42,13 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
 
   return (
     <section
+      ref={panelRef}
       role="dialog"
       aria-label={copy.title}
       hidden={!isOpen}
-      className="fixed inset-x-3 bottom-3 z-50 flex h-[30rem] max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96 [&[hidden]]:hidden"
+      tabIndex={-1}
+      style={{ height: CHAT.panelHeight }}
+      className="fixed inset-x-3 bottom-3 z-50 flex max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96 [&[hidden]]:hidden"
     >
       <div className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
         <h2 className="text-subheading">{greeting(new Date().getHours())}</h2>

@@ -96,6 +96,12 @@ describe('the chat', () => {
     expect(within(await screen.findByRole('dialog')).getByText('Nothing.')).toBeInTheDocument()
   })
 
+  it('takes the focus, but not into the field, on a phone', async () => {
+    vi.stubGlobal('innerWidth', 767)
+    await openChat()
+    await waitFor(() => expect(screen.getByRole('dialog')).toHaveFocus())
+  })
+
   it('shows that a reply is coming, no sooner than 300 ms after the question', async () => {
     await openChat()
     const begin = performance.now()
@@ -150,7 +156,7 @@ describe('the chat', () => {
   })
 
   it('apologises for a failure without words, and forgets it when it is closed', async () => {
-    await openChat(reply({ error: 'configuration_error' }))
+    await openChat(reply({ response: '', error: 'configuration_error' }))
     await say('Hello')
     expect(
       await screen.findByText(
