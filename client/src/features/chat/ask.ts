@@ -23,8 +23,8 @@ async function fetchReply(message: string): Promise<Reply> {
     const answer = await supabase.functions.invoke<Answer>(FUNCTION_NAME, { body: { message } })
     if (answer.error) throw answer.error as Error
     const { response, error } = answer.data ?? {}
-    if (error) return { text: response ?? messages.chat.failed, failure: error }
-    return { text: response ?? messages.chat.failed, failure: null }
+    const text = response?.trim() ?? ''
+    return { text: text === '' ? messages.chat.failed : text, failure: error ?? null }
   } catch (error) {
     console.error('The assistant did not answer:', error)
     notify.error(messages.chat.unreachableToast)
