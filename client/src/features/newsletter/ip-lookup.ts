@@ -1,11 +1,21 @@
 import { IP_LOOKUP } from '@/lib/constants'
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
-const IPV6 = /^(?=.*:.*:)[0-9a-f:]{2,39}(?:%[0-9a-z]+)?$/i
+const IPV6_CHARACTERS = /^[0-9a-f:.]{2,45}$/i
+
+function isIpv6(text: string) {
+  if (!IPV6_CHARACTERS.test(text)) return false
+  try {
+    // Addresses of the web have the whole grammar of RFC 4291 between brackets.
+    return new URL(`http://[${text}]/`).hostname !== ''
+  } catch {
+    return false
+  }
+}
 
 /** Whether the text has the shape of an internet address of version 4 or 6. */
 export function isIpAddress(text: unknown): text is string {
-  return typeof text === 'string' && (IPV4.test(text) || IPV6.test(text))
+  return typeof text === 'string' && (IPV4.test(text) || isIpv6(text))
 }
 
 /** The address under which the internet sees this browser, as a proof of consent; null if that is not to be had. */

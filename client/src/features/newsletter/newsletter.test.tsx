@@ -185,6 +185,10 @@ describe('the popup’s form', () => {
 it.each([
   ['203.0.113.7', true],
   ['2001:db8::1', true],
+  ['::ffff:203.0.113.7', true],
+  ['1:2:3', false],
+  ['::1::2', false],
+  ['::1]/x', false],
   ['256.1.1.1', false],
   ['1.2.3', false],
   ['somewhere', false],
