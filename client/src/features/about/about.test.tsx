@@ -137,6 +137,8 @@ describe('the journey', () => {
     ['2026 Q2', false],
     ['2027', true],
     ['2026', false],
+    ['May 2026', true],
+    ['May 2025', false],
     ['some day', false],
   ])('takes %s for ahead in early March 2026: %s', (period, ahead) => {
     expect(isAhead(period, new Date(2026, 1, 20))).toBe(ahead)
