@@ -1,4 +1,4 @@
-import { screen, waitFor } from '@testing-library/react'
+import { act, screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { getSupabase } from '@/lib/supabase'
@@ -118,6 +118,19 @@ describe('the profile card', () => {
     expect(await screen.findByText('Logged out successfully')).toBeInTheDocument()
     expect(await screen.findByRole('button', { name: 'Log in' })).toBeInTheDocument()
     expect(screen.queryByText('Ada Quist')).toBeNull()
+  })
+
+  it('waits three tenths of a second before it signs out', async () => {
+    await openCard()
+    const { auth } = await getSupabase()
+    const signOut = vi.spyOn(auth, 'signOut')
+    await user.click(screen.getByRole('button', { name: 'Logout' }))
+    expect(screen.getByRole('button', { name: 'Logging out...' })).toBeDisabled()
+    await act(() => vi.advanceTimersByTimeAsync(250))
+    expect(signOut).not.toHaveBeenCalled()
+    await act(() => vi.advanceTimersByTimeAsync(50))
+    expect(signOut).toHaveBeenCalledOnce()
+    expect(await screen.findByText('Logged out successfully')).toBeInTheDocument()
   })
 
   it('says where signing out fails', async () => {

@@ -1,4 +1,4 @@
-import { screen, waitFor } from '@testing-library/react'
+import { act, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { jsonAnswer, stubBackend } from '@/testing/backend'
@@ -79,6 +79,20 @@ describe('the password gate', () => {
       password: 'open sesame',
     })
     expect(localStorage.getItem('terrace-auth')).toBeNull()
+  })
+
+  it('says where it leads, for a tenth of a second', async () => {
+    stubBackend(
+      { settings: on },
+      { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
+    )
+    visit('/password')
+    await enter('open sesame')
+    expect((await screen.findAllByText('Redirecting to site...')).length).toBeGreaterThan(0)
+    await act(() => vi.advanceTimersByTimeAsync(60))
+    expect(screen.getAllByText('Redirecting to site...').length).toBeGreaterThan(0)
+    await act(() => vi.advanceTimersByTimeAsync(40))
+    await home()
   })
 
   it('refuses a wrong password and empties the field', async () => {
