@@ -22,7 +22,7 @@ export function Cookies() {
   )
 }
 
-const CELL = 'py-3.5 pr-5'
+const CELL = 'py-3.5 pr-5 text-balance'
 
 /** What a cell is called where the row of headings is hidden, because the cells stand below one another. */
 const LABELLED =
@@ -43,7 +43,10 @@ function CookieTable() {
       </thead>
       <tbody className="max-sm:block">
         {cookies.rows.map(({ name, kind, purpose, duration }) => (
-          <tr key={name} className="border-b border-line align-top max-sm:block max-sm:py-4">
+          <tr
+            key={name}
+            className="border-b border-line align-top last:border-b-0 max-sm:block max-sm:py-4"
+          >
             <th scope="row" className={`${CELL} font-mono font-semibold max-sm:block max-sm:py-1`}>
               {name}
             </th>

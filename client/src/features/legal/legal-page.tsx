@@ -15,7 +15,8 @@ export function LegalPage({ title, note, children }: LegalPageProps) {
           <h1 className="text-title">{title}</h1>
           {note && <p className="mt-5 text-stone">{note}</p>}
         </header>
-        <div className="max-w-[44rem] [&_a]:font-semibold [&_a]:text-pitch [&_a]:underline [&_a]:underline-offset-4 [&_a:hover]:text-ink">
+        {/* Rules and tables reach the edge that the footer has, lines of text stay readable. */}
+        <div className="[&_a]:font-semibold [&_a]:text-pitch [&_a]:underline [&_a]:underline-offset-4 [&_a:hover]:text-ink [&_p]:max-w-[42rem]">
           {children}
         </div>
       </div>
