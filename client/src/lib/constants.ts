@@ -29,7 +29,13 @@ export const REALTIME = {
 /** The schema that all tables are read from. */
 export const DATABASE_SCHEMA = 'public'
 
-export const TYPEWRITER = { typeMs: 50, deleteMs: 30, pauseMs: 3000 } as const
+export const TYPEWRITER = {
+  typeMs: 50,
+  deleteMs: 30,
+  pauseMs: 3000,
+  /** How long the stored phrases are waited for before the fallback phrases stand in. */
+  patienceMs: 1500,
+} as const
 
 /** Narrower screens have the phone's menu and layout. */
 export const MOBILE_BREAKPOINT = 768

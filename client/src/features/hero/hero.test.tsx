@@ -1,7 +1,7 @@
-import { fireEvent, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { stubBackend } from '@/testing/backend'
+import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
@@ -34,6 +34,19 @@ describe('the headline', () => {
       ).toBeInTheDocument()
     },
   )
+})
+
+it('begins without the stored headlines where they take their time', async () => {
+  let answer: (response: Response) => void = () => undefined
+  stubBackend({}, { hero_headlines: () => new Promise((resolve) => (answer = resolve)) })
+  renderFeature(<Hero />)
+  const shown = (text: string) => screen.queryByText(text, { selector: '.sr-only' })
+  await act(() => vi.advanceTimersByTimeAsync(1400))
+  expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeNull()
+  await act(() => vi.advanceTimersByTimeAsync(100))
+  expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
+  answer(jsonAnswer([{ headline: 'Late, but here' }], 200))
+  await waitFor(() => expect(shown('Late, but here')).toBeInTheDocument())
 })
 
 describe('the demo video', () => {

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 
+import { TYPEWRITER } from '@/lib/constants'
 import { content } from '@/lib/content'
+import { useAfter } from '@/lib/use-after'
 
 import { FALLBACK_HEADLINES } from './copy'
 
@@ -14,10 +16,14 @@ async function loadHeadlines() {
   return data.map(({ headline }) => headline)
 }
 
-/** The headlines to rotate through: nothing while loading, the fallback phrases where there are none. */
+/**
+ * The headlines to rotate through: nothing for a moment while loading, the fallback phrases where there are none or
+ * where they take their time.
+ */
 export function useHeadlines(): readonly string[] {
   const { data, isPending } = useQuery({ queryKey: ['hero-headlines'], queryFn: loadHeadlines })
-  if (isPending) return NONE
+  const isLate = useAfter(TYPEWRITER.patienceMs)
+  if (isPending && !isLate) return NONE
   return data && data.length > 0 ? data : FALLBACK_HEADLINES
 }
 
