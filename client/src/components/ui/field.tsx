@@ -87,7 +87,7 @@ export function TextareaField({
   const field = { label, error, hint, isOptional }
   return (
     <Frame id={id} {...field}>
-      <textarea {...describe(id, field)} className={cn(BOX, 'resize-y py-3')} {...props} />
+      <textarea {...describe(id, field)} className={cn(BOX, 'grow resize-y py-3')} {...props} />
     </Frame>
   )
 }

@@ -82,9 +82,12 @@ export default function ApplicationForm({ choice }: ApplicationFormProps) {
       noValidate
       aria-label={copy.title}
       onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
-      className="rounded-lg bg-chalk p-6 sm:p-9"
+      className="h-full rounded-lg bg-chalk p-6 sm:p-9"
     >
-      <fieldset disabled={isSubmitting} className="flex flex-col gap-5">
+      <fieldset
+        disabled={isSubmitting}
+        className="flex h-full flex-col gap-5 [&>:has(textarea)]:grow"
+      >
         <div className="grid gap-5 sm:grid-cols-2">
           <TextField
             {...register('name')}

@@ -72,9 +72,12 @@ export default function ContactForm() {
       noValidate
       aria-label={copy.formLabel}
       onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
-      className="rounded-lg bg-paper p-6 text-ink sm:p-9"
+      className="h-full rounded-lg bg-paper p-6 text-ink sm:p-9"
     >
-      <fieldset disabled={isSubmitting} className="flex flex-col gap-5">
+      <fieldset
+        disabled={isSubmitting}
+        className="flex h-full flex-col gap-5 [&>:has(textarea)]:grow"
+      >
         <div className="grid gap-5 sm:grid-cols-2">
           <LimitedField {...field('name')} autoComplete="name" required />
           <LimitedField {...field('company')} autoComplete="organization" required />
