@@ -123,6 +123,11 @@ describe('the journey', () => {
     expect(delays).toEqual([0, 0.1])
   })
 
+  it('says when there is none', async () => {
+    openAbout(PEOPLE, [])
+    expect(await screen.findByText('Our journey is being updated.')).toBeInTheDocument()
+  })
+
   it('raises a toast where it cannot be loaded', async () => {
     openAbout(PEOPLE, 'failure')
     expect(await screen.findByText('Error loading timeline')).toBeInTheDocument()

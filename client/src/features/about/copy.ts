@@ -9,6 +9,7 @@ export const copy = {
   journeyTitle: 'Our Journey',
   journeyLead: 'From a question on a night train to the first partner clubs, and where we go next.',
   journeyLoading: 'Loading our journey',
+  journeyEmpty: 'Our journey is being updated.',
   expand: 'Expand',
   collapse: 'Collapse',
   ahead: 'Still ahead',

@@ -35,6 +35,7 @@ export function Timeline() {
         <SectionHeading section="journey" title={copy.journeyTitle} lead={copy.journeyLead} split />
         <div className="mt-14 lg:mt-20">
           {isPending && <TimelineSkeleton />}
+          {!isPending && !events?.length && <p className="text-lead">{copy.journeyEmpty}</p>}
           {events && events.length > 0 && (
             <ol className="relative flex flex-col gap-8 before:absolute before:inset-y-2 before:left-[0.4375rem] before:w-0.5 before:bg-ink/25 md:gap-0 md:before:left-1/2 md:before:-ml-px">
               {events.map((event, index) => (
