@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react'
+import { screen, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 
 import { stubBackend } from '@/testing/backend'
@@ -17,6 +17,12 @@ describe('the legal pages', () => {
       Array.from({ length: 14 }, (_, index) => index + 1),
     )
     expect(screen.getByText('Last updated: April 28, 2025')).toBeInTheDocument()
+    const contents = within(screen.getByRole('navigation', { name: 'On this page' }))
+    for (const link of contents.getAllByRole('link')) {
+      const section = document.querySelector(link.getAttribute('href')?.replace(/^.*#/, '#') ?? '')
+      expect(section).toContainElement(screen.getByRole('heading', { name: link.textContent }))
+    }
+    expect(contents.getAllByRole('link')).toHaveLength(14)
   })
 
   it('give the address and phone number of the settings', async () => {

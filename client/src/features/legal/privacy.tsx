@@ -3,17 +3,23 @@ import { useSiteSettings } from '@/lib/use-site-settings'
 import { LegalPage, LegalSection } from './legal-page'
 import { privacy } from './privacy-copy'
 
+const SECTIONS = privacy.sections.map(({ title, paragraphs }, index) => ({
+  id: `section-${index + 1}`,
+  title: `${index + 1}. ${title}`,
+  paragraphs,
+}))
+
 /** The privacy policy: fourteen numbered sections, the last of which says how to reach us. */
 export function Privacy() {
   const { contactEmail, contactPhone } = useSiteSettings()
   return (
-    <LegalPage title={privacy.title} note={privacy.updated}>
-      {privacy.sections.map(({ title, paragraphs }, index) => (
-        <LegalSection key={title} title={`${index + 1}. ${title}`}>
+    <LegalPage title={privacy.title} note={privacy.updated} contents={SECTIONS}>
+      {SECTIONS.map(({ id, title, paragraphs }, index) => (
+        <LegalSection key={id} id={id} title={title}>
           {paragraphs.map((paragraph) => (
             <p key={paragraph}>{paragraph}</p>
           ))}
-          {index === privacy.sections.length - 1 && (
+          {index === SECTIONS.length - 1 && (
             <p>
               <a href={`mailto:${contactEmail}`}>{contactEmail}</a>
               <br />
