@@ -55,7 +55,7 @@ describe('the home page', () => {
       expect.stringMatching(/connection|bond/i),
     ])
     expect(titles('solution').slice(0, 4)).toEqual([
-      expect.stringMatching(/white-label/),
+      expect.stringMatching(/white-\u2060labelled/),
       expect.stringMatching(/swipeable/),
       expect.stringMatching(/points and card/),
       expect.stringMatching(/guaranteed revenue with no tech risk/i),

@@ -3,7 +3,8 @@ export const copy = {
   lead: 'Terrace turns the feed around: your content, your rules, your currency, your data. Four steps, delivered together.',
   benefits: [
     {
-      title: 'A fully white-labelled experience',
+      // A word joiner keeps the line from being broken after the hyphen.
+      title: 'A fully white-\u2060labelled experience',
       text: 'Your crest, your colours, your name in the app stores. Terrace stays out of sight.',
     },
     {
