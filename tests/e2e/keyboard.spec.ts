@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 
 import { expect, test } from './fixtures.ts'
-import { open, settle } from './support.ts'
+import { expectSound, open, settle } from './support.ts'
 
 /** More steps than any page has. */
 const LIMIT = 200
@@ -82,4 +82,71 @@ test('a dialog keeps the keyboard, and gives it back', async ({ page, server }) 
   await expect(first).toBeFocused()
   await page.keyboard.press('Escape')
   await expect(button).toBeFocused()
+})
+
+test.describe('by keyboard alone, on a phone', () => {
+  test.use({ viewport: { width: 360, height: 740 } })
+  test.beforeEach(async ({ page, server }) => {
+    await settle(page)
+    await open(page, `${server.access.url}/imprint`)
+  })
+
+  test('the menu passes axe while it is open', async ({ page }) => {
+    await page.getByRole('button', { name: 'Open menu' }).press('Enter')
+    await expect(page.getByRole('dialog', { name: 'Menu' })).toBeVisible()
+    await expectSound(page, '[role=dialog]')
+  })
+
+  test('the chat takes the focus, passes axe and gives the focus back', async ({ page }) => {
+    await page.getByRole('button', { name: /^Open chat/ }).press('Enter')
+    await expect(page.getByRole('dialog')).toBeFocused()
+    await expect(page.getByRole('list', { name: 'Suggested questions' })).toBeVisible()
+    await expectSound(page, '[role=dialog]')
+    await page.keyboard.press('Tab')
+    await expect(page.getByRole('button', { name: 'Close chat' })).toBeFocused()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('button', { name: 'Open chat' })).toBeFocused()
+  })
+
+  test('the cookie settings take the focus, pass axe and give the focus back', async ({ page }) => {
+    const settings = page.getByRole('button', { name: 'Cookie Settings' })
+    await settings.press('Enter')
+    const banner = page.getByRole('region', { name: 'Cookie Policy' })
+    await expect(banner).toBeFocused()
+    await expectSound(page, '[aria-labelledby=cookie-banner-heading]')
+    for (const name of [
+      'Close and decline',
+      'Privacy Policy',
+      'Cookie Policy',
+      'Decline',
+      'Accept',
+    ]) {
+      await page.keyboard.press('Tab')
+      const stop = banner.getByRole(/Policy/.test(name) ? 'link' : 'button', { name, exact: true })
+      await expect(stop).toBeFocused()
+    }
+    await page.keyboard.press('Enter')
+    await expect(banner).toHaveCount(0)
+    await expect(settings).toBeFocused()
+  })
+})
+
+test('the popup keeps the focus, passes axe and gives the focus back', async ({ page, server }) => {
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.addInitScript(() => localStorage.setItem('cookieConsent', 'declined'))
+  await open(page, `${server.access.url}/imprint`)
+  await page.getByRole('button', { name: /^Open chat/ }).waitFor()
+  const opener = page.getByRole('button', { name: 'Cookie Settings' })
+  await opener.focus()
+  await page.evaluate(() => document.dispatchEvent(new MouseEvent('mouseleave', { clientY: 0 })))
+  const popup = page.getByRole('dialog', { name: /^Stay Ahead of the Game/ })
+  await expect(popup).toBeVisible()
+  await expectSound(page, '[role=dialog]')
+  for (let step = 0; step < 8; step++) {
+    await page.keyboard.press('Tab')
+    await expect(popup.locator(':focus')).toHaveCount(1)
+  }
+  await page.keyboard.press('Escape')
+  await expect(popup).toHaveCount(0)
+  await expect(opener).toBeFocused()
 })

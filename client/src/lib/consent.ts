@@ -41,13 +41,16 @@ export function reopenConsent() {
   announce()
 }
 
-/** Whether the visitor has to be asked, or wants to be. */
-export function useConsentWanted() {
+/** Whether the visitor has to be asked for the first time, or wants to be asked again. */
+export function useConsentRequest() {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    () => isReopened || storedConsent() === null,
+    () => {
+      if (isReopened) return 'again'
+      return storedConsent() === null ? 'first' : null
+    },
   )
 }

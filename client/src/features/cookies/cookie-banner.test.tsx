@@ -67,13 +67,18 @@ describe('the cookie banner', () => {
     expect(banner()).toBeNull()
   })
 
-  it('comes back for another choice', () => {
+  it('comes back for another choice, takes the focus and gives it back', () => {
     localStorage.setItem('cookieConsent', 'accepted')
-    openAndWait()
+    openAndWait(0)
+    const opener = document.body.appendChild(document.createElement('button'))
+    opener.focus()
     act(reopenConsent)
-    expect(banner()).toBeInTheDocument()
+    act(() => void vi.advanceTimersByTime(500))
+    expect(banner()).toHaveFocus()
     press('Decline')
     expect(localStorage.getItem('cookieConsent')).toBe('declined')
+    expect(opener).toHaveFocus()
+    opener.remove()
   })
 
   it('starts measuring on consent alone, and stops when it is taken back', () => {

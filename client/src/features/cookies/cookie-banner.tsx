@@ -1,9 +1,9 @@
 import { X } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { Link } from 'react-router-dom'
 
 import { Button } from '@/components/ui/button'
-import { chooseConsent, resumeConsent, useConsentWanted } from '@/lib/consent'
+import { chooseConsent, resumeConsent, useConsentRequest } from '@/lib/consent'
 import { COOKIE_BANNER_DELAY_MS } from '@/lib/constants'
 import { useAfter } from '@/lib/use-after'
 
@@ -21,14 +21,28 @@ const LINK = 'py-1 font-semibold text-pitch underline underline-offset-4 hover:t
 
 /** Asks for consent until there is an answer, and again on request. */
 export function CookieBanner() {
-  const isWanted = useConsentWanted()
+  const request = useConsentRequest()
   const isTime = useAfter(COOKIE_BANNER_DELAY_MS)
+  const ref = useRef<HTMLElement>(null)
   useEffect(resumeConsent, [])
-  if (!isWanted || !isTime) return null
+
+  useEffect(() => {
+    if (request !== 'again' || !isTime) return
+    // Whoever asks for the choice is led to it, and back once it is made.
+    const opener = document.activeElement
+    ref.current?.focus()
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [request, isTime])
+
+  if (!request || !isTime) return null
 
   const decline = () => chooseConsent('declined')
   return (
     <section
+      ref={ref}
+      tabIndex={-1}
       aria-labelledby="cookie-banner-heading"
       className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk p-5 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6"
     >

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
 import { Dialog } from 'radix-ui'
+import { useState } from 'react'
 
 import { Button } from '@/components/ui/button'
 import { CheckboxField, TextField } from '@/components/ui/field'
@@ -15,11 +16,19 @@ const { newsletterPopup } = messages
 
 /** The offer in a dialog, which holds the keyboard until it is closed. */
 export default function PopupDialog({ onClose }: { onClose: () => void }) {
+  const [opener] = useState(() => document.activeElement)
+  // A dialog without a button that opens it does not know where the visitor was.
+  const giveFocusBack = () => {
+    if (opener instanceof HTMLElement) opener.focus()
+  }
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Shade />
-        <Dialog.Content className="fixed inset-x-3 bottom-3 z-50 max-h-[calc(100dvh-1.5rem)] animate-rise-in overflow-y-auto rounded-lg bg-paper shadow-float sm:inset-0 sm:m-auto sm:h-fit sm:max-w-xl">
+        <Dialog.Content
+          onCloseAutoFocus={giveFocusBack}
+          className="fixed inset-x-3 bottom-3 z-50 max-h-[calc(100dvh-1.5rem)] animate-rise-in overflow-y-auto rounded-lg bg-paper shadow-float sm:inset-0 sm:m-auto sm:h-fit sm:max-w-xl"
+        >
           <div className="bg-pitch-deep p-6 pr-14 text-chalk sm:p-9 sm:pr-16">
             <Dialog.Title className="text-heading">{copy.popupTitle}</Dialog.Title>
             <Dialog.Description className="mt-2 text-small text-haze">
