@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -59,8 +60,18 @@ impl Served {
         Self::ready(Self::launch(basalt(folder)))
     }
 
-    fn launch(mut command: Command) -> Child {
-        command.args(["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    fn launch(command: Command) -> Child {
+        Self::launch_with(command, &["serve"])
+    }
+
+    fn launch_with(mut command: Command, arguments: &[&str]) -> Child {
+        command
+            .args(arguments)
+            .args(["--port", "0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 
     /// Reads what a launched server prints until it is ready.
@@ -251,4 +262,70 @@ fn functions_are_made_and_listed() {
     let names: Vec<&str> = lines.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["greet", "hello"]);
     assert!(lines.contains("needs a token"), "{lines}");
+}
+
+/// Variables from every place that they may come from, and some that no function may see.
+fn project_with_variables() -> tempfile::TempDir {
+    let project = project();
+    let write = |name: &str, text: &str| {
+        let path = project.path().join("supabase").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("functions/seen/index.ts", "Deno.serve(() => Response.json(Deno.env.toObject()))");
+    write("functions/seen/.env", "NOBODYS=1");
+    write("functions/hello/.env", "OF_ANOTHER=1");
+    write("functions/.env", "OWN=functions\nCONFIGURED=functions\nSUPABASE_URL=elsewhere");
+    write("extra.env", "OWN=flag\nEXTRA='two words'\nSUPABASE_ANON_KEY=forged");
+    write(".env", "OWN=project\nPLAIN=project\nSMTP_PASSWORD=hunter2\nGOTRUE_SMTP_PASS=hunter2\n");
+    write(
+        "config.toml",
+        "project_id = 'shop'\n[edge_runtime.secrets]\nOWN = 'config'\nCONFIGURED = 'config'\n\
+         [auth.email.smtp]\nenabled = false\npass = 'env(SMTP_PASSWORD)'",
+    );
+    project
+}
+
+#[test]
+fn functions_see_what_their_file_of_variables_says_and_nothing_of_the_server() {
+    let project = project_with_variables();
+    let extra = project.path().join("supabase/extra.env");
+    let file = ["--env-file", extra.to_str().unwrap()];
+    let of_file = [("OWN", "flag"), ("EXTRA", "two words"), ("CONFIGURED", "config"), ("PLAIN", "project")];
+    let of_folder = [("OWN", "functions"), ("CONFIGURED", "functions"), ("PLAIN", "project")];
+    // What the machine's network needs, and what Deno itself sets: the PATH is its own.
+    let of_machine =
+        ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
+    let path = format!("{}:/hunter2", std::env::var("PATH").unwrap_or_default());
+    for (arguments, expected) in [
+        ([&["functions", "serve"][..], &file].concat(), &of_file[..]),
+        ([&["serve"][..], &file].concat(), &of_file),
+        (vec!["functions", "serve"], &of_folder),
+    ] {
+        let mut command = basalt(project.path());
+        command.env("JWT_SECRET", "hunter2, with at least thirty-two bytes");
+        command.env("PGPASSWORD", "hunter2").env("AWS_SECRET_ACCESS_KEY", "hunter2");
+        command.env("PATH", &path).env("PLAIN", "server");
+        let served = Served::ready(Served::launch_with(command, &arguments));
+        let (_, seen) = served.get("/functions/v1/seen");
+        assert!(!seen.contains("hunter2"), "{seen}");
+        let mut seen: BTreeMap<String, String> = serde_json::from_str(&seen).unwrap();
+        assert_eq!(seen["SUPABASE_URL"], served.origin);
+        assert!(seen["SUPABASE_ANON_KEY"].starts_with("eyJ"), "{}", seen["SUPABASE_ANON_KEY"]);
+        for (name, value) in expected {
+            assert_eq!(seen.remove(*name).as_deref(), Some(*value), "{name} with {arguments:?}");
+        }
+        seen.retain(|name, _| {
+            let of_platform = name.starts_with("SUPABASE_")
+                || ["SB_REGION", "MAIL_URL", "MAIL_KEY"].contains(&name.as_str());
+            let is_proxy = name.to_ascii_uppercase().ends_with("_PROXY");
+            !of_platform && !is_proxy && !of_machine.contains(&name.as_str())
+        });
+        assert!(seen.is_empty(), "{:?} with {arguments:?}", seen.keys());
+        served.stop();
+    }
+    let nowhere = ["functions", "serve", "--env-file", "/nowhere/.env"];
+    let refused = basalt(project.path()).args(nowhere).output().unwrap();
+    let reason = "--env-file: expected a file that exists";
+    assert!(!refused.status.success() && text(&refused).contains(reason), "{}", text(&refused));
 }

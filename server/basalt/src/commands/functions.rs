@@ -35,7 +35,7 @@ pub(super) enum Arguments {
 /// What `functions serve` takes.
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {
-    /// A file with variables for them, beside those of the project's `.env` and `functions/.env`
+    /// A file with variables for them, in the place of `functions/.env`
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
     /// Take calls without a token, whatever `verify_jwt` says

@@ -108,7 +108,7 @@ struct ServeArguments {
     /// Take the site's pages from Vite's dev server, for hot reload
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
     dev: Option<String>,
-    /// A file with variables for edge functions, beside those of the project's `.env` and `functions/.env`
+    /// A file with variables for edge functions, in the place of `functions/.env`
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
     /// PostgREST's configuration file, with `--only rest`; PGRST_* variables win over what is in it

@@ -81,9 +81,13 @@ fn limits(reader: &mut Reader<'_>) -> Result<Limits, Invalid> {
     })
 }
 
-/// The variables that functions get to see: those of `env_file`, of `[edge_runtime.secrets]`, of `.env` in the
-/// functions `folder` and of the project's `.env` files, the stronger first. What the project's files set for the
-/// server itself is not for functions, so this is read last, when all names are known that the server asks for.
+/// The variables that functions get to see: those of `env_file`, which stands in the place of `.env` in the functions
+/// `folder`, of `[edge_runtime.secrets]` and of the project's `.env` files, the stronger first. What the project's files
+/// set for the server itself is not for functions, so this is read last, when all names are known that the server asks
+/// for.
+///
+/// Source: `supabase functions serve` of the Supabase CLI (`internal/functions/serve`, `internal/secrets/set`), to which
+/// the project's own `.env` is added.
 ///
 /// Errors: [`Invalid`] for a file that cannot be read or understood.
 pub(super) fn secrets(
@@ -98,19 +102,20 @@ pub(super) fn secrets(
             secrets.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }
     };
-    if let Some(path) = env_file {
-        if !path.is_file() {
+    let own = match env_file {
+        Some(path) if !path.is_file() => {
             return Err(Invalid::new("--env-file", "a file that exists", &path.display()));
         }
-        Environment::of_files([path])?.pairs().for_each(&mut add);
-    }
+        Some(path) => path.to_owned(),
+        None => folder.join(".env"),
+    };
+    Environment::of_files([own.as_path()])?.pairs().for_each(&mut add);
     let table = ["edge_runtime", "secrets"];
     for name in reader.names(&table) {
         if let Some(value) = reader.optional_at(&[table[0], table[1], &name])? {
             add((&name, &value));
         }
     }
-    Environment::of_files([folder.join(".env").as_path()])?.pairs().for_each(&mut add);
     let files = [&project.root, &project.base].map(|folder| [folder.join(".env.local"), folder.join(".env")]);
     let common = Environment::of_files(files.iter().flatten().map(PathBuf::as_path))?;
     common.pairs().filter(|(name, _)| !reader.is_ours(name)).for_each(&mut add);

@@ -222,12 +222,17 @@ fn functions_see_their_secrets_and_not_the_servers() {
     );
     let project = Project::locate(folder.path(), true).unwrap();
     let environment = Environment::load([project.root.as_path()]).unwrap();
-    let flags = Flags { env_file: Some(folder.path().join("extra.env")), ..Flags::default() };
-    let settings = Settings::read(&flags, project.clone(), &environment).unwrap();
+    let read = |env_file| {
+        Settings::read(&Flags { env_file, ..Flags::default() }, project.clone(), &environment).unwrap()
+    };
+    let secrets = |settings: &Settings| -> Vec<_> {
+        let secrets = settings.services.functions.as_ref().unwrap().secrets.0.iter();
+        secrets.map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    assert_eq!(secrets(&read(None)), ["OWN=functions", "PLAIN=project", "SHARED=functions"]);
+    let settings = read(Some(folder.path().join("extra.env")));
+    assert_eq!(secrets(&settings), ["OWN=config", "PLAIN=project", "SHARED=flag"]);
     let functions = settings.services.functions.unwrap();
-    let secrets: Vec<_> =
-        functions.secrets.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    assert_eq!(secrets, [("OWN", "config"), ("PLAIN", "project"), ("SHARED", "flag")]);
     let hello = functions.find("hello").unwrap().function;
     assert!(!hello.verify_jwt && hello.import_map == Some(project.root.join("map.json")));
     assert_eq!((functions.limits.memory, functions.limits.idle.as_secs()), (64 << 20, 10));
