@@ -61,7 +61,8 @@ function email(value: unknown): string {
   if (!/^\S+@\S+\.\S+$/.test(address)) refuse('Please enter a valid email address.')
   const isMalformed =
     address.split('@').length !== 2 ||
-    /[<>"'`]/.test(address) ||
+    // With these it would be several addresses, or none that a mail can be answered to (RFC 5322, section 3.2.3).
+    /[<>"'`(),:;[\]\\]/.test(address) ||
     hasActiveContent(address) ||
     hasControlCharacters(address) ||
     address.includes('..') ||

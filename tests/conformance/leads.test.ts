@@ -42,6 +42,7 @@ describe.skipIf(own === null)('what visitors send to the team', () => {
     ['a script', contact({ message: '<script>alert(1)</script>' }), 400, /HTML, scripts/],
     ['a query', contact({ message: 'x or 1=1' }), 400, /Invalid input detected/],
     ['no address', contact({ email: 'nobody' }), 400, 'Please enter a valid email address.'],
+    ['two addresses', contact({ email: 'a,b@c.example' }), 400, 'Invalid email format detected.'],
     ['two dots', contact({ email: 'a..b@c.example' }), 400, 'Invalid email format detected.'],
     ['a throw-away address', contact({ email: 'a@mailinator.com' }), 400, /business email/],
     ['a long message', contact({ message: 'x'.repeat(2001) }), 400, /Message is too long/],
