@@ -122,7 +122,10 @@ test.describe('by keyboard alone, on a phone', () => {
       'Accept',
     ]) {
       await page.keyboard.press('Tab')
-      const stop = banner.getByRole(name.includes('Policy') ? 'link' : 'button', { name, exact: true })
+      const stop = banner.getByRole(name.includes('Policy') ? 'link' : 'button', {
+        name,
+        exact: true,
+      })
       await expect(stop).toBeFocused()
     }
     await page.keyboard.press('Enter')
