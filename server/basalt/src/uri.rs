@@ -46,15 +46,17 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     }
 }
 
-struct Parts<'a> {
-    scheme: &'a str,
-    credentials: Option<&'a str>,
-    rest: &'a str,
+/// A URI in front of and behind its credentials, `user` or `user:password`.
+pub(crate) struct Parts<'a> {
+    pub(crate) scheme: &'a str,
+    pub(crate) credentials: Option<&'a str>,
+    pub(crate) rest: &'a str,
 }
 
-fn split(uri: &str) -> Option<Parts<'_>> {
+/// The parts of `uri`; `None` for `key=value` pairs. A password may hold a question mark, as libpq has it.
+pub(crate) fn split(uri: &str) -> Option<Parts<'_>> {
     let (scheme, rest) = uri.split_once("://")?;
-    let authority = rest.find(['/', '?']).unwrap_or(rest.len());
+    let authority = rest.find('/').unwrap_or(rest.len());
     match rest[..authority].rfind('@') {
         Some(at) => Some(Parts { scheme, credentials: Some(&rest[..at]), rest: &rest[at + 1..] }),
         None => Some(Parts { scheme, credentials: None, rest }),
@@ -67,7 +69,8 @@ fn user(uri: &str) -> Option<String> {
     Some(percent_decode_str(user).decode_utf8_lossy().into_owned())
 }
 
-fn quoted(text: &str) -> String {
+/// `text` as it stands between the quotes of a value in `key=value` pairs.
+pub(crate) fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
@@ -111,5 +114,7 @@ mod tests {
         let (uri, password) = without_password("postgres://me:a%20b@h/d");
         assert_eq!((uri.as_str(), password.as_deref()), ("postgres://me@h/d", Some("a b")));
         assert_eq!(without_password("postgres://h/d").1, None);
+        let (uri, password) = without_password("postgres://me:a?b@h?sslmode=require");
+        assert_eq!((uri.as_str(), password.as_deref()), ("postgres://me@h?sslmode=require", Some("a?b")));
     }
 }

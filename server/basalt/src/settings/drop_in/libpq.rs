@@ -6,6 +6,8 @@ use std::path::Path;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::uri::{self, Parts};
+
 /// Variables and the parameters that they stand for.
 const PARAMETERS: [(&str, &str); 9] = [
     ("PGHOST", "host"),
@@ -29,26 +31,24 @@ pub(super) fn completed(uri: &str, variables: &[(String, String)]) -> String {
         let found = variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     };
-    match uri.split_once("://") {
-        Some((scheme, rest)) => of_uri(scheme, rest, variable),
+    match uri::split(uri) {
+        Some(parts) => of_uri(&parts, variable),
         None => {
-            let given = names(uri.split_whitespace());
-            let missing = missing(&given, variable).into_iter().map(|(name, value)| {
-                format!(" {name}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
-            });
+            let missing = missing(&keys(uri), variable).into_iter();
+            let missing = missing.map(|(name, value)| format!(" {name}='{}'", uri::quoted(value)));
             uri.to_owned() + &missing.collect::<String>()
         }
     }
 }
 
-fn of_uri<'v>(scheme: &str, rest: &str, variable: impl Fn(&str) -> Option<&'v str>) -> String {
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
-    let (credentials, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+fn of_uri<'v>(parts: &Parts<'_>, variable: impl Fn(&str) -> Option<&'v str>) -> String {
+    let (place, query) = parts.rest.split_once('?').unwrap_or((parts.rest, ""));
+    let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
+    let credentials = parts.credentials.unwrap_or_default();
     let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-    let mut given = names(query.split('&'));
-    let parts = [("user", user), ("password", password), ("dbname", database), ("host", hosts)];
-    given.extend(parts.iter().filter(|(_, part)| !part.is_empty()).map(|(name, _)| *name));
+    let mut given: Vec<&str> = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.0)).collect();
+    let named = [("user", user), ("password", password), ("dbname", database), ("host", hosts)];
+    given.extend(named.iter().filter(|(_, part)| !part.is_empty()).map(|(name, _)| *name));
     let mut hosts = hosts.to_owned();
     if !hosts.is_empty() {
         // A port is of its host, which is told here.
@@ -62,7 +62,7 @@ fn of_uri<'v>(scheme: &str, rest: &str, variable: impl Fn(&str) -> Option<&'v st
         given.push("port");
     }
     let at = if credentials.is_empty() { "" } else { "@" };
-    let mut whole = format!("{scheme}://{credentials}{at}{hosts}/{database}");
+    let mut whole = format!("{}://{credentials}{at}{hosts}/{database}", parts.scheme);
     let missing = missing(&given, variable);
     let missing = missing
         .iter()
@@ -75,9 +75,23 @@ fn of_uri<'v>(scheme: &str, rest: &str, variable: impl Fn(&str) -> Option<&'v st
     whole
 }
 
-/// The names of `pairs` of the form `name=value`.
-fn names<'p>(pairs: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
-    pairs.filter_map(|pair| Some(pair.split_once('=')?.0)).collect()
+/// The keys of `key=value` pairs, around whose `=` may be spaces, and whose values may be quoted.
+fn keys(pairs: &str) -> Vec<&str> {
+    let mut keys = Vec::new();
+    let mut rest = pairs;
+    while let Some((key, after)) = rest.split_once('=') {
+        keys.push(key.trim());
+        let value = after.trim_start();
+        let is_quoted = value.starts_with('\'');
+        let mut is_escaped = false;
+        let end = value.char_indices().skip(usize::from(is_quoted)).find(|(_, character)| {
+            let is_plain = !std::mem::replace(&mut is_escaped, false);
+            is_escaped = is_plain && *character == '\\';
+            is_plain && if is_quoted { *character == '\'' } else { character.is_whitespace() }
+        });
+        rest = end.map_or("", |(at, character)| &value[at + character.len_utf8()..]);
+    }
+    keys
 }
 
 /// Names and values of the parameters that are not `given`.
@@ -136,6 +150,10 @@ mod tests {
         assert_eq!(with("postgres://me:p@h/d", &[]), "postgres://me:p@h/d");
         let all = "hostaddr=127.0.0.1 port=1 user=u password=p dbname=d";
         assert_eq!(with(all, &ALL), all);
+        let question = "postgres://me:p?q@h:5432/d";
+        assert_eq!(with(question, &ALL), question);
+        let spaced = r"host = h port =1 user= u password='a dbname=\' b' options=a\ dbname=c";
+        assert_eq!(with(spaced, &ALL), format!("{spaced} dbname='app'"));
     }
 
     #[test]
