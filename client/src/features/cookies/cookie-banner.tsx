@@ -5,6 +5,7 @@ import { Link } from 'react-router-dom'
 import { Button } from '@/components/ui/button'
 import { chooseConsent, resumeConsent, useConsentRequest } from '@/lib/consent'
 import { COOKIE_BANNER_DELAY_MS } from '@/lib/constants'
+import { rememberFocus } from '@/lib/focus'
 import { useAfter } from '@/lib/use-after'
 
 const copy = {
@@ -29,11 +30,9 @@ export function CookieBanner() {
   useEffect(() => {
     if (request !== 'again' || !isTime) return
     // Whoever asks for the choice is led to it, and back once it is made.
-    const opener = document.activeElement
+    const giveFocusBack = rememberFocus()
     ref.current?.focus()
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus()
-    }
+    return giveFocusBack
   }, [request, isTime])
 
   if (!request || !isTime) return null

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Button } from '@/components/ui/button'
 import { CheckboxField, TextField } from '@/components/ui/field'
 import { Shade } from '@/components/ui/shade'
+import { rememberFocus } from '@/lib/focus'
 import { messages } from '@/lib/messages'
 import { notify } from '@/lib/notify'
 
@@ -16,11 +17,8 @@ const { newsletterPopup } = messages
 
 /** The offer in a dialog, which holds the keyboard until it is closed. */
 export default function PopupDialog({ onClose }: { onClose: () => void }) {
-  const [opener] = useState(() => document.activeElement)
   // A dialog without a button that opens it does not know where the visitor was.
-  const giveFocusBack = () => {
-    if (opener instanceof HTMLElement) opener.focus()
-  }
+  const [giveFocusBack] = useState(rememberFocus)
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
