@@ -112,6 +112,14 @@ mod tests {
         }
     }
 
+    /// Takes a connection, and answers the call that comes on it.
+    async fn answer(listener: &UnixListener, answer: &[u8]) -> UnixStream {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_call(&mut stream).await;
+        stream.write_all(answer).await.unwrap();
+        stream
+    }
+
     fn worker() -> (tempfile::TempDir, UnixListener, Connections) {
         let folder = tempfile::tempdir().unwrap();
         let connections = Connections::new(folder.path(), 1);
@@ -124,9 +132,7 @@ mod tests {
         let (_folder, listener, connections) = worker();
         let answering = async {
             for _ in 0..3 {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                read_call(&mut stream).await;
-                stream.write_all(ANSWER).await.unwrap();
+                drop(answer(&listener, ANSWER).await);
             }
         };
         let calling = async {
@@ -156,13 +162,8 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_says_so_is_the_last_of_its_connection() {
         let (_folder, listener, connections) = worker();
-        let answering = async {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            read_call(&mut stream).await;
-            stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await.unwrap();
-            stream
-        };
-        let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answering);
+        let last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+        let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answer(&listener, last));
         connections.give_back(outcome.unwrap().1);
         assert!(connections.idle.lock().unwrap().is_empty());
     }
@@ -172,11 +173,8 @@ mod tests {
         let (_folder, listener, connections) = worker();
         let second = Duration::from_secs(1);
         let answering = async {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            for answer in [ANSWER, b""] {
-                read_call(&mut stream).await;
-                stream.write_all(answer).await.unwrap();
-            }
+            let mut stream = answer(&listener, ANSWER).await;
+            read_call(&mut stream).await;
             stream
         };
         let calling = async {

@@ -11,6 +11,9 @@ use poem::listener::{Acceptor as _, Listener as _, TcpListener};
 use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
 use serde_json::Value;
 use tokens::{KeyOverrides, Keys};
+use tokio::io::AsyncReadExt as _;
+use tokio::net;
+use tokio::time::timeout;
 
 /// What nothing in a test takes as long as, on however slow a machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,6 +45,30 @@ impl Answer {
 
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Hears what functions say to a port of this machine.
+pub(crate) struct Ear(net::TcpListener);
+
+impl Ear {
+    pub(crate) async fn open() -> Self {
+        Self(net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap())
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.0.local_addr().unwrap().port()
+    }
+
+    /// What the next connection begins with.
+    pub(crate) async fn hear(&self) -> String {
+        let said = async {
+            let (mut connection, _) = self.0.accept().await.unwrap();
+            let mut bytes = [0; 64];
+            let length = connection.read(&mut bytes).await.unwrap();
+            String::from_utf8_lossy(&bytes[..length]).into_owned()
+        };
+        timeout(PATIENCE, said).await.expect("to be told")
     }
 }
 

@@ -1,11 +1,9 @@
 use std::time::Duration;
 
 use functions::{Limits, Secrets};
-use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::harness::{PATIENCE, Project};
+use crate::harness::{Ear, PATIENCE, Project};
 
 const PID: &str = "Deno.serve(() => new Response(String(Deno.pid)))";
 
@@ -91,21 +89,15 @@ Deno.serve((request) => {
         settings.limits = Limits { idle: Duration::from_millis(50), boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let ear = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let path = format!("/idle?tell={}", ear.local_addr().unwrap().port());
-    let heard = async || {
-        let (mut connection, _) = timeout(PATIENCE, ear.accept()).await.expect("to be told").unwrap();
-        let mut pid = String::new();
-        connection.read_to_string(&mut pid).await.unwrap();
-        pid
-    };
+    let ear = Ear::open().await;
+    let path = format!("/idle?tell={}", ear.port());
     let first = project.get(&path).await.text;
-    assert_eq!(heard().await, first);
+    assert_eq!(ear.hear().await, first);
     // By now it is idle, and ends; what is asked until then is finished, too.
     let other = async {
         loop {
             let pid = project.get(&path).await.text;
-            assert_eq!(heard().await, pid);
+            assert_eq!(ear.hear().await, pid);
             if pid != first {
                 break;
             }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::harness::{PATIENCE, Project};
+use crate::harness::{Ear, PATIENCE, Project};
 
 const GREETING: &str = r"
 Deno.serve((request) => {
@@ -117,20 +117,13 @@ Deno.serve((request) => {
   return response
 })";
     let project = Project::new(&[("greeting/index.ts", source)]).await;
-    let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let target = format!("GET /greeting?tell={} ", ear.local_addr().unwrap().port());
+    let ear = Ear::open().await;
+    let target = format!("GET /greeting?tell={} ", ear.port());
     let address = project.listen().await;
     let handshake = String::from_utf8_lossy(HANDSHAKE).replace("GET /greeting ", &target);
     let (mut stream, seen) = open_with(address, handshake.as_bytes()).await;
-    let heard = async {
-        let (mut connection, _) = ear.accept().await.unwrap();
-        let mut text = vec![0; 64];
-        let length = connection.read(&mut text).await.unwrap();
-        String::from_utf8_lossy(&text[..length]).into_owned()
-    };
-    let ((), closed, heard) =
-        tokio::join!(project.functions.stop(), closed(&mut stream, seen), timeout(PATIENCE, heard));
+    let ((), closed, heard) = tokio::join!(project.functions.stop(), closed(&mut stream, seen), ear.hear());
     let reason = "the server is shutting down";
     assert_eq!(closed, (1001, reason.to_owned()));
-    assert_eq!(heard.expect("the function to be told"), format!("1001 {reason}"));
+    assert_eq!(heard, format!("1001 {reason}"));
 }
