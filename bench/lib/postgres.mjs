@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -22,14 +20,7 @@ export class Postgres {
   static async of(server) {
     const settings = `split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port')`
     const [folder, port] = (await server.psql(`select ${settings}`)).split('|')
-    const [line] = readFileSync(path.join(server.dataDir, 'pgpass'), 'utf8').split('\n')
-    return new Postgres({
-      folder,
-      port,
-      user: 'postgres',
-      password: line.split(':').at(-1),
-      name: 'postgres',
-    })
+    return new Postgres({ folder, port, ...(await server.superuser()), name: 'postgres' })
   }
 
   /** Another database, or the same one, for another user. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -26,10 +26,9 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
   beforeAll(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-second-'))
     first = await Server.start({ only, env })
-    const [entry = ''] = (await readFile(path.join(first.dataDir, 'pgpass'), 'utf8')).split('\n')
-    const [user, password] = entry.split(':').slice(3)
+    const { user, password } = await first.superuser()
     const port = await first.psql('show port')
-    database = `postgres://${user ?? ''}:${password ?? ''}@127.0.0.1:${port}/postgres`
+    database = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`
     second = await startSecond()
   }, 240_000)
 

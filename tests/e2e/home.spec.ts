@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures.ts'
-import { open } from './support.ts'
+import { open, timeline } from './support.ts'
 
 test('the home page shows rows of the database', async ({ page, server }) => {
   const [question] = (
@@ -103,20 +103,13 @@ for (const size of [
     server,
   }) => {
     const page = await browser.newPage({ reducedMotion: 'no-preference', viewport: size })
-    await page.addInitScript(() => {
-      const seen: string[] = []
-      Object.assign(window, { largest: seen })
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries())
-          seen.push((entry as PerformanceEntry & { element?: Element }).element?.tagName ?? '')
-      }).observe({ type: 'largest-contentful-paint', buffered: true })
-    })
+    const painted = await timeline(page, 'largest-contentful-paint')
     await page.goto(server.access.url)
     const film = page.locator('video')
     await expect
       .poll(() => film.evaluate((video: HTMLVideoElement) => video.currentTime))
       .toBeGreaterThan(0.2)
-    const largest = await page.evaluate(() => (window as unknown as { largest: string[] }).largest)
+    const largest = (await painted()).map(({ tag }) => tag)
     expect(largest).toContain('IMG')
     expect(largest).not.toContain('VIDEO')
     // Browsers round: of two of the same size the later one would win now and then.
@@ -174,20 +167,12 @@ test('what moves for ever changes nothing but opacity and transform', async ({
 
 test('nothing shifts while the headline is typed', async ({ browser, server }) => {
   const page = await browser.newPage({ reducedMotion: 'no-preference' })
-  await page.addInitScript(() => {
-    const shifts: number[] = []
-    Object.assign(window, { shifts })
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries())
-        shifts.push((entry as unknown as { value: number }).value)
-    }).observe({ type: 'layout-shift', buffered: true })
-  })
+  const shifts = await timeline(page, 'layout-shift')
   await open(page, server.access.url)
   const [first = ''] = (
     await server.psql('select headline from hero_headlines where is_visible order by order_index')
   ).split('\n')
   await expect(page.locator('h1 .caret-after')).toHaveText(first)
-  const shifts = () => page.evaluate(() => (Object(window) as { shifts: number[] }).shifts)
   expect(await shifts()).toEqual([])
   await page.close()
 })

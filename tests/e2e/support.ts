@@ -24,6 +24,29 @@ export async function open(page: Page, url: string) {
   await expect(page.getByRole('contentinfo')).toBeAttached()
 }
 
+/** What of an entry of a page's performance timeline tests look at. */
+interface TimelineEntry {
+  /** How far a layout shift shifts. */
+  value: number | undefined
+  /** What kind of element was painted. */
+  tag: string | undefined
+}
+
+/** Has the pages that are opened from here on note the entries of `type` in their timeline; returns a look at them. */
+export async function timeline(page: Page, type: string) {
+  await page.addInitScript((type) => {
+    const seen: TimelineEntry[] = []
+    Object.assign(window, { timeline: seen })
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        const { value, element } = entry as PerformanceEntry & { value?: number; element?: Element }
+        seen.push({ value, tag: element?.tagName })
+      }
+    }).observe({ type, buffered: true })
+  }, type)
+  return () => page.evaluate(() => (window as unknown as { timeline: TimelineEntry[] }).timeline)
+}
+
 /**
  * The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. Where `parts`
  * (selectors) are named, axe looks at these alone.

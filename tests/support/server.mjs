@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -107,6 +107,16 @@ export class Server {
   /** What `basalt gen types typescript` prints. */
   types() {
     return this.#command('gen', 'types', 'typescript')
+  }
+
+  /**
+   * Name and password of the embedded Postgres' superuser.
+   * @returns {Promise<{ user: string, password: string }>}
+   */
+  async superuser() {
+    const [line = ''] = (await readFile(path.join(this.dataDir, 'pgpass'), 'utf8')).split('\n')
+    const [user = '', password = ''] = line.split(':').slice(3)
+    return { user, password }
   }
 
   /** The process id of the embedded Postgres. */
