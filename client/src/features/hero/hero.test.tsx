@@ -37,16 +37,18 @@ describe('the headline', () => {
 })
 
 it('begins without the stored headlines where they take their time', async () => {
+  vi.useFakeTimers()
   let answer: (response: Response) => void = () => undefined
   stubBackend({}, { hero_headlines: () => new Promise((resolve) => (answer = resolve)) })
   renderFeature(<Hero />)
   const shown = (text: string) => screen.queryByText(text, { selector: '.sr-only' })
-  await act(() => vi.advanceTimersByTimeAsync(1400))
+  await act(() => vi.advanceTimersByTimeAsync(1499))
   expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeNull()
-  await act(() => vi.advanceTimersByTimeAsync(100))
+  await act(() => vi.advanceTimersByTimeAsync(1))
   expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
   answer(jsonAnswer([{ headline: 'Late, but here' }], 200))
-  await waitFor(() => expect(shown('Late, but here')).toBeInTheDocument())
+  await act(() => vi.advanceTimersByTimeAsync(100))
+  expect(shown('Late, but here')).toBeInTheDocument()
 })
 
 describe('the demo video', () => {
