@@ -59,7 +59,9 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         // It takes the place of the same picture in the first screen that the server sends, without a gap.
         decoding="sync"
         fetchPriority="high"
-        className="size-full"
+        // A hair larger than the film: browsers take the largest picture for the moment at which the page stood, and the
+        // film's first frame comes late.
+        className="size-full scale-[1.01]"
       />
       <video
         ref={videoRef}
@@ -68,9 +70,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         loop
         playsInline
         preload="none"
-        // A hair smaller than its still image: browsers take the largest picture for the moment at which the page stood,
-        // and the film's first frame comes late.
-        className="absolute inset-0 size-full scale-[0.998] object-cover"
+        className="absolute inset-0 size-full object-cover"
         onLoadedData={handlers.onLoadedData}
         onPlaying={handlers.onPlaying}
         onError={handlers.onError}
