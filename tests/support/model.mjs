@@ -7,7 +7,7 @@ const refusals = {
     { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } },
   ],
   busy: [429, { error: { code: 'rate_limit_exceeded', message: 'Rate limit reached' } }],
-  key: [401, { error: { code: 'invalid_api_key', message: 'Incorrect API key provided' } }],
+  key: [401, { error: { code: 'invalid_api_key', message: 'Incorrect API key provided: KEY' } }],
   down: [500, { error: { message: 'The server had an error' } }],
 }
 
@@ -27,7 +27,7 @@ export class Model {
       let body = ''
       request.setEncoding('utf8')
       request.on('data', (/** @type {string} */ part) => (body += part))
-      request.on('end', () => this.#answer(request.url ?? '', body, response))
+      request.on('end', () => this.#answer(request, body, response))
     })
   }
 
@@ -42,11 +42,11 @@ export class Model {
   }
 
   /**
-   * @param {string} path
+   * @param {import('node:http').IncomingMessage} request
    * @param {string} body
    * @param {import('node:http').ServerResponse} response
    */
-  #answer(path, body, response) {
+  #answer({ url: path, headers }, body, response) {
     if (path === '/mode') {
       this.mode = body
       response.end()
@@ -59,7 +59,8 @@ export class Model {
     const refusal = Object.entries(refusals).find(([mode]) => mode === this.mode)?.[1]
     if (refusal !== undefined) {
       response.writeHead(Number(refusal[0]), { 'content-type': 'application/json' })
-      response.end(JSON.stringify(refusal[1]))
+      const key = headers.authorization?.replace('Bearer ', '') ?? ''
+      response.end(JSON.stringify(refusal[1]).replace('KEY', key))
       return
     }
     this.asked = body

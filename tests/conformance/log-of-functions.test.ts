@@ -1,0 +1,70 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+
+import { layFunctions } from '../support/functions.mjs'
+import { Model } from '../support/model.mjs'
+import { Server } from '../support/server.mjs'
+
+describe.skipIf(inject('own') === null)('the log of the site’s functions', () => {
+  let server: Server
+  let model: Model
+  let folder: string
+  let log = ''
+
+  beforeAll(async () => {
+    model = await Model.start()
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
+    await layFunctions(folder, model.url)
+    const env = { BASALT_FUNCTIONS_PATH: folder }
+    server = await Server.start({ only: ['rest', 'auth', 'functions'], env })
+    const keep = (part: Buffer) => (log += part.toString())
+    server.process.stdout.on('data', keep)
+    server.process.stderr.on('data', keep)
+  }, 150_000)
+
+  afterAll(async () => {
+    await server.stop()
+    model.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const call = (name: string, body: object) =>
+    fetch(`${server.access.url}/functions/v1/${name}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.access.anonKey}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+    })
+  const logged = (text: string) => vi.waitUntil(() => log.includes(text), { timeout: 20_000 })
+
+  test('says why a model refuses, without the key that it quotes', async () => {
+    model.mode = 'key'
+    const answer = await call('chat-model', { message: 'Is there a licence fee?' })
+    expect(await answer.json()).toMatchObject({ error: 'configuration_error' })
+    await logged('Incorrect API key provided: …')
+    expect(log).not.toContain('test-key')
+  })
+
+  test('says why the database refuses, without the row', async () => {
+    await server.psql(
+      "alter table public.contact_submissions add constraint only_harbours check (company ~ 'Harbour')",
+    )
+    const record = {
+      id: randomUUID(),
+      name: 'Ada Lovelace',
+      company: 'Quarry United',
+      email: 'ada@club.example',
+      message: 'Call me.',
+    }
+    const lead = { record, csrf_token: randomBytes(32).toString('hex'), type: 'contact_submission' }
+    expect((await call('contact-notification', lead)).status).toBe(400)
+    await logged('only_harbours')
+    for (const word of Object.values(record)) expect(log).not.toContain(word)
+  })
+})
