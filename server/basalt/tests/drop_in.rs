@@ -219,6 +219,10 @@ fn a_file_says_what_variables_do_not(uri: &str) {
         assert!(std::time::Instant::now() < deadline, "the file was not read again");
     }
     served.stop();
+    let mut example = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    example.args(["serve", "--example"]);
+    let (example, _, succeeded) = said(example);
+    assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
     let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
     without.args(["serve", "--only", "rest", "--ready"]).env_remove("PGRST_DB_URI");
     let (_, complaint, succeeded) = said(without);

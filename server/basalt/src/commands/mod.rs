@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use serve::drop_in::instead::Instead;
 
+use crate::console;
 use crate::error::Error;
 use crate::logging;
 use crate::settings::{DropIn, Flags, Service, Settings};
@@ -123,6 +124,9 @@ struct ServeArguments {
     /// Ask the admin server of PostgREST's stand-in whether it is ready; exits with 1 unless it is
     #[arg(long, group = "instead")]
     ready: bool,
+    /// Print a configuration file of PostgREST's stand-in with every setting and its default and exit
+    #[arg(short, long, group = "instead")]
+    example: bool,
 }
 
 impl Arguments {
@@ -147,6 +151,10 @@ impl Arguments {
 
 /// Serves the project, or REST alone where the environment or the file is that of the `postgrest` binary.
 fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
+    if arguments.example {
+        console::print(DropIn::EXAMPLE.trim_end());
+        return Ok(());
+    }
     let instead = arguments.instead();
     let flags = arguments.added_to(flags);
     let drop_in = DropIn::load(&flags)?;

@@ -75,6 +75,9 @@ struct Parts {
 }
 
 impl DropIn {
+    /// A configuration file with every setting and its default.
+    pub(crate) const EXAMPLE: &str = include_str!("drop_in/example.conf");
+
     /// Reads the process's variables and the file of `flags`; see [`Self::read`].
     ///
     /// Errors: as there.
@@ -311,6 +314,30 @@ mod tests {
         assert_eq!(found.place, Place::Port("!4".to_owned(), 3000));
         assert_eq!((found.admin, found.database.channel.as_deref()), (None, Some("pgrst")));
         assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
+    }
+
+    /// What a file with this text sets.
+    fn of_file(text: &str) -> DropIn {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let flags =
+            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
+        DropIn::read(&flags, []).unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_example_shows_every_setting_and_its_default() {
+        let (example, default) = (of_file(DropIn::EXAMPLE), of_file(""));
+        assert_eq!(example.rest, default.rest);
+        assert_eq!((example.named(), example.place), (default.named(), default.place.clone()));
+        let names = default.rest.named().into_iter().map(|(name, _)| name);
+        for name in names.chain(default.named().into_iter().map(|(name, _)| name.to_owned())) {
+            assert!(DropIn::EXAMPLE.contains(&format!("{name} = ")), "{name} is missing");
+        }
+        let commented = DropIn::EXAMPLE.replace("@/etc/basalt/jwt.json", &"x".repeat(32));
+        let every = of_file(&commented.replace("\n# ", "\n"));
+        assert_eq!(every.warnings, [""; 0]);
+        assert_eq!(every.rest.app_settings.len(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{OpenApiMode, Settings, TxEnd, Verbosity};
 
 impl Settings {
     /// Names and values as a configuration file has them: texts in quotes. Secrets are `"…"`.
-    pub(crate) fn named(&self) -> Vec<(String, String)> {
+    pub fn named(&self) -> Vec<(String, String)> {
         let mut named: Vec<(String, String)> = self.texts().into_iter().chain(self.others()).collect();
         named.extend(self.app_settings.iter().map(|(name, _)| (name.clone(), quoted("…"))));
         named
