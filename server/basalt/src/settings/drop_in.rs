@@ -302,7 +302,20 @@ mod tests {
 
     fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, Invalid> {
         let flags = Flags { only: Some(only.to_vec()), ..Flags::default() };
-        DropIn::read(&flags, variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+        DropIn::read(&flags, owned(variables))
+    }
+
+    /// What a file with this text sets beside `variables`.
+    fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let flags =
+            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
+        DropIn::read(&flags, owned(variables)).unwrap().unwrap()
+    }
+
+    fn owned(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
@@ -316,18 +329,9 @@ mod tests {
         assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
     }
 
-    /// What a file with this text sets.
-    fn of_file(text: &str) -> DropIn {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let flags =
-            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
-        DropIn::read(&flags, []).unwrap().unwrap()
-    }
-
     #[test]
     fn the_example_shows_every_setting_and_its_default() {
-        let (example, default) = (of_file(DropIn::EXAMPLE), of_file(""));
+        let (example, default) = (of_file(DropIn::EXAMPLE, &[]), of_file("", &[]));
         assert_eq!(example.rest, default.rest);
         assert_eq!((example.named(), example.place), (default.named(), default.place.clone()));
         let names = default.rest.named().into_iter().map(|(name, _)| name);
@@ -335,7 +339,7 @@ mod tests {
             assert!(DropIn::EXAMPLE.contains(&format!("{name} = ")), "{name} is missing");
         }
         let commented = DropIn::EXAMPLE.replace("@/etc/basalt/jwt.json", &"x".repeat(32));
-        let every = of_file(&commented.replace("\n# ", "\n"));
+        let every = of_file(&commented.replace("\n# ", "\n"), &[]);
         assert_eq!(every.warnings, [""; 0]);
         assert_eq!(every.rest.app_settings.len(), 1);
     }
@@ -389,24 +393,14 @@ mod tests {
 
     #[test]
     fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "db-anon-role = \"web\"\n").unwrap();
-        let flags =
-            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
-        let variables = [("PGHOST".to_owned(), "h".to_owned()), ("PGUSER".to_owned(), "u".to_owned())];
-        let found = DropIn::read(&flags, variables).unwrap().unwrap();
+        let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
         assert_eq!(found.database.uri, "postgresql:///?host=h&user=u");
     }
 
     #[test]
     fn variables_win_over_the_file() {
-        let file = tempfile::NamedTempFile::new().unwrap();
         let lines = "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
-        std::fs::write(file.path(), lines).unwrap();
-        let flags =
-            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
-        let variables = [("PGRST_DB_SCHEMAS".to_owned(), "two".to_owned())];
-        let found = DropIn::read(&flags, variables).unwrap().unwrap();
+        let found = of_file(lines, &[("PGRST_DB_SCHEMAS", "two")]);
         assert_eq!(
             (found.rest.db_schemas, found.rest.db_anon_role),
             (vec!["two".to_owned()], Some("web".to_owned()))
