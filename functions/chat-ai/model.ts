@@ -66,8 +66,9 @@ function request({ name }: Model, question: string, passages: Passage[], stream:
   })
 }
 
-function refusal(status: number, text: string): ModelError {
-  const message = `the model answered ${status}: ${text.slice(0, 300)}`
+function refusal(status: number, text: string, { key }: Model): ModelError {
+  // It may quote what was wrong with the key, and the message goes to the log.
+  const message = `the model answered ${status}: ${text.replaceAll(key, '…').slice(0, 300)}`
   if (status === 429) {
     const isQuota = /insufficient_quota|quota|billing/i.test(text)
     return new ModelError(isQuota ? 'openai_quota_exceeded' : 'rate_limited', message)
@@ -91,9 +92,8 @@ export async function* ask(
       body: request(model, question, passages, true),
       signal: AbortSignal.any([signal, AbortSignal.timeout(model.timeout)]),
     })
-    // It may quote what was wrong with the key, and the message goes to the log.
-    if (!answer.ok) throw refusal(answer.status, (await answer.text()).replaceAll(model.key, '…'))
-    yield* deltas(answer)
+    if (!answer.ok) throw refusal(answer.status, await answer.text(), model)
+    yield* deltas(answer, model)
   } catch (error) {
     if (error instanceof ModelError) throw error
     throw new ModelError('service_unavailable', `the model cannot be reached: ${String(error)}`)
@@ -101,7 +101,7 @@ export async function* ask(
 }
 
 /** The words of an answer that comes as server-sent events, or of one that comes at once. */
-async function* deltas(answer: Response): AsyncGenerator<string> {
+async function* deltas(answer: Response, model: Model): AsyncGenerator<string> {
   if (!answer.headers.get('content-type')?.includes('text/event-stream')) {
     const { choices } = (await answer.json()) as { choices?: { message?: { content?: string } }[] }
     yield choices?.[0]?.message?.content ?? ''
@@ -114,16 +114,16 @@ async function* deltas(answer: Response): AsyncGenerator<string> {
     for (const line of lines) {
       const data = /^data:\s*(.*)$/.exec(line)?.[1]
       if (data === '[DONE]') return
-      if (data) yield delta(data)
+      if (data) yield delta(data, model)
     }
   }
 }
 
-function delta(data: string): string {
+function delta(data: string, model: Model): string {
   const event = JSON.parse(data) as {
     choices?: { delta?: { content?: string } }[]
     error?: { code?: string; message?: string }
   }
-  if (event.error) throw refusal(event.error.code === 'insufficient_quota' ? 429 : 500, data)
+  if (event.error) throw refusal(event.error.code === 'insufficient_quota' ? 429 : 500, data, model)
   return event.choices?.[0]?.delta?.content ?? ''
 }

@@ -43,11 +43,14 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     })
   const logged = (text: string) => vi.waitUntil(() => log.includes(text), { timeout: 20_000 })
 
-  test('says why a model refuses, without the key that it quotes', async () => {
-    model.mode = 'key'
+  test.each([
+    ['at once', 'key', 'configuration_error', 'Incorrect API key provided: …'],
+    ['in the middle', 'half', 'openai_quota_exceeded', 'You exceeded the quota of …'],
+  ])('says why a model refuses %s, without the key that it quotes', async (_, mode, error, why) => {
+    model.mode = mode
     const answer = await call('chat-model', { message: 'Is there a licence fee?' })
-    expect(await answer.json()).toMatchObject({ error: 'configuration_error' })
-    await logged('Incorrect API key provided: …')
+    expect(await answer.json()).toMatchObject({ error })
+    await logged(why)
     expect(log).not.toContain('test-key')
   })
 

@@ -56,10 +56,10 @@ export class Model {
       response.end(this.asked)
       return
     }
+    const key = headers.authorization?.replace('Bearer ', '') ?? ''
     const refusal = Object.entries(refusals).find(([mode]) => mode === this.mode)?.[1]
     if (refusal !== undefined) {
       response.writeHead(Number(refusal[0]), { 'content-type': 'application/json' })
-      const key = headers.authorization?.replace('Bearer ', '') ?? ''
       response.end(JSON.stringify(refusal[1]).replace('KEY', key))
       return
     }
@@ -67,7 +67,7 @@ export class Model {
     if (this.mode === 'silent') return
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     if (this.mode === 'half') {
-      const error = { code: 'insufficient_quota', message: 'You exceeded your current quota' }
+      const error = { code: 'insufficient_quota', message: `You exceeded the quota of ${key}` }
       response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: 'You ' } }] })}\n\n`)
       response.end(`data: ${JSON.stringify({ error })}\n\n`)
       return
