@@ -1,7 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
+import { callFunction, contactSubmission } from '../support/leads.ts'
 import { Server } from '../support/server.mjs'
 import { MailServer } from '../support/smtp.ts'
 
@@ -21,11 +20,8 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
   })
 
   async function call(key: string, body: object) {
-    const answer = await fetch(`${server.access.url}/functions/v1/contact-notification`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await callFunction(server, 'contact-notification', body, headers)
     expect(await answer.json()).toMatchObject({ success: true })
   }
 
@@ -43,14 +39,8 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
   }
 
   test('waits longer each time, and arrives once', async () => {
-    const record = {
-      id: randomUUID(),
-      name: 'Ada Lovelace',
-      company: 'Harbour Row FC',
-      email: 'ada@club.example',
-      message: 'Call me.',
-    }
-    const lead = { record, csrf_token: randomBytes(32).toString('hex'), type: 'contact_submission' }
+    const lead = contactSubmission()
+    const { record } = lead
     const makeDue = () =>
       server.psql(`update private.lead_mails set due_at = now() where lead_id = '${record.id}'`)
 

@@ -1,22 +1,18 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
 import { describe, expect, inject, test } from 'vitest'
 
+import { contactSubmission, csrfToken } from '../support/leads.ts'
 import { invoke, service, visitor } from './clients.ts'
 
 const own = inject('own')
-const token = () => randomBytes(32).toString('hex')
 
-function contact(changes: object = {}) {
-  const record = {
-    id: randomUUID(),
-    name: 'Ada Lovelace',
-    company: 'Harbour Row FC',
+const contact = (changes: object = {}) =>
+  contactSubmission({
     email: 'Ada@Club.example',
     message: 'Two lines,\n<b>one & bold</b>',
-  }
-  return { record: { ...record, ...changes }, csrf_token: token(), type: 'contact_submission' }
-}
+    ...changes,
+  })
 
 async function send(body: unknown) {
   const { data, error } = await invoke<{ success: boolean }>(visitor(), 'contact-notification', {
@@ -84,7 +80,7 @@ describe.skipIf(own === null)('what visitors send to the team', () => {
       job_role_title: null,
       user_id: randomUUID(),
     }
-    const applied = { record: application, csrf_token: token(), type: 'job_application' }
+    const applied = { record: application, csrf_token: csrfToken(), type: 'job_application' }
     expect(await send(applied)).toMatchObject({ status: 200 })
     const row = await service()
       .from('job_applications')

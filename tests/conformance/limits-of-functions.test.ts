@@ -1,10 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { callFunction, contactSubmission } from '../support/leads.ts'
 import { Server } from '../support/server.mjs'
 
 /** Calls within the limit: of contact-notification in ten minutes, of chat-ai in one. */
@@ -42,30 +43,12 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
 
   /** Calls a function as the proxy does for a caller at `address`. */
   async function call(server: Server, name: string, address: string, body: object) {
-    const answer = await fetch(`${server.access.url}/functions/v1/${name}`, {
-      method: 'POST',
-      headers: {
-        apikey: server.access.anonKey,
-        'content-type': 'application/json',
-        'x-forwarded-for': address,
-      },
-      body: JSON.stringify(body),
-    })
+    const answer = await callFunction(server, name, body, { 'x-forwarded-for': address })
     return { status: answer.status, ...((await answer.json()) as { error?: string }) }
   }
 
   const contact = (server: Server, address: string) =>
-    call(server, 'contact-notification', address, {
-      record: {
-        id: randomUUID(),
-        name: 'Ada Lovelace',
-        company: 'Harbour Row FC',
-        email: 'ada@club.example',
-        message: null,
-      },
-      csrf_token: randomBytes(32).toString('hex'),
-      type: 'contact_submission',
-    })
+    call(server, 'contact-notification', address, contactSubmission({ message: null }))
 
   const ask = (server: Server, address: string) =>
     call(server, 'chat-ai', address, { message: 'Do points expire?' })

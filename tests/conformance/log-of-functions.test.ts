@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -6,6 +5,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import { layFunctions } from '../support/functions.mjs'
+import { callFunction, contactSubmission } from '../support/leads.ts'
 import { Model } from '../support/model.mjs'
 import { Server } from '../support/server.mjs'
 
@@ -32,15 +32,6 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     await rm(folder, { recursive: true, force: true })
   })
 
-  const call = (name: string, body: object) =>
-    fetch(`${server.access.url}/functions/v1/${name}`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${server.access.anonKey}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(body),
-    })
   const logged = (text: string) => vi.waitUntil(() => log.includes(text), { timeout: 20_000 })
 
   test.each([
@@ -48,7 +39,7 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     ['in the middle', 'half', 'openai_quota_exceeded', 'You exceeded the quota of …'],
   ])('says why a model refuses %s, without the key that it quotes', async (_, mode, error, why) => {
     model.mode = mode
-    const answer = await call('chat-model', { message: 'Is there a licence fee?' })
+    const answer = await callFunction(server, 'chat-model', { message: 'Is there a licence fee?' })
     expect(await answer.json()).toMatchObject({ error })
     await logged(why)
     expect(log).not.toContain('test-key')
@@ -58,16 +49,9 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     await server.psql(
       "alter table public.contact_submissions add constraint only_harbours check (company ~ 'Harbour')",
     )
-    const record = {
-      id: randomUUID(),
-      name: 'Ada Lovelace',
-      company: 'Quarry United',
-      email: 'ada@club.example',
-      message: 'Call me.',
-    }
-    const lead = { record, csrf_token: randomBytes(32).toString('hex'), type: 'contact_submission' }
-    expect((await call('contact-notification', lead)).status).toBe(400)
+    const lead = contactSubmission({ company: 'Quarry United' })
+    expect((await callFunction(server, 'contact-notification', lead)).status).toBe(400)
     await logged('only_harbours')
-    for (const word of Object.values(record)) expect(log).not.toContain(word)
+    for (const word of Object.values(lead.record)) expect(log).not.toContain(word)
   })
 })
