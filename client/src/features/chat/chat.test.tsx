@@ -155,8 +155,11 @@ describe('the chat', () => {
     expect(screen.getByRole('button', { name: label })).toBeInTheDocument()
   })
 
-  it('apologises for a failure without words, and forgets it when it is closed', async () => {
-    await openChat(reply({ response: '', error: 'configuration_error' }))
+  it.each([
+    ['without words', {}],
+    ['with empty ones', { response: '' }],
+  ])('apologises for a failure %s, and forgets it when it is closed', async (_, words) => {
+    await openChat(reply({ ...words, error: 'configuration_error' }))
     await say('Hello')
     expect(
       await screen.findByText(

@@ -20,6 +20,13 @@ const SESSION = {
 const home = () => screen.findByText('Discover')
 const form = () => screen.findByRole('heading', { name: 'Password Protected' })
 
+/** A closed site, whose password is every password. */
+const stubKnownPassword = () =>
+  stubBackend(
+    { settings: on },
+    { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
+  )
+
 /** The time at which the page first has the text, in milliseconds of the tests' clock. */
 function firstSight(text: string) {
   return new Promise<number>((resolve) => {
@@ -78,10 +85,7 @@ describe('the password gate', () => {
   })
 
   it('lets in whoever knows the password of the shared account', async () => {
-    const requests = stubBackend(
-      { settings: on },
-      { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
-    )
+    const requests = stubKnownPassword()
     visit('/password')
     await enter('open sesame')
     await waitFor(() => expect(localStorage.getItem(FLAG)).toBe('true'))
@@ -94,10 +98,7 @@ describe('the password gate', () => {
   })
 
   it('says where it leads, for a tenth of a second', async () => {
-    stubBackend(
-      { settings: on },
-      { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
-    )
+    stubKnownPassword()
     visit('/password')
     const [told, arrived] = [firstSight('Redirecting to site...'), firstSight('Discover')]
     await enter('open sesame')
