@@ -94,39 +94,41 @@ mod tests {
         read(file.path(), &variables).map_err(|error| error.to_string())
     }
 
+    /// The text sets just these, here in the order of their names.
+    fn assert_sets(text: &str, expected: &[(&str, &str)]) {
+        let mut found = parse(text).unwrap();
+        found.sort();
+        let found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn names_become_those_of_variables() {
-        let found = parse(
+        assert_sets(
             "# a comment\ndb-uri = \"postgres://a@h/d\"\n\ndb-pool = 3 # three\njwt-secret-is-base64 = false\n\
              app.settings.key = \"a \\\"b\\\"\"\ndb-extra-search-path = \"\"\n",
+            &[
+                ("app_settings_key", "a \"b\""),
+                ("db_extra_search_path", ""),
+                ("db_pool", "3"),
+                ("db_uri", "postgres://a@h/d"),
+                ("jwt_secret_is_base64", "false"),
+            ],
         );
-        let mut found = found.unwrap();
-        found.sort();
-        let expected = [
-            ("app_settings_key", "a \"b\""),
-            ("db_extra_search_path", ""),
-            ("db_pool", "3"),
-            ("db_uri", "postgres://a@h/d"),
-            ("jwt_secret_is_base64", "false"),
-        ];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]
     fn dollar_signs_are_doubled_or_name_variables() {
-        let found = parse(
+        assert_sets(
             "db-pool = 3\napp.settings.a = \"$(MY_SECRET)!\"\napp.settings.b = \"$(db-pool)$$$(db-pool)\"\n\
              jwt-role-claim-key = \"$$.roles[?search(@, '^a')]\"\n",
+            &[
+                ("app_settings_a", "of $the environment!"),
+                ("app_settings_b", "3$3"),
+                ("db_pool", "3"),
+                ("jwt_role_claim_key", "$.roles[?search(@, '^a')]"),
+            ],
         );
-        let mut found = found.unwrap();
-        found.sort();
-        let expected = [
-            ("app_settings_a", "of $the environment!"),
-            ("app_settings_b", "3$3"),
-            ("db_pool", "3"),
-            ("jwt_role_claim_key", "$.roles[?search(@, '^a')]"),
-        ];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let error = parse("jwt-secret = \"hunter$2\"").unwrap_err();
         assert!(error.contains("a single $ in jwt_secret") && !error.contains("hunter"), "{error}");
         assert!(parse("db-uri = \"$(NOBODY)\"").unwrap_err().contains("no variable NOBODY"));
