@@ -35,6 +35,12 @@ node_modules/.package-lock.json: package.json package-lock.json client/package.j
 	@npm ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
+tests/python/.venv/pyvenv.cfg: tests/python/requirements.txt | test-tools
+	@echo "Installing the Python clients …"
+	@python3 -m venv --clear tests/python/.venv
+	@tests/python/.venv/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 client/dist/index.html: node_modules/.package-lock.json $(client_sources)
 	@echo "Building the client …"
 	@npm run --silent build -w client
@@ -48,7 +54,7 @@ dev: node_modules/.package-lock.json
 	@cargo build --locked -p basalt
 	@scripts/dev $(DEBUG) $(SERVE)
 
-test: test-tools client/dist/index.html
+test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg
 	@scripts/test
 
 lint: node_modules/.package-lock.json

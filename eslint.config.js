@@ -38,6 +38,8 @@ export default tseslint.config(
       // Deno's own linter looks after what Deno runs.
       'functions/',
       'tests/conformance/functions/',
+      // What pip has installed.
+      'tests/python/.venv/',
     ],
   },
   js.configs.recommended,
