@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::data_dir::{cluster_in, major_of};
 use super::error::{Error, Looked};
 use super::package;
 
@@ -45,7 +46,7 @@ impl Search {
 /// A version as `postgres --version` tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// The part that decides whether a data folder can be read: 18 of 18.4.
+    /// The part that decides whether a data folder can be read: 17 of 17.10.
     pub major: u32,
     text: String,
 }
@@ -89,8 +90,25 @@ impl Binaries {
         Err(Error::NoBinaries(looked))
     }
 
+    /// Whether these programs can read the cluster in `data_dir`. `search` and `copies` are those of [`Self::find`].
+    ///
+    /// Errors: [`Error::WrongMajor`] where another major version made it, naming one that is on this machine.
+    pub async fn check_data(&self, data_dir: &Path, search: &Search, copies: &Path) -> Result<(), Error> {
+        let cluster = cluster_in(data_dir);
+        match major_of(&cluster)? {
+            Some(major) if major != self.version.major => Err(Error::WrongMajor {
+                cluster,
+                found: major,
+                binaries: self.folder.clone(),
+                version: self.version.to_string(),
+                other: Self::find_major(major, search, copies).await,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// A server of exactly the version `major`, wherever it is on this machine; for advice.
-    pub(super) async fn find_major(major: u32, search: &Search, copies: &Path) -> Option<PathBuf> {
+    async fn find_major(major: u32, search: &Search, copies: &Path) -> Option<PathBuf> {
         let everywhere = Search { folder: None, projects: search.projects.clone() };
         for place in places(&everywhere) {
             if let Ok(found) = place.open(copies).await
@@ -153,7 +171,12 @@ impl Place {
     /// The server that is there, else what was found instead.
     async fn open(&self, copies: &Path) -> Result<Binaries, String> {
         match self {
-            Place::Folder(folder) => inspect(folder.clone()).await,
+            Place::Folder(folder) => {
+                // `POSTGRES_BIN` may name an npm package of another version, whose links nobody has made yet. Where that
+                // cannot be done, the programs' own message says what they lack.
+                let _ = package::make_links(folder.parent().unwrap_or(folder));
+                inspect(folder.clone()).await
+            }
             Place::Package(root) => {
                 let native = root.join("native");
                 if package::make_links(&native).is_ok() {

@@ -59,7 +59,7 @@ impl DataDir {
 
     /// The cluster's folder, which is there once the cluster is whole.
     pub(super) fn cluster(&self) -> PathBuf {
-        self.path.join("postgres")
+        cluster_in(&self.path)
     }
 
     /// The file with the superuser's password, in the format of libpq's password file.
@@ -69,16 +69,7 @@ impl DataDir {
 
     /// The major version that made the cluster; `None` where there is no cluster yet.
     pub(super) fn major(&self) -> Result<Option<u32>, Error> {
-        let cluster = self.cluster();
-        if !cluster.exists() {
-            return Ok(None);
-        }
-        let file = cluster.join("PG_VERSION");
-        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        let major = text.trim().parse().map_err(|_| {
-            Error::io("understand", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
-        })?;
-        Ok(Some(major))
+        major_of(&self.cluster())
     }
 
     /// The superuser's password, where one is kept.
@@ -132,6 +123,24 @@ impl DataDir {
         }
         Ok(())
     }
+}
+
+/// The folder of the cluster in `data_dir`.
+pub(super) fn cluster_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("postgres")
+}
+
+/// The major version that made `cluster`; `None` where there is none yet.
+pub(super) fn major_of(cluster: &Path) -> Result<Option<u32>, Error> {
+    if !cluster.exists() {
+        return Ok(None);
+    }
+    let file = cluster.join("PG_VERSION");
+    let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+    let major = text.trim().parse().map_err(|_| {
+        Error::io("understand", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
+    })?;
+    Ok(Some(major))
 }
 
 /// Writes a file so that at every moment either the old or the new content is there, whole and on disk.

