@@ -1,10 +1,11 @@
 # Basalt's commands. Each one installs what it needs first.
 #
-#   make run    build everything (release) and serve it
-#   make dev    the same with hot reload: debug build, Vite's dev server behind the same port
-#   make test   every test: Rust, client, conformance, browser
-#   make lint   rustfmt, clippy, eslint, prettier, tsc
-#   make bench  the load tests; needs a quiet machine
+#   make run         build everything (release) and serve it
+#   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
+#   make test        every test: Rust, client, conformance, browser
+#   make lint        rustfmt, clippy, eslint, prettier, tsc
+#   make bench       the load tests; needs a quiet machine
+#   make extensions  pgvector for the embedded Postgres; run, dev and test see to it, too, and go on without it
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,7 +20,7 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint bench tools test-tools
+.PHONY: help run dev test lint bench extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -41,20 +42,26 @@ tests/python/.venv/pyvenv.cfg: tests/python/requirements.txt | test-tools
 	@tests/python/.venv/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+extensions: node_modules/.package-lock.json
+	@scripts/extensions
+
+optional-extensions: node_modules/.package-lock.json
+	@scripts/extensions --optional
+
 client/dist/index.html: node_modules/.package-lock.json $(client_sources)
 	@echo "Building the client …"
 	@npm run --silent build -w client
 
-run: client/dist/index.html
+run: client/dist/index.html optional-extensions
 	@echo "Building the server (release) …"
 	@cargo build --locked --release -p basalt
 	@exec $(RELEASE) serve $(SERVE)
 
-dev: node_modules/.package-lock.json
+dev: node_modules/.package-lock.json optional-extensions
 	@cargo build --locked -p basalt
 	@scripts/dev $(DEBUG) $(SERVE)
 
-test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg
+test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg optional-extensions
 	@scripts/test
 
 lint: node_modules/.package-lock.json

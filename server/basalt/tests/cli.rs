@@ -133,6 +133,25 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
+fn extensions_are_listed_with_where_they_are() {
+    let project = project();
+    let run = |arguments: &[&str]| basalt(project.path()).args(arguments).output().unwrap();
+    let migrated = run(&["migrate"]);
+    assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
+    let listed = run(&["extensions"]);
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let line = |name: &str| text.lines().find(|line| line.split_whitespace().next() == Some(name));
+    let schema = |name: &str| line(name).and_then(|line| line.split_whitespace().nth(2));
+    assert_eq!(schema("pgcrypto"), Some("extensions"), "{text}");
+    assert_eq!(schema("hstore"), Some("-"), "{text}");
+    if line("supabase_vault").is_some() {
+        assert_eq!(schema("supabase_vault"), Some("vault"), "made from the beginning: {text}");
+    }
+    assert!(line("pg_graphql").is_some() || text.contains(" pg_graphql"), "absent, and said so: {text}");
+}
+
+#[test]
 fn a_supabase_project_is_served_and_stops_without_a_trace() {
     let project = project();
     let served = Served::start(project.path());

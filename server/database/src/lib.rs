@@ -14,6 +14,7 @@ mod client;
 pub mod cluster;
 mod connect;
 mod error;
+pub mod extensions;
 mod identifier;
 mod json;
 pub mod migrate;

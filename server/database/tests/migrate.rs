@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
+#[path = "migrate/extensions.rs"]
+mod extensions;
 #[path = "migrate/platform.rs"]
 mod platform;
 #[path = "migrate/support.rs"]

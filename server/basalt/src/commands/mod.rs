@@ -1,6 +1,7 @@
 //! The command line: one module per command.
 
 mod doctor;
+mod extensions;
 mod functions;
 mod gen_types;
 mod keys;
@@ -75,6 +76,8 @@ enum Command {
     ///
     /// Everything after the command goes to psql: `basalt psql -c 'select count(*) from faqs'`.
     Psql(psql::Arguments),
+    /// List the extensions that the project's Postgres has, and those of hosted Supabase that it lacks
+    Extensions,
     /// Look for what is wrong with the set-up and say how to mend it
     Doctor,
     /// Make, run and list edge functions
@@ -140,6 +143,7 @@ impl Arguments {
             // Starts the log itself, since its settings may say what is logged.
             Command::Serve(arguments) => serve(format, arguments, flags),
             Command::Doctor => block_on(doctor::run(flags)),
+            Command::Extensions => block_on(extensions::run(load(&flags)?)),
             Command::Functions(arguments) => functions::run(arguments, flags),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),

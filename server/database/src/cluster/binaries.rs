@@ -120,6 +120,30 @@ impl Binaries {
         None
     }
 
+    /// The servers in the folders where systems put them, the newest version of each first.
+    pub async fn system(copies: &Path) -> Vec<Self> {
+        let mut found = Vec::new();
+        for folder in system_folders().filter(|folder| folder.join("postgres").is_file()) {
+            found.extend(Place::Folder(folder).open(copies).await.ok());
+        }
+        found
+    }
+
+    /// Names of the extensions whose control files lie where this server looks for them. The folder is found by the
+    /// layouts that are common, so that a server that was built with an unusual one seems to have none.
+    pub fn extensions(&self) -> HashSet<String> {
+        let major = self.version.major;
+        let folders = [
+            self.folder.join("../share/postgresql/extension"),
+            self.folder.join("../share/extension"),
+            PathBuf::from(format!("/usr/share/postgresql/{major}/extension")),
+            self.folder.join(format!("../share/postgresql@{major}/extension")),
+        ];
+        let entries = folders.iter().find_map(|folder| fs::read_dir(folder).ok()).into_iter().flatten();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|name| name.strip_suffix(".control").map(str::to_owned)).collect()
+    }
+
     /// The folder that holds `postgres` and `initdb`.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -172,21 +196,21 @@ impl Place {
     async fn open(&self, copies: &Path) -> Result<Binaries, String> {
         match self {
             Place::Folder(folder) => {
-                // `POSTGRES_BIN` may name an npm package of another version, whose links nobody has made yet. Where that
+                // `POSTGRES_BIN` may name an npm package of another version, whose links and extensions nobody has put there yet. Where that
                 // cannot be done, the programs' own message says what they lack.
-                let _ = package::make_links(folder.parent().unwrap_or(folder));
+                let _ = package::complete(folder.parent().unwrap_or(folder));
                 inspect(folder.clone()).await
             }
             Place::Package(root) => {
                 let native = root.join("native");
-                if package::make_links(&native).is_ok() {
+                if package::complete(&native).is_ok() {
                     return inspect(native.join("bin")).await;
                 }
                 // A node_modules that cannot be written to, as in an image's read-only layer.
                 let copy =
                     package::copy_tree(&native.join("bin"), "npm", copies).map_err(|e| e.to_string())?;
-                let links = package::make_links(copy.parent().unwrap_or(&copy));
-                links.map_err(|error| format!("its links cannot be made: {error}"))?;
+                let complete = package::complete(copy.parent().unwrap_or(&copy));
+                complete.map_err(|error| format!("its links and extensions cannot be added: {error}"))?;
                 inspect(copy).await
             }
         }

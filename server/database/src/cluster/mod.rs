@@ -9,6 +9,7 @@ mod binaries;
 mod configuration;
 mod data_dir;
 mod error;
+mod extensions;
 mod initdb;
 mod log;
 mod orphan;

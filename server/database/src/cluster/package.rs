@@ -13,6 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
+use super::extensions;
 
 /// npm's name of the package for this machine, or `None` where there is none.
 pub(super) fn name() -> Option<&'static str> {
@@ -36,14 +37,18 @@ struct Link {
     target: PathBuf,
 }
 
-/// Makes the links that the list in `native` names and that are missing. Safe to do twice, and by two processes at
-/// once: each link appears whole or not at all.
-pub(super) fn make_links(native: &Path) -> io::Result<()> {
-    let list = match fs::read(native.join("pg-symlinks.json")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        list => list?,
-    };
-    for Link { source, target } in serde_json::from_slice::<Vec<Link>>(&list)? {
+/// Makes the links that the list in `native` names, and adds the extensions that Basalt brings, as far as they are
+/// missing. A folder without that list is no package and stays as it is. Safe to do twice, and by two processes at
+/// once: each file appears whole or not at all.
+pub(super) fn complete(native: &Path) -> io::Result<()> {
+    match fs::read(native.join("pg-symlinks.json")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        list => make_links(native, &list?).and_then(|()| extensions::install(native)),
+    }
+}
+
+fn make_links(native: &Path, list: &[u8]) -> io::Result<()> {
+    for Link { source, target } in serde_json::from_slice::<Vec<Link>>(list)? {
         // The list's paths begin at the package, whose one folder with files is `native`.
         let (Some(source), Some(target)) = (inside(&source), inside(&target)) else {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "pg-symlinks.json leaves the package"));
@@ -101,7 +106,8 @@ pub(super) fn copy_tree(bin: &Path, version: &str, place: &Path) -> Result<PathB
     Ok(copied_bin)
 }
 
-/// Tells builds apart that have the same version: path, size and time of the server's program.
+/// Tells builds apart that have the same version: path, size and time of the server's program, and when extensions
+/// were added to it last.
 fn fingerprint(bin: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(bin.as_os_str().as_encoded_bytes());
@@ -109,6 +115,12 @@ fn fingerprint(bin: &Path) -> String {
         let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         hash.update(facts.len().to_be_bytes());
         hash.update(changed.unwrap_or_default().as_nanos().to_be_bytes());
+    }
+    for folder in ["lib/postgresql", extensions::FOLDER] {
+        let facts = fs::metadata(bin.parent().unwrap_or(bin).join(folder));
+        if let Ok(time) = facts.and_then(|facts| facts.modified()) {
+            hash.update(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_be_bytes());
+        }
     }
     short_hex(&hash.finalize())
 }

@@ -15,7 +15,10 @@ use super::binaries::Binaries;
 use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
 use super::postmaster::{Plan, Postmaster, free_port};
-use super::{Cluster, Options, Progress, State, Timings, configuration, initdb, orphan, run_dir, supervisor};
+use super::{
+    Cluster, Options, Progress, State, Timings, configuration, extensions, initdb, orphan, run_dir,
+    supervisor,
+};
 
 /// How long the first connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -45,6 +48,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let is_new = data.major()?.is_none();
     let found = Instant::now();
     let password = cluster(throwaway, &data, &binaries, account.as_ref(), &report).await?;
+    extensions::keep_vault_key(&data.cluster(), account.as_ref())?;
     let made = Instant::now();
     let plan = Plan {
         binaries: binaries.clone(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_postgres::error::{DbError, ErrorPosition};
 
 use super::split::{Statement, line_at};
+use crate::extensions;
 
 /// Characters of a statement that an error shows.
 const EXCERPT: usize = 400;
@@ -172,7 +173,10 @@ impl StatementError {
             code: error.code().code().to_owned(),
             message: error.message().to_owned(),
             detail: error.detail().map(str::to_owned),
-            hint: hint(error.code().code()).map(str::to_owned).or_else(|| error.hint().map(str::to_owned)),
+            hint: hint(error.code().code())
+                .map(str::to_owned)
+                .or_else(|| missing_extension(error).map(extensions::remedy))
+                .or_else(|| error.hint().map(str::to_owned)),
             context: error.where_().filter(|_| !names_password(statement.text)).map(str::to_owned),
         }
     }
@@ -190,6 +194,11 @@ fn hint(code: &str) -> Option<&'static str> {
         "57014" => "The statement took longer than a migration may. Split it, or allow more time.",
         _ => return None,
     })
+}
+
+/// The name of the extension that the server does not have, if that is why it refused.
+fn missing_extension(error: &DbError) -> Option<&str> {
+    error.message().strip_prefix("extension \"")?.strip_suffix("\" is not available")
 }
 
 /// Byte offset of the character at `position` (from 1) in `text`, as Postgres counts.

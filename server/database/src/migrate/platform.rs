@@ -33,6 +33,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0010_policy_watch.sql",
     "0011_auth_indexes.sql",
     "0014_generated_columns.sql",
+    "0015_vault.sql",
 ];
 
 impl PlatformFile {

@@ -30,3 +30,4 @@ mod sight;
 mod sqlstates;
 mod tokens;
 mod transactions;
+mod vectors;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use database::cluster::{Binaries, MINIMUM_MAJOR, Search, find_psql};
+use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
@@ -31,6 +32,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     findings.push(found("Keys", keys(settings)));
     if settings.database.url.is_none() {
         findings.push(found("Postgres", postgres(settings).await));
+        findings.push(found("Extensions", extensions(settings).await));
     }
     findings.push(found("Database", database(settings, running.as_ref()).await));
     findings.push(found("psql", psql()));
@@ -107,25 +109,17 @@ fn keys(settings: &Settings) -> Verdict {
 }
 
 async fn postgres(settings: &Settings) -> Verdict {
-    let mut search = Search::new(Some(&settings.project.root));
-    if let Some(folder) = &settings.database.binaries {
-        search.folder = Some(folder.clone());
-    }
-    let binaries = match Binaries::find(&search, &settings.data_dir.join("binaries")).await {
+    let search = search(settings);
+    let copies = settings.data_dir.join("binaries");
+    let binaries = match Binaries::find(&search, &copies).await {
         Ok(binaries) => binaries,
         Err(error) => return Verdict::Broken(error.to_string()),
     };
+    if let Err(error) = binaries.check_data(&settings.data_dir, &search, &copies).await {
+        return Verdict::Broken(error.to_string());
+    }
     let found = format!("{} in {}", binaries.version(), display_path(binaries.folder()));
     let major = binaries.version().major;
-    let cluster = settings.data_dir.join("postgres");
-    let made_by = std::fs::read_to_string(cluster.join("PG_VERSION")).ok();
-    if let Some(made_by) = made_by.as_deref().map(str::trim).filter(|made_by| *made_by != major.to_string()) {
-        return Verdict::Broken(format!(
-            "{found}, but {} was made by Postgres {made_by}, whose files no other major version can read.\n\
-             Name the folder of Postgres {made_by} in POSTGRES_BIN, or start with an empty data folder",
-            display_path(&cluster)
-        ));
-    }
     match settings.database.major_version {
         Some(wanted) if wanted != major => Verdict::Note(format!(
             "{found}, but db.major_version is {wanted}: SQL may behave differently in production.\n\
@@ -133,6 +127,42 @@ async fn postgres(settings: &Settings) -> Verdict {
         )),
         _ => Verdict::Fine(found),
     }
+}
+
+/// Which of hosted Supabase's extensions the chosen Postgres lacks, and which other Postgres of this machine has them.
+async fn extensions(settings: &Settings) -> Verdict {
+    let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
+    let Ok(chosen) = Binaries::find(&search, &copies).await else {
+        return Verdict::Note("there is no Postgres to look at".to_owned());
+    };
+    let of = |binaries: &Binaries| -> Vec<&'static str> {
+        let present = binaries.extensions();
+        HOSTED.iter().map(|hosted| hosted.name).filter(|name| present.contains(*name)).collect()
+    };
+    let has = of(&chosen);
+    let more = Binaries::system(&copies).await.into_iter().filter_map(|other| {
+        let more: Vec<_> = of(&other).into_iter().filter(|name| !has.contains(name)).collect();
+        let folder = display_path(other.folder());
+        (!more.is_empty()).then(|| format!("POSTGRES_BIN={folder} would have {} too", more.join(", ")))
+    });
+    let lines: Vec<_> = std::iter::once(match has.as_slice() {
+        [] => {
+            "none beyond Postgres' own; `make extensions` adds pgvector to the embedded Postgres".to_owned()
+        }
+        has => format!("{}, beside Postgres' own", has.join(", ")),
+    })
+    .chain(more)
+    .collect();
+    Verdict::Fine(lines.join("\n"))
+}
+
+/// Where this project's Postgres is looked for.
+fn search(settings: &Settings) -> Search {
+    let mut search = Search::new(Some(&settings.project.root));
+    if let Some(folder) = &settings.database.binaries {
+        search.folder = Some(folder.clone());
+    }
+    search
 }
 
 /// Whether the database answers and is up to date. The embedded one is only asked if it runs: looking must not start

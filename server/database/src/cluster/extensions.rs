@@ -1,0 +1,122 @@
+//! Extensions of hosted Supabase that Basalt brings itself: SQL files, written for it, that `create extension` finds
+//! beside those of the npm package's Postgres.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::account::Account;
+use super::data_dir::write_whole;
+use super::error::Error;
+use super::package::temporary_name;
+
+/// Where the npm package keeps the files of extensions, below `native`.
+pub(super) const FOLDER: &str = "share/postgresql/extension";
+
+/// First line of every control file: whose it is.
+const MARK: &str = "# Basalt's own\n";
+
+/// The control file comes last: it is what says that an extension is there.
+struct Extension {
+    script: (&'static str, &'static str),
+    control: (&'static str, &'static str),
+}
+
+macro_rules! embed {
+    ($($name:literal $version:literal),* $(,)?) => {
+        &[$(Extension {
+            script: (
+                concat!($name, "--", $version, ".sql"),
+                include_str!(concat!("../../../../schema/extensions/", $name, "--", $version, ".sql")),
+            ),
+            control: (
+                concat!($name, ".control"),
+                include_str!(concat!("../../../../schema/extensions/", $name, ".control")),
+            ),
+        }),*]
+    };
+}
+
+const EXTENSIONS: &[Extension] = embed!["pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
+
+/// Puts the files into the package in `native`, where they are missing or of another release of Basalt. An extension of
+/// the same name that somebody else put there stays. Safe to do twice, and by two processes at once.
+pub(super) fn install(native: &Path) -> io::Result<()> {
+    let folder = native.join(FOLDER);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for Extension { script, control } in EXTENSIONS {
+        let present = fs::read_to_string(folder.join(control.0));
+        if present.is_ok_and(|present| !present.starts_with(MARK)) {
+            continue;
+        }
+        for (name, text) in [script, control] {
+            put(&folder.join(name), text)?;
+        }
+    }
+    Ok(())
+}
+
+fn put(file: &Path, text: &str) -> io::Result<()> {
+    if fs::read_to_string(file).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    let fresh = temporary_name(file);
+    fs::write(&fresh, text)?;
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o644))?;
+    fs::rename(&fresh, file)
+}
+
+/// Makes the key that the extension supabase_vault encrypts with, where there is none: 256 random bits beside the
+/// database's files, where Postgres alone reads them and no dump finds them.
+pub(super) fn keep_vault_key(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
+    let file = cluster.join("vault.key");
+    if file.exists() {
+        return Ok(());
+    }
+    write_whole(&file, &rand::random::<[u8; 32]>(), 0o600)?;
+    account.map_or(Ok(()), |account| account.own(&file)).map_err(Error::io("change the owner of", &file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_embedded_and_marked() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/extensions");
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut there: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        there.retain(|name| name != "README.md");
+        there.sort();
+        let embedded = EXTENSIONS.iter().flat_map(|extension| [extension.script.0, extension.control.0]);
+        let mut embedded: Vec<_> = embedded.collect();
+        embedded.sort_unstable();
+        assert_eq!(embedded, there);
+        for Extension { script, control } in EXTENSIONS {
+            assert!(control.1.starts_with(MARK), "{}", control.0);
+            let version = script.0.trim_end_matches(".sql").rsplit("--").next().unwrap();
+            assert!(control.1.contains(&format!("default_version = '{version}'")), "{}", control.0);
+        }
+    }
+
+    #[test]
+    fn somebody_elses_extension_stays() {
+        let native = tempfile::tempdir().unwrap();
+        let folder = native.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pgjwt.control"), "default_version = '9'\n").unwrap();
+        fs::write(folder.join("supabase_vault.control"), format!("{MARK}default_version = '0.0.1'\n"))
+            .unwrap();
+        install(native.path()).unwrap();
+        assert!(!folder.join("pgjwt--0.2.0.sql").exists());
+        let control = fs::read_to_string(folder.join("supabase_vault.control")).unwrap();
+        assert!(
+            control.contains("default_version = '0.3.1'"),
+            "an older one of Basalt's is renewed: {control}"
+        );
+        assert!(folder.join("supabase_vault--0.3.1.sql").exists());
+    }
+}

@@ -1,0 +1,169 @@
+//! Extensions that projects ask for.
+
+use database::migrate::Migrator;
+use testkit::Database;
+
+use crate::refused;
+use crate::support::{Folder, count, text};
+
+/// Those of Postgres' own distribution that hosted Supabase offers.
+const CONTRIB: &[&str] = &[
+    "amcheck",
+    "autoinc",
+    "bloom",
+    "btree_gin",
+    "btree_gist",
+    "citext",
+    "cube",
+    "dblink",
+    "dict_int",
+    "dict_xsyn",
+    "earthdistance",
+    "fuzzystrmatch",
+    "hstore",
+    "insert_username",
+    "intarray",
+    "isn",
+    "lo",
+    "ltree",
+    "moddatetime",
+    "pageinspect",
+    "pg_buffercache",
+    "pg_freespacemap",
+    "pg_prewarm",
+    "pg_stat_statements",
+    "pg_trgm",
+    "pg_visibility",
+    "pg_walinspect",
+    "pgcrypto",
+    "pgrowlocks",
+    "pgstattuple",
+    "postgres_fdw",
+    "refint",
+    "seg",
+    "sslinfo",
+    "tablefunc",
+    "tcn",
+    "tsm_system_rows",
+    "tsm_system_time",
+    "unaccent",
+    "uuid-ossp",
+    "xml2",
+];
+
+#[tokio::test]
+async fn what_postgres_distributes_is_made_in_schema_extensions() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let folder = Folder::new();
+    let statements: Vec<String> = CONTRIB
+        .iter()
+        .map(|name| format!("create extension if not exists \"{name}\" with schema extensions;"))
+        .collect();
+    folder.write("20250101000000_contrib.sql", &statements.join("\n"));
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(
+        count(&client, "select count(*) from pg_extension where extnamespace = 'extensions'::regnamespace")
+            .await,
+        CONTRIB.len()
+    );
+}
+
+#[tokio::test]
+async fn an_extension_that_is_absent_is_named_with_its_place_and_what_to_do() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let folder = Folder::new();
+    folder.write("20250101000000_a.sql", "select 1;\n\ncreate extension no_such_extension;");
+    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    assert_eq!((error.file.as_str(), error.line), ("20250101000000_a.sql", 3));
+    assert!(error.message.contains("no_such_extension"), "{error}");
+    let hint = error.hint.clone().unwrap();
+    for part in ["no_such_extension", "basalt extensions", "POSTGRES_BIN", "DATABASE_URL"] {
+        assert!(hint.contains(part), "{part:?} is not in: {error}");
+    }
+    if count(&client, "select count(*) from pg_available_extensions where name = 'pgaudit'").await == 0 {
+        folder.write("20250101000000_a.sql", "create extension pgaudit;");
+        let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+        assert!(error.hint.clone().unwrap().contains("postgresql-<version>-pgaudit"), "{error}");
+    }
+}
+
+/// Whether this Postgres has one of Basalt's own extensions: those of the npm package have, a system's has not.
+#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
+async fn has(client: &tokio_postgres::Client, name: &str) -> bool {
+    let known =
+        count(client, &format!("select count(*) from pg_available_extensions where name = '{name}'")).await;
+    if known == 0 {
+        eprintln!("skipped: this Postgres is not of the npm package, so {name} is not there");
+    }
+    known > 0
+}
+
+#[tokio::test]
+async fn pgjwt_signs_and_verifies() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    if !has(&client, "pgjwt").await {
+        return;
+    }
+    client.batch_execute("create extension pgjwt with schema extensions").await.unwrap();
+    // The example that jwt.io shows, which another implementation signed.
+    let example = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
+                   eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiYWRtaW4iOnRydWV9.\
+                   TJVA95OrM7E2cBab30RMHrHDcEfxjoYZgeFONFh7HgQ";
+    let valid = |token: &str, secret: &str| {
+        format!("select coalesce(valid::text, 'null') from verify({token}, '{secret}')")
+    };
+    assert_eq!(text(&client, &valid(&format!("'{example}'"), "secret")).await, "true");
+    assert_eq!(text(&client, &valid(&format!("'{example}'"), "other")).await, "false");
+    for (payload, expected) in [
+        (r#"{"sub":"ada"}"#, "true"),
+        (r#"{"exp":99999999999}"#, "true"),
+        (r#"{"exp":1}"#, "false"),
+        (r#"{"nbf":99999999999}"#, "false"),
+    ] {
+        let signed = format!("sign('{payload}', 'secret')");
+        assert_eq!(text(&client, &valid(&signed, "secret")).await, expected, "{payload}");
+    }
+    let unsigned = "regexp_replace(sign('{}', 'secret'), '[^.]*$', '')";
+    assert_eq!(text(&client, &valid(unsigned, "secret")).await, "false");
+    let cut = "regexp_replace(sign('{}', 'secret'), '[.][^.]*$', '')";
+    assert_eq!(text(&client, &valid(cut, "secret")).await, "false");
+    for (algorithm, length) in [("HS256", 43), ("HS384", 64), ("HS512", 86)] {
+        let sql = format!("select algorithm_sign('a.b', 'secret', '{algorithm}')");
+        assert_eq!(text(&client, &sql).await.len(), length, "{algorithm}");
+    }
+}
+
+#[tokio::test]
+async fn the_vault_keeps_secrets_that_only_some_may_read() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    if !has(&client, "supabase_vault").await {
+        return;
+    }
+    // It is there from the beginning, as on hosted Supabase, and migrations may ask for it nevertheless.
+    client.batch_execute("create extension if not exists supabase_vault with schema vault").await.unwrap();
+    client.batch_execute("set role service_role").await.unwrap();
+    let id = text(&client, "select vault.create_secret('s3cret é', 'stripe', 'key of the shop')::text").await;
+    let shown = "select name || '|' || description || '|' || decrypted_secret from vault.decrypted_secrets";
+    assert_eq!(text(&client, shown).await, "stripe|key of the shop|s3cret é");
+    assert!(!text(&client, "select secret from vault.secrets").await.contains("s3cret"));
+
+    client.batch_execute(&format!("select vault.update_secret('{id}', 'other')")).await.unwrap();
+    assert_eq!(text(&client, shown).await, "stripe|key of the shop|other");
+    let twice = client.batch_execute("select vault.create_secret('x', 'stripe')").await.unwrap_err();
+    assert_eq!(twice.code().unwrap().code(), "23505");
+    let around =
+        client.batch_execute("insert into vault.secrets (secret) values ('clear')").await.unwrap_err();
+    assert_eq!(around.code().unwrap().code(), "42501");
+
+    for role in ["anon", "authenticated"] {
+        client.batch_execute(&format!("reset role; set role {role}")).await.unwrap();
+        for sql in ["select * from vault.decrypted_secrets", "select vault._decrypt('')"] {
+            let refused = client.batch_execute(sql).await.unwrap_err();
+            assert_eq!(refused.code().unwrap().code(), "42501", "{role}: {sql}");
+        }
+    }
+}
