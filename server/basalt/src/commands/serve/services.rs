@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Access;
-use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, STORAGE_ADMIN};
+use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
 use crate::settings::{Bucket, Settings};
@@ -103,6 +103,22 @@ impl Running {
             seed(&opened, &settings.buckets).await?;
             self.storage = Some(opened);
         }
+        self.start_net(access.backend).await
+    }
+
+    /// Starts the worker behind the extension pg_net, which only the embedded Postgres has.
+    async fn start_net(&mut self, backend: &Backend) -> Result<(), Error> {
+        if backend.cluster.is_none() {
+            return Ok(());
+        }
+        let admin = backend.admin().await?;
+        self.databases.push(admin.clone());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            if let Err(error) = net::work(admin, stop).await {
+                tracing::error!(error, "requests of pg_net are not sent");
+            }
+        });
         Ok(())
     }
 

@@ -1,0 +1,96 @@
+//! Behind the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed, and
+//! writes down what came back.
+//!
+//! The extension's tables and functions are Basalt's own (`schema/extensions`). Where a server has the original pg_net,
+//! whose worker lives in Postgres, this one leaves it alone. Several nodes may work on one queue: each request is taken
+//! once. A request that was taken when its node ended is lost, as with the original.
+
+mod queue;
+mod request;
+
+use std::time::Duration;
+
+use database::{Database, Error};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use request::Sender;
+
+/// How many requests are under way at the same time.
+const CONCURRENCY: usize = 50;
+
+/// The pause before the queue is looked at again.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// The pause before it is looked again whether the extension is there, and after a failure.
+const LONG_PAUSE: Duration = Duration::from_secs(3);
+
+/// How often answers that are too old are removed.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
+
+/// Works on the queue of `database`, whose login must be able to read it, until `stop`.
+///
+/// Errors: a sentence when TLS cannot be set up.
+pub async fn work(database: Database, stop: CancellationToken) -> Result<(), String> {
+    let mut worker = Worker {
+        database,
+        sender: Sender::new()?,
+        under_way: JoinSet::new(),
+        is_ours: false,
+        expired: Instant::now(),
+    };
+    let mut failed = false;
+    while !stop.is_cancelled() {
+        let round = worker.round().await;
+        if let Err(error) = &round {
+            worker.is_ours = false;
+            // Said once: a database that is away is away for every round.
+            if !failed {
+                tracing::warn!(%error, "the queue of pg_net cannot be worked on; trying on");
+            }
+        }
+        failed = round.is_err();
+        let pause = if worker.is_ours { PAUSE } else { LONG_PAUSE };
+        stop.run_until_cancelled(sleep(pause)).await;
+    }
+    Ok(())
+}
+
+struct Worker {
+    database: Database,
+    sender: Sender,
+    under_way: JoinSet<()>,
+    /// Whether the extension was there and Basalt's own when it was looked at last.
+    is_ours: bool,
+    /// When answers that are too old were removed last.
+    expired: Instant,
+}
+
+impl Worker {
+    /// Begins to send what waits, as far as there is room for it.
+    async fn round(&mut self) -> Result<(), Error> {
+        if !self.is_ours {
+            self.is_ours = queue::is_ours(&self.database).await?;
+        }
+        if !self.is_ours {
+            return Ok(());
+        }
+        if self.expired.elapsed() >= EXPIRY_PAUSE {
+            queue::expire(&self.database).await?;
+            self.expired = Instant::now();
+        }
+        while self.under_way.try_join_next().is_some() {}
+        let room = CONCURRENCY.saturating_sub(self.under_way.len());
+        for request in queue::take(&self.database, room).await? {
+            let (database, sender) = (self.database.clone(), self.sender.clone());
+            self.under_way.spawn(async move {
+                let outcome = sender.send(&request).await;
+                if let Err(error) = queue::answer(&database, request.id, &outcome).await {
+                    tracing::warn!(%error, request = request.id, "what came back to pg_net was not written down");
+                }
+            });
+        }
+        Ok(())
+    }
+}

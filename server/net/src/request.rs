@@ -1,0 +1,133 @@
+//! One request over HTTP.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use reqwest::Client;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+/// The longest that one request may take, whatever it asks for.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// The longest answer that is kept, in bytes.
+const CONTENT_LIMIT: usize = 10 << 20;
+
+/// A request as SQL has queued it.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) id: i64,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Value,
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) timeout_milliseconds: i32,
+}
+
+/// What came of it: an answer, or an error.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<i32>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) headers: Option<Value>,
+    pub(crate) content: Option<String>,
+    pub(crate) timed_out: Option<bool>,
+    pub(crate) error: Option<String>,
+}
+
+/// An HTTP client that trusts the machine's certificate authorities. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Sender(Client);
+
+impl Sender {
+    /// Errors: a sentence when TLS cannot be set up.
+    pub(crate) fn new() -> Result<Self, String> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("no TLS: {error}"))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(concat!("basalt-pg_net/", env!("CARGO_PKG_VERSION")))
+            .build();
+        client.map(Self).map_err(|error| format!("no HTTP client: {error}"))
+    }
+
+    /// Sends `request` and waits for the whole answer, within its time limit.
+    pub(crate) async fn send(&self, request: &Request) -> Outcome {
+        let milliseconds = u64::try_from(request.timeout_milliseconds).unwrap_or(1);
+        let limit = Duration::from_millis(milliseconds).min(LONGEST);
+        match tokio::time::timeout(limit, self.exchange(request)).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => Outcome { timed_out: Some(false), error: Some(error), ..Outcome::default() },
+            Err(_) => Outcome {
+                timed_out: Some(true),
+                error: Some(format!("Timeout of {} ms reached", limit.as_millis())),
+                ..Outcome::default()
+            },
+        }
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Outcome, String> {
+        let method = request.method.to_ascii_uppercase().parse();
+        let method: reqwest::Method = method.map_err(|_| format!("no HTTP method: {}", request.method))?;
+        let mut sent = self.0.request(method, &request.url).headers(headers(&request.headers)?);
+        if let Some(body) = &request.body {
+            sent = sent.body(body.clone());
+        }
+        let mut answer = sent.send().await.map_err(described)?;
+        let mut content = BytesMut::new();
+        while let Some(chunk) = answer.chunk().await.map_err(described)? {
+            if content.len() + chunk.len() > CONTENT_LIMIT {
+                return Err(format!("the answer is longer than {CONTENT_LIMIT} bytes"));
+            }
+            content.extend_from_slice(&chunk);
+        }
+        let text = |value: &HeaderValue| clean(&String::from_utf8_lossy(value.as_bytes()));
+        let named =
+            answer.headers().iter().map(|(name, value)| (name.to_string(), Value::String(text(value))));
+        Ok(Outcome {
+            status: Some(i32::from(answer.status().as_u16())),
+            content_type: answer.headers().get(CONTENT_TYPE).map(text),
+            headers: Some(Value::Object(named.collect::<Map<_, _>>())),
+            content: Some(clean(&String::from_utf8_lossy(&content))),
+            timed_out: Some(false),
+            error: None,
+        })
+    }
+}
+
+/// Without the character that Postgres' text cannot hold.
+fn clean(text: &str) -> String {
+    text.replace('\0', "")
+}
+
+fn headers(named: &Value) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in named.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let (Ok(header), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_str(&text)) else {
+            return Err(format!("not a header: {name}"));
+        };
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+/// The error with its causes and without the URL, whose parameters may hold a secret.
+fn described(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

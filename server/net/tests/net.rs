@@ -1,0 +1,193 @@
+//! What SQL queues is sent, and what came back is written down.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+use std::time::Duration;
+
+use database::{Database, Settings};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_postgres::Client;
+use tokio_util::sync::CancellationToken;
+
+/// The longest that anything here may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that tells the requests it got and answers each with 201 and a header; `/slow` is never answered.
+async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, requests) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let mut text = Vec::new();
+                let length = loop {
+                    let mut part = [0; 4096];
+                    let read = socket.read(&mut part).await.unwrap();
+                    text.extend_from_slice(&part[..read]);
+                    let Some(head) = text.windows(4).position(|end| end == b"\r\n\r\n") else { continue };
+                    let head_text = String::from_utf8_lossy(&text[..head]).to_ascii_lowercase();
+                    let length = head_text.lines().find_map(|line| line.strip_prefix("content-length: "));
+                    let length: usize = length.map_or(0, |length| length.parse().unwrap());
+                    if text.len() >= head + 4 + length {
+                        break length;
+                    }
+                };
+                let text = String::from_utf8(text).unwrap();
+                let is_slow = text.starts_with("GET /slow");
+                sender.send(text).unwrap();
+                if is_slow {
+                    std::future::pending::<()>().await;
+                }
+                let answer = format!("got {length}");
+                let head =
+                    "HTTP/1.1 201 Created\r\ncontent-type: text/plain\r\nx-made: yes\r\nconnection: close";
+                let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
+                socket.write_all(answer.as_bytes()).await.unwrap();
+            });
+        }
+    });
+    (origin, requests)
+}
+
+/// The next request that the server got.
+async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
+    tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
+}
+
+/// A database with the extension and a worker, and its administrator's connection; `None` where there is no such
+/// extension.
+#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
+async fn working() -> Option<(testkit::Database, Client, CancellationToken)> {
+    let database = testkit::Database::create().await;
+    let client = database.client().await;
+    let known =
+        "select count(*) from pg_available_extensions where name = 'pg_net' and comment like '%(by Basalt)'";
+    if client.query_one(known, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        eprintln!("skipped: this Postgres is not of the npm package, so Basalt's pg_net is not there");
+        return None;
+    }
+    client.batch_execute("create extension pg_net with schema extensions").await.unwrap();
+    let settings = Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri()) };
+    let pool = Database::connect(settings).await.unwrap();
+    let stop = CancellationToken::new();
+    tokio::spawn(net::work(pool, stop.clone()));
+    Some((database, client, stop))
+}
+
+/// What `net._http_response` has of the request, once it has it.
+async fn response(client: &Client, id: i64) -> tokio_postgres::Row {
+    let sql = "select status_code, content_type, headers ->> 'x-made', content, timed_out, error_msg
+        from net._http_response where id = $1";
+    let wait = async {
+        loop {
+            if let Some(row) = client.query_opt(sql, &[&id]).await.unwrap() {
+                return row;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap()
+}
+
+async fn number(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn requests_are_sent_after_the_commit_and_answers_kept() {
+    let Some((_database, client, stop)) = working().await else { return };
+    let (origin, mut requests) = listen().await;
+    client.batch_execute("set role authenticated; begin").await.unwrap();
+    client.query_one(&format!("select net.http_get('{origin}/undone')"), &[]).await.unwrap();
+    client.batch_execute("rollback").await.unwrap();
+
+    let params = r#"{"q": "a b&c", "n": 1}"#;
+    let get =
+        number(&client, &format!("select net.http_get('{origin}/get', '{params}', '{{\"x-key\":\"k\"}}')"))
+            .await;
+    let request = next(&mut requests).await;
+    assert!(request.starts_with("GET /get?"), "the one that was rolled back is not sent: {request}");
+    assert!(request.contains("q=a%20b%26c") && request.contains("n=1"), "{request}");
+    assert!(request.contains("x-key: k\r\n"), "{request}");
+
+    let post =
+        number(&client, &format!("select net.http_post('{origin}/post', '{{\"name\": \"é\"}}')")).await;
+    let request = next(&mut requests).await;
+    assert!(request.starts_with("POST /post HTTP/1.1"), "{request}");
+    assert!(request.contains("content-type: application/json\r\n"), "{request}");
+    assert!(request.ends_with("\r\n\r\n{\"name\": \"é\"}"), "{request}");
+
+    let delete = number(&client, &format!("select net.http_delete('{origin}/delete')")).await;
+    assert!(next(&mut requests).await.starts_with("DELETE /delete"));
+
+    client.batch_execute("reset role").await.unwrap();
+    for (id, content) in [(get, "got 0"), (post, "got 14"), (delete, "got 0")] {
+        let row = response(&client, id).await;
+        assert_eq!(row.get::<_, Option<i32>>(0), Some(201));
+        assert_eq!(row.get::<_, Option<String>>(1).as_deref(), Some("text/plain"));
+        assert_eq!(row.get::<_, Option<String>>(2).as_deref(), Some("yes"));
+        assert_eq!(row.get::<_, Option<String>>(3).as_deref(), Some(content));
+        assert_eq!(row.get::<_, Option<bool>>(4), Some(false));
+        assert_eq!(row.get::<_, Option<String>>(5), None);
+    }
+    let collected = "select (c).status::text || (c).message || ((c).response).status_code
+        from net.http_collect_response($1) as c";
+    let collected: String = client.query_one(collected, &[&get]).await.unwrap().get(0);
+    assert_eq!(collected, "SUCCESSok201");
+    assert_eq!(number(&client, "select count(*) from net.http_request_queue").await, 0);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn what_fails_is_told_and_holds_up_nothing() {
+    let Some((_database, client, stop)) = working().await else { return };
+    let (origin, _requests) = listen().await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let hung =
+        number(&client, &format!("select net.http_get('{origin}/slow', timeout_milliseconds => 60000)"))
+            .await;
+    let slow =
+        number(&client, &format!("select net.http_get('{origin}/slow', timeout_milliseconds => 300)")).await;
+    let refused = number(&client, &format!("select net.http_get('http://{closed}/?secret=s3cret')")).await;
+    let bad =
+        number(&client, &format!("select net.http_get('{origin}', headers => '{{\"a b\":\"c\"}}')")).await;
+
+    let row = response(&client, slow).await;
+    assert_eq!(row.get::<_, Option<bool>>(4), Some(true));
+    assert_eq!(row.get::<_, Option<String>>(5).as_deref(), Some("Timeout of 300 ms reached"));
+    for id in [refused, bad] {
+        let row = response(&client, id).await;
+        assert_eq!((row.get::<_, Option<i32>>(0), row.get::<_, Option<bool>>(4)), (None, Some(false)));
+        let error: String = row.get(5);
+        assert!(!error.is_empty() && !error.contains("s3cret"), "{error}");
+    }
+    let waiting = "select count(*) from net._http_response where id = ";
+    assert_eq!(number(&client, &format!("{waiting}{hung}")).await, 0, "still under way");
+    for wrong in ["file:///etc/passwd", "gopher://h", ""] {
+        let error = client.query_one("select net.http_get($1)", &[&wrong]).await.unwrap_err();
+        assert_eq!(error.code().unwrap().code(), "22023", "{wrong}");
+    }
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn only_the_administrator_and_the_service_see_what_is_queued() {
+    let Some((_database, client, stop)) = working().await else { return };
+    client.batch_execute("create role outsider; set role outsider").await.unwrap();
+    let refused = client.batch_execute("select net.http_get('http://127.0.0.1:1')").await.unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "42501");
+    client.batch_execute("reset role; drop role outsider").await.unwrap();
+    for role in ["anon", "authenticated"] {
+        client.batch_execute(&format!("set role {role}")).await.unwrap();
+        for table in ["http_request_queue", "_http_response"] {
+            let refused = client.batch_execute(&format!("select from net.{table}")).await.unwrap_err();
+            assert_eq!(refused.code().unwrap().code(), "42501", "{role}");
+        }
+    }
+    client.batch_execute("set role service_role; select from net._http_response").await.unwrap();
+    stop.cancel();
+}
