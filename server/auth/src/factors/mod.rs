@@ -1,6 +1,9 @@
 //! The mathematics of second factors and passkeys: what proves that somebody holds one.
 
 pub(crate) mod aaguid;
+pub(crate) mod assertion;
+mod ceremony;
+mod cose;
 pub(crate) mod credential;
 pub(crate) mod totp;
 pub(crate) mod webauthn;

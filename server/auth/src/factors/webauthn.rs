@@ -1,5 +1,6 @@
-//! WebAuthn's two ceremonies from the relying party's side (Level 3, sections 7.1 and 7.2). What is verified, and in
-//! which order, is crate `webauthn-rs-core`'s; which options this service offers is decided here.
+//! WebAuthn's two ceremonies from the relying party's side (Level 3, sections 7.1 and 7.2). What is verified at the end
+//! of a registration, and in which order, is crate `webauthn-rs-core`'s; which options this service offers is decided
+//! here.
 
 use std::time::Duration;
 
@@ -11,11 +12,12 @@ use webauthn_rs_core::WebauthnCore;
 use webauthn_rs_core::error::WebauthnError;
 use webauthn_rs_core::internals::AuthenticatorData;
 use webauthn_rs_core::proto::{
-    AttestationFormat, AuthenticationState, AuthenticatorTransport, COSEKey, Credential as CoreCredential,
-    ParsedAttestation, ParsedAttestationData, PublicKeyCredential, RegisterPublicKeyCredential,
-    RegisteredExtensions, Registration, RegistrationState, UserVerificationPolicy,
+    AuthenticatorTransport, COSEAlgorithm, ParsedAttestationData, RegisterPublicKeyCredential, Registration,
+    RegistrationState, UserVerificationPolicy,
 };
 
+use super::assertion::{Assertion, Signed};
+use super::ceremony::Ceremony;
 use super::credential::{Authenticator, Credential, Flags};
 use crate::{Error, Settings, WebauthnSettings};
 
@@ -24,8 +26,14 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// This site, as authenticators know it.
 pub(crate) struct RelyingParty {
-    /// What is wrong with the settings, if they make no relying party.
-    core: Result<WebauthnCore, String>,
+    /// Or what is wrong with the settings, if they make no relying party.
+    site: Result<Site, String>,
+}
+
+struct Site {
+    core: WebauthnCore,
+    rp_id: String,
+    origins: Vec<Url>,
 }
 
 /// Whose credential is created.
@@ -56,25 +64,22 @@ pub(crate) enum Failure {
     /// The credential was made for somebody else.
     #[error("the authenticator tells of another user")]
     OtherUser,
+    /// The ceremony began with a release of this service that kept something else.
+    #[error("the ceremony is unreadable: {0}")]
+    Unreadable(serde_json::Error),
     /// This service is at fault.
     #[error("{0}")]
     Internal(Error),
 }
 
-/// What an authenticator says when it has signed.
-pub(crate) struct Signed {
-    pub(crate) sign_count: u32,
-    pub(crate) backup_state: bool,
-}
-
 impl RelyingParty {
     /// Settings that make no relying party are told when somebody needs one: most projects never do.
     pub(crate) fn new(settings: &Settings) -> RelyingParty {
-        RelyingParty { core: core(&settings.webauthn, &settings.site_url) }
+        RelyingParty { site: site(&settings.webauthn, &settings.site_url) }
     }
 
-    fn core(&self) -> Result<&WebauthnCore, Error> {
-        self.core.as_ref().map_err(|cause| Error::Internal(format!("WebAuthn is not set up: {cause}")))
+    fn site(&self) -> Result<&Site, Error> {
+        self.site.as_ref().map_err(|cause| Error::Internal(format!("WebAuthn is not set up: {cause}")))
     }
 
     /// Begins the creation of a credential by an authenticator that has none of `known`. `is_discoverable` if it must
@@ -88,20 +93,25 @@ impl RelyingParty {
         // The handle is the text of the id, as upstream has it, so that its passkeys find their owners here.
         let handle = owner.id.to_string();
         let known = known.iter().map(|credential| credential.id.clone()).collect();
-        let core = self.core()?;
+        let Site { core, rp_id, .. } = self.site()?;
         let builder =
             core.new_challenge_register_builder(handle.as_bytes(), &owner.name, &owner.display_name);
         let builder = builder.map_err(internal)?;
         let builder = builder.require_resident_key(is_discoverable).exclude_credentials(Some(known));
-        let (options, state) = core.generate_challenge_register(builder).map_err(internal)?;
-        Ok(Started { options: to_json(&options.public_key)?, state: to_json(&state)? })
+        let (options, _) = core.generate_challenge_register(builder).map_err(internal)?;
+        let options = options.public_key;
+        let algorithms: Vec<_> =
+            options.pub_key_cred_params.iter().map(|offered| i128::from(offered.alg)).collect();
+        let state = Ceremony::new(&options.challenge, rp_id, Some(&handle), &[], &algorithms);
+        Ok(Started { options: to_json(&options)?, state: to_json(&state)? })
     }
 
     /// Ends the creation of a credential.
     pub(crate) fn finish_registration(&self, state: Value, response: &Value) -> Result<Credential, Failure> {
-        let state: RegistrationState = stored(state)?;
+        let ceremony = stored(state)?;
         let response: RegisterPublicKeyCredential = from_browser(response)?;
-        let core = self.core().map_err(Failure::Internal)?;
+        let core = &self.site().map_err(Failure::Internal)?.core;
+        let state = registration_state(core, &ceremony).map_err(Failure::Internal)?;
         let credential = core.register_credential(&response, &state, None).map_err(Failure::Refused)?;
         let (aaguid, public_key) =
             attested(&response.response.attestation_object).map_err(Failure::Refused)?;
@@ -123,13 +133,20 @@ impl RelyingParty {
         })
     }
 
-    /// Begins an authentication, with any discoverable credential or with one of `allowed`.
-    pub(crate) fn start_authentication(&self, allowed: &[Credential]) -> Result<Started, Error> {
+    /// Begins an authentication, with any discoverable credential or with one of `allowed`, which `owner` has.
+    pub(crate) fn start_authentication(
+        &self,
+        owner: Option<Uuid>,
+        allowed: &[Credential],
+    ) -> Result<Started, Error> {
         let policy = Some(UserVerificationPolicy::Preferred);
-        let core = self.core()?;
-        let builder = core.new_challenge_authenticate_builder(Vec::new(), policy).map_err(internal)?;
-        let (options, state) = core.generate_challenge_authenticate(builder).map_err(internal)?;
-        let mut options = to_json(&options.public_key)?;
+        let site = self.site()?;
+        let builder = site.core.new_challenge_authenticate_builder(Vec::new(), policy).map_err(internal)?;
+        let (options, _) = site.core.generate_challenge_authenticate(builder).map_err(internal)?;
+        let options = options.public_key;
+        let owner = owner.map(|owner| owner.to_string());
+        let state = Ceremony::new(&options.challenge, &site.rp_id, owner.as_deref(), allowed, &[]);
+        let mut options = to_json(&options)?;
         if let Some(options) = options.as_object_mut() {
             options.remove("allowCredentials");
             if !allowed.is_empty() {
@@ -140,50 +157,21 @@ impl RelyingParty {
         Ok(Started { options, state: to_json(&state)? })
     }
 
-    /// Ends an authentication that must have been made with `credential`. A counter that went backwards is refused:
-    /// two authenticators hold the same key, and one of them is a copy.
+    /// Ends an authentication that must have been made with `credential`.
     pub(crate) fn finish_authentication(
         &self,
         state: Value,
         assertion: &Assertion,
         credential: &Credential,
     ) -> Result<Signed, Failure> {
-        let state: AuthenticationState = stored(state)?;
-        let credential = core_credential(credential).map_err(Failure::Refused)?;
-        let core = self.core().map_err(Failure::Internal)?;
-        let result = core.authenticate_single_credential(&assertion.0, &state, &credential);
-        let result = result.map_err(Failure::Refused)?;
-        Ok(Signed { sign_count: result.counter(), backup_state: result.backup_state() })
-    }
-}
-
-/// What a browser answers at the end of an authentication.
-pub(crate) struct Assertion(PublicKeyCredential);
-
-impl Assertion {
-    pub(crate) fn parse(response: &Value) -> Result<Assertion, Failure> {
-        from_browser(response).map(Assertion)
-    }
-
-    pub(crate) fn credential_id(&self) -> &[u8] {
-        &self.0.raw_id
-    }
-
-    /// The user that the authenticator made the credential for, if it tells.
-    pub(crate) fn user(&self) -> Option<Uuid> {
-        let handle = self.0.get_user_unique_id()?;
-        std::str::from_utf8(handle).ok()?.parse().ok()
-    }
-
-    /// Whether the authenticator tells of a user other than `id`.
-    pub(crate) fn is_of_other_than(&self, id: Uuid) -> bool {
-        let tells = self.0.get_user_unique_id().is_some_and(|handle| !handle.is_empty());
-        tells && self.user() != Some(id)
+        let ceremony = stored(state)?;
+        let site = self.site().map_err(Failure::Internal)?;
+        assertion.verify(&ceremony, credential, &site.rp_id, &site.origins).map_err(Failure::Refused)
     }
 }
 
 /// Errors: what is wrong with the settings.
-fn core(settings: &WebauthnSettings, site_url: &str) -> Result<WebauthnCore, String> {
+fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
     let site = || Url::parse(site_url).map_err(|error| format!("SITE_URL {site_url:?} is no URL: {error}"));
     let id = match &settings.rp_id {
         Some(id) => id.clone(),
@@ -198,7 +186,26 @@ fn core(settings: &WebauthnSettings, site_url: &str) -> Result<WebauthnCore, Str
     };
     let name = settings.rp_display_name.as_ref().unwrap_or(&id);
     let patience = settings.challenge_expiry.min(LONGEST_PATIENCE);
-    Ok(WebauthnCore::new_unsafe_experts_only(name, &id, origins, patience, None, None))
+    let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins.clone(), patience, None, None);
+    Ok(Site { core, rp_id: id, origins })
+}
+
+/// `ceremony` in the form that crate `webauthn-rs-core` takes: the crate makes such states for challenges of its own
+/// alone, so one of these is made and filled anew.
+fn registration_state(core: &WebauthnCore, ceremony: &Ceremony) -> Result<RegistrationState, Error> {
+    let builder = core.new_challenge_register_builder(b"-", "-", "-").map_err(internal)?;
+    let (_, template) = core.generate_challenge_register(builder).map_err(internal)?;
+    let algorithms: Vec<_> =
+        ceremony.algorithms().filter_map(|algorithm| COSEAlgorithm::try_from(algorithm).ok()).collect();
+    let policy = match ceremony.demands_verification() {
+        true => UserVerificationPolicy::Required,
+        false => UserVerificationPolicy::Preferred,
+    };
+    let mut state = to_json(&template)?;
+    state["challenge"] = ceremony.challenge().into();
+    state["credential_algorithms"] = to_json(&algorithms)?;
+    state["policy"] = to_json(&policy)?;
+    serde_json::from_value(state).map_err(|error| Error::Internal(format!("WebAuthn: {error}")))
 }
 
 fn internal(error: WebauthnError) -> Error {
@@ -209,12 +216,9 @@ fn to_json(value: &impl serde::Serialize) -> Result<Value, Error> {
     serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Reads what this service has stored at the beginning of a ceremony.
-fn stored<T: DeserializeOwned>(state: Value) -> Result<T, Failure> {
-    let state = serde_json::from_value(state);
-    state.map_err(|error| {
-        Failure::Internal(Error::Internal(format!("a stored ceremony is unreadable: {error}")))
-    })
+/// Reads what was stored at the beginning of a ceremony.
+fn stored(state: Value) -> Result<Ceremony, Failure> {
+    serde_json::from_value(state).map_err(Failure::Unreadable)
 }
 
 /// What is worth keeping of a browser's answer that was verified: the members that were, which are base64url.
@@ -229,7 +233,7 @@ pub(crate) fn verified_members(response: &Value) -> Value {
 }
 
 /// Reads what a browser has answered. Some libraries pad base64url, which the standard does not.
-fn from_browser<T: DeserializeOwned>(response: &Value) -> Result<T, Failure> {
+pub(super) fn from_browser<T: DeserializeOwned>(response: &Value) -> Result<T, Failure> {
     let mut response = response.clone();
     let unpad = |value: &mut Value| {
         if let Value::String(text) = value {
@@ -270,23 +274,4 @@ const fn attestation_type(data: &ParsedAttestationData) -> &'static str {
         ParsedAttestationData::ECDAA => "ecdaa",
         ParsedAttestationData::None | ParsedAttestationData::Uncertain => "none",
     }
-}
-
-fn core_credential(credential: &Credential) -> Result<CoreCredential, WebauthnError> {
-    let key: serde_cbor_2::Value =
-        serde_cbor_2::from_slice(&credential.public_key).map_err(WebauthnError::ParseCBORFailure)?;
-    Ok(CoreCredential {
-        cred_id: credential.id.clone(),
-        cred: COSEKey::try_from(&key)?,
-        counter: credential.authenticator.sign_count,
-        transports: None,
-        user_verified: false,
-        backup_eligible: credential.flags.backup_eligible,
-        backup_state: credential.flags.backup_state,
-        // Verification of the user is preferred, never demanded: not even of those who once did it.
-        registration_policy: UserVerificationPolicy::Preferred,
-        extensions: RegisteredExtensions::none(),
-        attestation: ParsedAttestation::default(),
-        attestation_format: AttestationFormat::None,
-    })
 }

@@ -11,8 +11,9 @@ use super::session::SignIn;
 use super::{Context, session};
 use crate::error::refusals;
 use crate::factors::aaguid;
+use crate::factors::assertion::Assertion;
 use crate::factors::credential::Credential;
-use crate::factors::webauthn::{Assertion, Failure};
+use crate::factors::webauthn::Failure;
 use crate::store::audit::{Action, Actor};
 use crate::store::passkeys::{self, Ceremony, Held, Passkey};
 use crate::store::{Work, factors};
@@ -175,7 +176,7 @@ async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Re
 /// Begins a sign-in with whatever passkey the authenticator has for this site.
 pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<Started, Error> {
     let auth = context.auth;
-    let started = auth.relying_party.start_authentication(&[])?;
+    let started = auth.relying_party.start_authentication(None, &[])?;
     let (id, expiry) = (Uuid::new_v4(), auth.settings.webauthn.challenge_expiry);
     let kind = Ceremony::Authentication;
     let expires_at = passkeys::start(&auth.database, id, None, kind, &started.state, expiry).await?;

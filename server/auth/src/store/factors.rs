@@ -56,7 +56,7 @@ pub(crate) struct NewFactor<'a> {
     pub(crate) user_id: Uuid,
     pub(crate) factor_type: FactorType,
     pub(crate) friendly_name: &'a str,
-    /// Of [`FactorType::Totp`], as it is stored.
+    /// Of [`FactorType::Totp`], as it is stored; empty for the others, since upstream cannot read null.
     pub(crate) secret: &'a str,
     /// Of [`FactorType::Phone`]: digits only.
     pub(crate) phone: &'a str,
@@ -72,7 +72,7 @@ pub(crate) async fn insert(work: &Work<'_>, factor: &NewFactor<'_>) -> Result<()
         owned(factor.user_id),
         text(factor.friendly_name),
         text(factor.factor_type.name()),
-        text_unless_empty(factor.secret),
+        text(factor.secret),
         text_unless_empty(factor.phone),
     ];
     Executor::from(work).execute(sql, parameters).await.map(drop)
@@ -84,7 +84,7 @@ pub(crate) struct NewChallenge<'a> {
     pub(crate) factor_id: Uuid,
     /// Who is challenged.
     pub(crate) address: IpAddr,
-    /// Of [`FactorType::Phone`]: the code, as it is stored.
+    /// Of [`FactorType::Phone`]: the code, as it is stored; empty for the others, since upstream cannot read null.
     pub(crate) code: &'a str,
     /// Of [`FactorType::Webauthn`]: what the ceremony will be judged by.
     pub(crate) ceremony: Option<&'a Value>,
@@ -132,7 +132,7 @@ pub(crate) async fn challenge(
         owned(challenge.factor_id),
         interval(challenge.frequency),
         owned(challenge.address),
-        text_unless_empty(challenge.code),
+        text(challenge.code),
         challenge.ceremony.and_then(owned),
         interval(Some(challenge.expiry)),
     ];

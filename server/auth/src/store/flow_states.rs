@@ -20,6 +20,7 @@ pub(crate) struct FlowState {
     /// `s256` or `plain`.
     pub(crate) code_challenge_method: Option<String>,
     pub(crate) provider_type: String,
+    /// Empty or None if the provider gave none; likewise below.
     pub(crate) provider_access_token: Option<String>,
     pub(crate) provider_refresh_token: Option<String>,
     pub(crate) authentication_method: String,
@@ -36,7 +37,8 @@ pub(crate) struct FlowState {
     pub(crate) code_age: Option<f64>,
 }
 
-/// What is known of a flow when it begins. Empty texts are stored as null.
+/// What is known of a flow when it begins. Empty texts are stored as null; the provider's tokens, which nobody knows
+/// yet, as empty texts, since upstream cannot read null there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NewFlowState<'a> {
     pub(crate) user_id: Option<Uuid>,
@@ -64,9 +66,9 @@ pub(crate) async fn create(
     let sql = format!(
         "insert into auth.flow_state as f (id, user_id, auth_code, code_challenge, code_challenge_method, provider_type,
            authentication_method, invite_token, referrer, oauth_client_state_id, linking_target_id, email_optional,
-           created_at, updated_at)
+           provider_access_token, provider_refresh_token, created_at, updated_at)
          values (gen_random_uuid(), $1::uuid, $2, $3, $4::auth.code_challenge_method, $5, $6, $7, $8, $9::uuid,
-           $10::uuid, $11::boolean, now(), now())
+           $10::uuid, $11::boolean, '', '', now(), now())
          returning {DOCUMENT}"
     );
     let code = (!new.code_challenge.is_empty()).then(Uuid::new_v4);

@@ -111,7 +111,8 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
 #[derive(Debug, Serialize)]
 pub(crate) struct NewOauthClient {
     pub(crate) id: Uuid,
-    pub(crate) client_secret_hash: Option<String>,
+    /// Empty for public clients: upstream cannot read null here.
+    pub(crate) client_secret_hash: String,
     /// `manual` or `dynamic`.
     pub(crate) registration_type: &'static str,
     pub(crate) client_type: ClientType,

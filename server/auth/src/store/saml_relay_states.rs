@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Executor, owned, text, text_unless_empty};
+use super::{Executor, owned, text};
 use crate::Error;
 
 /// A sign-in that is under way.
@@ -12,7 +12,7 @@ pub(crate) struct RelayState {
     pub(crate) sso_provider_id: Uuid,
     /// What the response has to refer to.
     pub(crate) request_id: String,
-    /// Where the user is sent in the end; None for the site.
+    /// Where the user is sent in the end; None or empty for the site.
     pub(crate) redirect_to: Option<String>,
     pub(crate) flow_state_id: Option<Uuid>,
     /// Seconds since it began.
@@ -24,7 +24,7 @@ pub(crate) struct NewRelayState<'a> {
     pub(crate) id: Uuid,
     pub(crate) sso_provider_id: Uuid,
     pub(crate) request_id: &'a str,
-    /// Empty for the site.
+    /// Empty for the site, and stored as such: upstream cannot read null here.
     pub(crate) redirect_to: &'a str,
     pub(crate) flow_state_id: Uuid,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn create(executor: impl Into<Executor<'_>>, new: &NewRelayStat
         owned(new.id),
         owned(new.sso_provider_id),
         text(new.request_id),
-        text_unless_empty(new.redirect_to),
+        text(new.redirect_to),
         owned(new.flow_state_id),
     ];
     executor.into().execute(sql, parameters).await.map(drop)

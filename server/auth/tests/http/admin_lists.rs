@@ -5,6 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server};
+use crate::upstream::allow_unreadable_rows;
 
 async fn list(server: &Server, path: &str) -> Answer {
     server.administer(Method::GET, path, json!({})).await
@@ -111,7 +112,8 @@ async fn bad_parameters_of_lists_are_refused() {
 #[tokio::test]
 async fn cursors_visit_every_user_once_where_settings_offer_them() {
     let server = five_users(Settings { cursor_pagination: true, ..Settings::default() }).await;
-    server.sql("update auth.users set created_at = null where email like 'a@%'").await;
+    let of_another = "update auth.users set created_at = null where email like 'a@%'";
+    server.sql(&(allow_unreadable_rows() + of_another)).await;
     for direction in ["asc", "desc"] {
         let mut seen = Vec::new();
         let mut path = format!("/admin/users?limit=2&sort=created_at+{direction}");

@@ -10,6 +10,7 @@ use tokens::{KeyOverrides, Keys};
 use tokio::sync::OnceCell;
 
 use crate::conformity;
+use crate::upstream::refuse_unreadable_rows;
 
 const DOCUMENT: &str = "/openapi.json";
 
@@ -53,6 +54,7 @@ impl Server {
     pub(crate) async fn with(mut settings: Settings) -> Server {
         settings.passwords.bcrypt_cost = 4;
         let database = Arc::new(testkit::Database::create().await);
+        database.client().await.batch_execute(&refuse_unreadable_rows()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         Server::on(settings, database, keys).await
@@ -206,10 +208,11 @@ impl Server {
         let sql = format!(
             "with u as (
                insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
-                 raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
+                 raw_app_meta_data, raw_user_meta_data, created_at, updated_at, confirmation_token, recovery_token,
+                 email_change_token_new, email_change)
                values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'authenticated', 'authenticated',
                  '{email}', '{PASSWORD_HASH}', now(), '{{\"provider\":\"email\",\"providers\":[\"email\"]}}',
-                 '{{\"full_name\":\"Ada\"}}', now(), now())
+                 '{{\"full_name\":\"Ada\"}}', now(), now(), '', '', '', '')
                returning id
              ), i as (
                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at)

@@ -50,6 +50,7 @@ mod third_party;
 mod totp;
 mod totp_factors;
 mod update;
+mod upstream;
 mod user;
 mod verify;
 mod web3;

@@ -157,8 +157,9 @@ async fn sessions_end_by_each_of_their_rules() {
         let (server, token) = signed_in(with_sessions(sessions)).await;
         server
             .sql(
-                "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
-                 select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users",
+                "insert into auth.mfa_factors
+                   (id, user_id, friendly_name, secret, factor_type, status, created_at, updated_at)
+                 select gen_random_uuid(), id, '', '', 'totp', 'verified', now(), now() from auth.users",
             )
             .await;
         server.sql(&format!("update auth.sessions set {change}")).await;

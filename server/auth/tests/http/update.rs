@@ -192,8 +192,9 @@ async fn a_second_factor_guards_what_matters() {
     let (server, token) = signed_in(Settings::default()).await;
     server
         .sql(
-            "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
-             select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users",
+            "insert into auth.mfa_factors
+               (id, user_id, friendly_name, secret, factor_type, status, created_at, updated_at)
+             select gen_random_uuid(), id, '', '', 'totp', 'verified', now(), now() from auth.users",
         )
         .await;
     for body in [json!({ "password": "a better secret" }), json!({ "email": NEW }), json!({ "phone": PHONE })]

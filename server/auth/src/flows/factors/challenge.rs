@@ -94,7 +94,7 @@ pub(crate) async fn webauthn(
     let (ceremony, Started { options, state }) = if factor.is_verified() {
         let own = credentials.into_iter().filter(|held| held.factor_id == factor.id);
         let own: Vec<_> = own.map(|held| held.credential).collect();
-        ("request", context.auth.relying_party.start_authentication(&own)?)
+        ("request", context.auth.relying_party.start_authentication(Some(holder.user.id), &own)?)
     } else {
         let known: Vec<_> = credentials.into_iter().map(|held| held.credential).collect();
         ("create", context.auth.relying_party.start_registration(&owner(&holder.user), false, &known)?)

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{Holder, factor_not_found, must_be_verifiable, verify_webauthn};
 use crate::factors::FactorType;
+use crate::factors::assertion::Signed;
 use crate::factors::credential::Credential;
 use crate::factors::totp::Secret;
-use crate::factors::webauthn::Signed;
 use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
 use crate::hooks::Decision;

@@ -3,7 +3,8 @@
 use super::Holder;
 use super::verify::{Answer, Proof};
 use crate::Error;
-use crate::factors::webauthn::{Assertion, Failure, verified_members};
+use crate::factors::assertion::Assertion;
+use crate::factors::webauthn::{Failure, verified_members};
 use crate::flows::Context;
 use crate::store::factors::Challenge;
 use crate::user::Factor;
@@ -55,7 +56,7 @@ pub(super) fn judge(
         Ok(proof) => Ok(Some(proof)),
         Err(Failure::Malformed(_)) => Err(Error::validation("Invalid credential_response")),
         Err(Failure::Internal(error)) => Err(error),
-        Err(cause @ (Failure::Refused(_) | Failure::OtherUser)) => {
+        Err(cause @ (Failure::Refused(_) | Failure::OtherUser | Failure::Unreadable(_))) => {
             tracing::debug!(%cause, factor = %factor.id, "a security key was refused");
             Ok(None)
         }

@@ -94,7 +94,7 @@ pub(crate) async fn register(
     };
     let client = NewOauthClient {
         id: Uuid::new_v4(),
-        client_secret_hash: secret.as_deref().map(hash),
+        client_secret_hash: secret.as_deref().map(hash).unwrap_or_default(),
         registration_type: match registrar {
             Registrar::Manual => "manual",
             Registrar::Dynamic => "dynamic",

@@ -1,0 +1,114 @@
+//! The end of an authentication (WebAuthn Level 3, section 7.2). Its checks stand here and not in crate
+//! `webauthn-rs-core` because that crate knows the signatures of three algorithms alone.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use url::Url;
+use uuid::Uuid;
+use webauthn_rs_core::error::WebauthnError;
+use webauthn_rs_core::internals::AuthenticatorData;
+use webauthn_rs_core::proto::{Authentication, CollectedClientData, PublicKeyCredential};
+
+use super::ceremony::Ceremony;
+use super::cose::PublicKey;
+use super::credential::Credential;
+use super::webauthn::{Failure, from_browser};
+
+/// What an authenticator says when it has signed.
+pub(crate) struct Signed {
+    pub(crate) sign_count: u32,
+    pub(crate) backup_state: bool,
+}
+
+/// What a browser answers at the end of an authentication.
+pub(crate) struct Assertion(PublicKeyCredential);
+
+impl Assertion {
+    pub(crate) fn parse(response: &Value) -> Result<Assertion, Failure> {
+        from_browser(response).map(Assertion)
+    }
+
+    pub(crate) fn credential_id(&self) -> &[u8] {
+        &self.0.raw_id
+    }
+
+    /// The user that the authenticator made the credential for, if it tells.
+    pub(crate) fn user(&self) -> Option<Uuid> {
+        let handle = self.0.get_user_unique_id()?;
+        std::str::from_utf8(handle).ok()?.parse().ok()
+    }
+
+    /// Whether the authenticator tells of a user other than `id`.
+    pub(crate) fn is_of_other_than(&self, id: Uuid) -> bool {
+        let tells = self.0.get_user_unique_id().is_some_and(|handle| !handle.is_empty());
+        tells && self.user() != Some(id)
+    }
+
+    /// Whether it ends `ceremony` and was made with `credential`, for the site `rp_id` on a page of `origins`. A counter
+    /// that went backwards is refused: two authenticators hold the same key, and one of them is a copy.
+    pub(super) fn verify(
+        &self,
+        ceremony: &Ceremony,
+        credential: &Credential,
+        rp_id: &str,
+        origins: &[Url],
+    ) -> Result<Signed, WebauthnError> {
+        let response = &self.0.response;
+        if self.credential_id() != credential.id || !ceremony.allows(&credential.id) {
+            return Err(WebauthnError::CredentialNotFound);
+        }
+        check_client_data(&response.client_data_json, ceremony, origins)?;
+        let data = response.authenticator_data.as_slice();
+        if !data.starts_with(&Sha256::digest(rp_id)) {
+            return Err(WebauthnError::InvalidRPIDHash);
+        }
+        let told = AuthenticatorData::<Authentication>::try_from(data)?;
+        if !told.user_present {
+            return Err(WebauthnError::UserNotPresent);
+        }
+        if ceremony.demands_verification() && !told.user_verified {
+            return Err(WebauthnError::UserNotVerified);
+        }
+        if told.backup_eligible != credential.flags.backup_eligible {
+            return Err(WebauthnError::CredentialBackupEligibilityInconsistent);
+        }
+        if told.backup_state && !told.backup_eligible {
+            return Err(WebauthnError::CredentialMayNotBeHardwareBound);
+        }
+        let key = PublicKey::parse(&credential.public_key).ok_or(WebauthnError::COSEKeyInvalidType)?;
+        let message = [data, &Sha256::digest(&response.client_data_json)].concat();
+        if !key.verify(&message, &response.signature) {
+            return Err(WebauthnError::AuthenticationFailure);
+        }
+        let known = credential.authenticator.sign_count;
+        if (told.counter > 0 || known > 0) && told.counter <= known {
+            return Err(WebauthnError::CredentialPossibleCompromise);
+        }
+        Ok(Signed { sign_count: told.counter, backup_state: told.backup_state })
+    }
+}
+
+fn check_client_data(json: &[u8], ceremony: &Ceremony, origins: &[Url]) -> Result<(), WebauthnError> {
+    let said: CollectedClientData = serde_json::from_slice(json).map_err(WebauthnError::ParseJSONFailure)?;
+    if said.type_ != "webauthn.get" {
+        return Err(WebauthnError::InvalidClientDataType);
+    }
+    if !ceremony.is_of(&said.challenge) {
+        return Err(WebauthnError::MismatchedChallenge);
+    }
+    if !origins.iter().any(|allowed| is_same_origin(&said.origin, allowed)) {
+        return Err(WebauthnError::InvalidRPOrigin);
+    }
+    match said.cross_origin {
+        Some(true) => Err(WebauthnError::CredentialCrossOrigin),
+        _ => Ok(()),
+    }
+}
+
+/// Apps have origins that are no tuple, such as `android:apk-key-hash:…`; these must be the same to the letter.
+fn is_same_origin(said: &Url, allowed: &Url) -> bool {
+    match said.origin().is_tuple() {
+        true => said.origin() == allowed.origin(),
+        false => said == allowed,
+    }
+}
