@@ -13,6 +13,9 @@ use crate::factors::FactorType;
 use crate::factors::credential::Credential;
 use crate::user::Factor;
 
+/// How long it is remembered that a code was used: longer than any code is right.
+const CODE_LIFE: Duration = Duration::from_secs(300);
+
 /// A SQL expression: the public JSON document of the row of `auth.mfa_factors` named `alias`, without its secrets.
 pub(super) fn document(alias: &str) -> String {
     format!("(to_jsonb({alias}) - array['secret', 'web_authn_credential'])")
@@ -152,6 +155,8 @@ pub(crate) struct Challenge {
     pub(crate) ceremony: Option<Value>,
     /// The factor's, as stored; of [`FactorType::Totp`].
     pub(crate) secret: Option<String>,
+    /// What [`use_challenge`] noted with the factor's challenges of late.
+    pub(crate) used: Vec<String>,
     /// The factor's; of a verified [`FactorType::Webauthn`].
     pub(crate) credential: Option<Credential>,
 }
@@ -171,11 +176,16 @@ pub(crate) async fn find_challenge(
          'code', c.otp_code,
          'ceremony', c.web_authn_session_data,
          'secret', f.secret,
-         'credential', f.web_authn_credential
+         'credential', f.web_authn_credential,
+         'used', (
+           select coalesce(jsonb_agg(u.otp_code), '[]') from auth.mfa_challenges u
+           where u.factor_id = f.id and u.otp_code <> '' and u.verified_at + $5::interval > now()
+         )
        )
        from auth.mfa_challenges c join auth.mfa_factors f on f.id = c.factor_id
        where c.id = $2::uuid and f.id = $1::uuid";
-    let parameters = vec![owned(factor), owned(id), owned(address), interval(Some(expiry))];
+    let parameters =
+        vec![owned(factor), owned(id), owned(address), interval(Some(expiry)), interval(Some(CODE_LIFE))];
     executor.into().fetch(sql, parameters).await
 }
 
@@ -185,11 +195,20 @@ pub(crate) async fn delete_challenge(executor: impl Into<Executor<'_>>, id: Uuid
     executor.into().execute(sql, vec![owned(id)]).await.map(drop)
 }
 
-/// Uses challenge `id` up. False if somebody else was faster.
-pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid) -> Result<bool, Error> {
-    let sql =
-        "update auth.mfa_challenges set verified_at = now() where id = $1::uuid and verified_at is null";
-    Ok(Executor::from(work).execute(sql, vec![owned(id)]).await? == 1)
+/// Uses challenge `id` up and notes `code`, which names the code of a TOTP factor and is empty for others, so that no
+/// other challenge of the factor takes the same one. None if somebody else was faster with the challenge, false if with
+/// the code. The factor's owner is locked.
+pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Result<Option<bool>, Error> {
+    let sql = "with used as (
+         update auth.mfa_challenges c set verified_at = now(), otp_code = coalesce($2, c.otp_code)
+         where c.id = $1::uuid and c.verified_at is null returning c.factor_id
+       )
+       select to_jsonb($2::text is null or not exists (
+         select from auth.mfa_challenges u
+         where u.factor_id = used.factor_id and u.otp_code = $2 and u.verified_at + $3::interval > now()
+       )) from used";
+    let parameters = vec![owned(id), text_unless_empty(code), interval(Some(CODE_LIFE))];
+    Executor::from(work).fetch(sql, parameters).await
 }
 
 /// A security key of a user.

@@ -25,6 +25,11 @@ impl App {
         self.code_in(0)
     }
 
+    /// The code that it shows next, which is right already.
+    pub(crate) fn next_code(&self) -> String {
+        self.code_in(1)
+    }
+
     /// A code that it shows in none of the steps around now.
     pub(crate) fn wrong_code(&self) -> String {
         let near: Vec<_> = (-3..=3).map(|steps| self.code_in(steps)).collect();
@@ -88,8 +93,9 @@ impl Server {
         self.call(Method::POST, &format!("/factors/{factor}/verify"), token, body).await
     }
 
-    /// Shows the code of `app`; returns the access token at aal2 and the refresh token.
+    /// Shows the code of `app`, as if its last one had long passed; returns the access token at aal2 and the refresh token.
     pub(crate) async fn rise(&self, token: &str, app: &App) -> (String, String) {
+        self.sql("update auth.mfa_challenges set verified_at = verified_at - interval '301 s'").await;
         let challenge = self.challenged(token, &app.factor).await;
         let answer = self.show_code(token, &app.factor, &challenge, &app.code()).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);

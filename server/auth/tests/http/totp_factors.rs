@@ -118,10 +118,37 @@ async fn a_wrong_code_leaves_the_challenge_open_and_a_right_one_uses_it_up() {
     let right = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
     assert_eq!(right.status, StatusCode::OK, "{}", right.body);
     let again = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
-    assert_eq!(again.refusal(), (422, "mfa_ip_address_mismatch"));
-    let other = server.challenged(&token, &app.factor).await;
-    let same_code = server.show_code(&token, &app.factor, &other, &app.code()).await;
-    assert_eq!(same_code.status, StatusCode::OK, "a code is good for every challenge of its time");
+    assert_eq!(again.refusal(), (422, "mfa_challenge_expired"));
+    assert!(again.text("msg").contains("already been verified"), "{}", again.body);
+}
+
+#[tokio::test]
+async fn a_code_is_good_once() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let code = app.code();
+    let challenge = server.challenged(&token, &app.factor).await;
+    assert_eq!(server.show_code(&token, &app.factor, &challenge, &code).await.status, StatusCode::OK);
+    let (second, _) = server.tokens(ADA).await;
+    let challenge = server.challenged(&second, &app.factor).await;
+    let again = server.show_code(&second, &app.factor, &challenge, &code).await;
+    assert_eq!(again.refusal(), (422, "mfa_verification_failed"));
+    let next = server.show_code(&second, &app.factor, &challenge, &app.next_code()).await;
+    assert_eq!(next.status, StatusCode::OK, "{}", next.body);
+}
+
+#[tokio::test]
+async fn of_many_challenges_that_one_code_answers_one_counts() {
+    let (server, token, _) = signed_in(Settings::default()).await;
+    let app = server.enroll_app(&token, "app").await;
+    let mut challenges = Vec::new();
+    for _ in 0..8 {
+        challenges.push(server.challenged(&token, &app.factor).await);
+    }
+    let code = app.code();
+    let show =
+        async |node: &Server, at: usize| node.show_code(&token, &app.factor, &challenges[at], &code).await;
+    assert_eq!(winners(&server.at_once(8, show).await, "mfa_verification_failed"), 1);
 }
 
 #[tokio::test]
@@ -161,7 +188,7 @@ async fn of_many_answers_to_one_challenge_one_counts_whichever_node_gets_them() 
     let challenge = server.challenged(&token, &app.factor).await;
     let code = app.code();
     let show = async |node: &Server, _| node.show_code(&token, &app.factor, &challenge, &code).await;
-    assert_eq!(winners(&server.at_once(8, show).await, "mfa_ip_address_mismatch"), 1);
+    assert_eq!(winners(&server.at_once(8, show).await, "mfa_challenge_expired"), 1);
     let live = "select count(*) from auth.refresh_tokens where not revoked";
     assert_eq!(server.value(live).await, 1);
 }

@@ -87,7 +87,7 @@ async fn a_key_is_registered_and_then_shown() {
     assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
     assert_eq!(server.claims(shown.text("access_token"))["aal"], json!("aal2"));
     let again = answer(&server, &token, (&factor, &id), "request", &key.get_counted(options)).await;
-    assert_eq!(again.refusal(), (422, "mfa_ip_address_mismatch"));
+    assert_eq!(again.refusal(), (422, "mfa_challenge_expired"));
 }
 
 #[tokio::test]

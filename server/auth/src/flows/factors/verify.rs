@@ -43,6 +43,8 @@ pub(super) enum Proof {
     Code {
         /// The secret of a TOTP factor, if it is to be stored again.
         stale_secret: Option<String>,
+        /// Names the code of a TOTP factor, which is good once (RFC 6238, section 5.2); empty for others.
+        used: String,
     },
     /// A new security key has shown itself.
     Registered { credential: Credential, response: Value },
@@ -54,8 +56,8 @@ pub(super) enum Proof {
 /// that end, and so do other attempts to enrol a factor of this kind.
 ///
 /// Errors: `validation_failed`, `mfa_<kind>_verify_not_enabled`, `mfa_factor_not_found` (422) for an unknown challenge,
-/// `mfa_ip_address_mismatch` for a used one and for one that was made for another address, `mfa_challenge_expired`,
-/// `mfa_verification_failed` for a wrong answer, after which the challenge stays open, and
+/// `mfa_ip_address_mismatch` for one that was made for another address, `mfa_challenge_expired` for a late and a used one,
+/// `mfa_verification_failed` for a wrong answer and a used code, after which the challenge stays open, and
 /// `mfa_verification_rejected` by the project's hook, after which all sessions end.
 pub(crate) async fn verify(
     context: &Context<'_>,
@@ -100,8 +102,11 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
         let message = "MFA factor with the provided challenge ID not found";
         Code::MfaFactorNotFound.at(StatusCode::UNPROCESSABLE_ENTITY, message)
     })?;
-    if challenge.is_used || challenge.is_elsewhere {
-        return Err(mismatch());
+    if challenge.is_used {
+        return Err(used(id));
+    }
+    if challenge.is_elsewhere {
+        return Err(Code::MfaIpAddressMismatch.because("Challenge and verify IP addresses mismatch."));
     }
     if challenge.is_expired {
         factors::delete_challenge(&context.auth.database, id).await?;
@@ -113,8 +118,10 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
     Ok(challenge)
 }
 
-fn mismatch() -> Error {
-    Code::MfaIpAddressMismatch.because("Challenge and verify IP addresses mismatch.")
+/// What a client has to do is what it does about an expired one.
+fn used(challenge: Uuid) -> Error {
+    let message = format!("MFA challenge {challenge} has already been verified, create a new challenge.");
+    Code::MfaChallengeExpired.because(message)
 }
 
 fn judge_totp(
@@ -128,8 +135,9 @@ fn judge_totp(
     let secret = Secret::parse(&opened.text)
         .ok_or_else(|| Error::Internal(format!("the secret of factor {} is not base32", factor.id)))?;
     let stale_secret = opened.is_stale.then(|| opened.text.into_owned());
-    let is_right = secret.verify(code, OffsetDateTime::now_utc());
-    Ok(is_right.then_some(Proof::Code { stale_secret }))
+    let step = secret.verify(code, OffsetDateTime::now_utc());
+    let used = step.map(|step| format!("totp:{step}")).filter(|used| !challenge.used.contains(used));
+    Ok(used.map(|used| Proof::Code { stale_secret, used }))
 }
 
 async fn judge_phone(
@@ -151,7 +159,7 @@ async fn judge_phone(
             !stored.is_empty() && bool::from(opened.text.as_bytes().ct_eq(answer.code.as_bytes()))
         }
     };
-    Ok(is_right.then_some(Proof::Code { stale_secret: None }))
+    Ok(is_right.then(|| Proof::Code { stale_secret: None, used: String::new() }))
 }
 
 /// Lets the project's hook refuse the attempt.
@@ -187,8 +195,11 @@ async fn rise(
     factors::lock_owner(&work, user).await?;
     // A refresh that is under way ends first, so that its token is among those that are replaced.
     sessions::lock(&work, holder.session).await?;
-    if !factors::use_challenge(&work, challenge).await? {
-        return Err(mismatch());
+    let code = if let Proof::Code { used, .. } = &proof { used.as_str() } else { "" };
+    match factors::use_challenge(&work, challenge, code).await? {
+        Some(true) => {}
+        Some(false) => return Err(wrong(factor_type)),
+        None => return Err(used(challenge)),
     }
     keep(context, &work, factor, challenge, proof).await?;
     let is_new = factors::confirm(&work, factor.id).await?.ok_or_else(factor_not_found)?;
@@ -218,8 +229,8 @@ async fn keep(
     proof: Proof,
 ) -> Result<(), Error> {
     match proof {
-        Proof::Code { stale_secret: None } => Ok(()),
-        Proof::Code { stale_secret: Some(secret) } => {
+        Proof::Code { stale_secret: None, .. } => Ok(()),
+        Proof::Code { stale_secret: Some(secret), .. } => {
             let sealed = context.auth.settings.encryption.seal(factor.id, &secret)?;
             factors::set_secret(work, factor.id, &sealed).await
         }
