@@ -79,8 +79,8 @@ async fn sign_up_code(context: &Context<'_>, wish: Otp) -> Result<String, Error>
         channel: wish.channel.clone(),
         challenge: wish.challenge.clone(),
     };
-    match sign_up::register(context, &sign_up).await? {
-        Registered::New(account) | Registered::Unconfirmed(account) | Registered::Taken(account)
+    match sign_up::register(context, &sign_up, false).await? {
+        Registered::New(account, _) | Registered::Unconfirmed(account, _) | Registered::Taken(account)
             if is_confirmed(&account, &wish.address) =>
         {
             sign_in_code(context, &account, &wish).await

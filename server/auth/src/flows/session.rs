@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::error::refusals;
 use crate::flows::access_token::{self, Session};
 use crate::flows::refresh_token::{self, Key, RefreshToken};
-use crate::store::sessions::{self, Client, Opening, StepUp};
+use crate::store::sessions::{self, Client, Granted, Opening, StepUp};
 use crate::store::{Executor, Work};
 use crate::{Auth, Error};
 
@@ -34,6 +34,22 @@ pub(crate) async fn begin(
     sign_in: SignIn<'_>,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
+    let method = sign_in.method;
+    let granted = open(auth, executor, user, sign_in, client).await?;
+    access_token::issue(auth, granted, method, client).await
+}
+
+/// The first half of [`begin`]: stores the session. [`access_token::issue`] is the other one, which asks a hook that has
+/// to see what the transaction stored.
+///
+/// Errors: `invalid_credentials` if the user is gone.
+pub(super) async fn open(
+    auth: &Auth,
+    executor: impl Into<Executor<'_>>,
+    user: Uuid,
+    sign_in: SignIn<'_>,
+    client: &Client<'_>,
+) -> Result<Granted, Error> {
     let id = Uuid::new_v4();
     let key = (auth.settings.security.refresh_token_algorithm == 2).then(Key::generate);
     let token = match &key {
@@ -53,8 +69,7 @@ pub(crate) async fn begin(
         login: sign_in.login,
     };
     let granted = sessions::begin(executor, &auth.settings, &opening, client).await?;
-    let granted = granted.ok_or_else(refusals::invalid_credentials)?;
-    access_token::issue(auth, granted, sign_in.method, client).await
+    granted.ok_or_else(refusals::invalid_credentials)
 }
 
 /// Raises session `id` to aal2, because its user has shown factor `factor` by `method` (`totp`, `mfa/phone`,

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::access_token::Session;
+use super::access_token::{self, Session};
 use super::address::{self, Address};
 use super::pkce::Challenge;
 use super::session::{self, SignIn};
@@ -17,9 +17,13 @@ use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
+use crate::store::sessions::Granted;
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
+
+/// What claim `amr` calls the sign-in of an account that needs no confirmation.
+const METHOD: &str = "password";
 
 /// Somebody who wants an account.
 pub(crate) struct SignUp {
@@ -50,10 +54,10 @@ pub(crate) enum SignedUp {
 /// and of sending.
 pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<SignedUp, Error> {
     check_provider(context, &wish)?;
-    let registered = register(context, &wish).await?;
+    let registered = register(context, &wish, true).await?;
     let settings = &context.auth.settings;
-    let account = match registered {
-        Registered::New(account) | Registered::Unconfirmed(account) => account,
+    let (account, granted) = match registered {
+        Registered::New(account, granted) | Registered::Unconfirmed(account, granted) => (account, granted),
         Registered::Taken(account) => {
             let by = Actor::User(account.id());
             log(context, &context.auth.database, by, Action::UserRepeatedSignup, &wish).await?;
@@ -64,11 +68,8 @@ pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<Signe
             return Ok(SignedUp::User(Box::new(obfuscated(context, &wish)?)));
         }
     };
-    if is_confirmed(&account, &wish.address) {
-        let sign_in =
-            SignIn { method: "password", login: Some(wish.address.provider()), ..SignIn::default() };
-        let (auth, id) = (context.auth, account.id());
-        let session = session::begin(auth, &auth.database, id, sign_in, &context.client).await?;
+    if let Some(granted) = granted {
+        let session = access_token::issue(context.auth, *granted, METHOD, &context.client).await?;
         return Ok(SignedUp::Session(Box::new(session)));
     }
     let mut user = account.user;
@@ -140,28 +141,38 @@ pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result
 
 /// What an address was found to be.
 pub(crate) enum Registered {
-    /// Nobody's; it is a new account's now.
-    New(Account),
-    /// That of an account that has not been confirmed yet; what it awaits was sent once more.
-    Unconfirmed(Account),
+    /// Nobody's; it is a new account's now, with a session if one was asked for and nothing remains to be confirmed.
+    New(Account, Option<Box<Granted>>),
+    /// That of an account that had not been confirmed yet; what it awaits was sent once more. A session as above.
+    Unconfirmed(Account, Option<Box<Granted>>),
     /// That of a confirmed account, which stays as it is.
     Taken(Account),
 }
 
-/// Creates the account that `wish` asks for, or repeats its confirmation. Asks no rules of passwords.
-pub(crate) async fn register(context: &Context<'_>, wish: &SignUp) -> Result<Registered, Error> {
+/// Creates the account that `wish` asks for, or repeats its confirmation. Asks no rules of passwords. A session, if
+/// `with_session`, is stored together with the account: a sign-up that fails leaves nothing behind.
+pub(crate) async fn register(
+    context: &Context<'_>,
+    wish: &SignUp,
+    with_session: bool,
+) -> Result<Registered, Error> {
     // Hashed in any case, so that it takes as long whether the account exists or not.
     let hash = context.auth.hasher.hash(wish.password.clone()).await?;
-    match attempt(context, wish, &hash).await {
+    match attempt(context, wish, &hash, with_session).await {
         // Somebody else was faster with the same address: now it exists.
         Err(error) if users::is_taken(&error) => {
-            attempt(context, wish, &hash).await.map_err(users::name_taken)
+            attempt(context, wish, &hash, with_session).await.map_err(users::name_taken)
         }
         other => other,
     }
 }
 
-async fn attempt(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<Registered, Error> {
+async fn attempt(
+    context: &Context<'_>,
+    wish: &SignUp,
+    hash: &str,
+    with_session: bool,
+) -> Result<Registered, Error> {
     let auth = context.auth;
     let existing = find(context, &wish.address).await?;
     let new = new_user(context, wish, hash)?;
@@ -184,12 +195,21 @@ async fn attempt(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<Reg
     };
     let account = with_identity(&work, account, wish).await?;
     let account = confirm_or_ask(context, &work, account, wish).await?;
+    let granted = match with_session && is_confirmed(&account, &wish.address) {
+        true => {
+            let sign_in =
+                SignIn { method: METHOD, login: Some(wish.address.provider()), ..SignIn::default() };
+            let granted = session::open(auth, &work, account.id(), sign_in, &context.client).await?;
+            Some(Box::new(granted))
+        }
+        false => None,
+    };
     work.commit().await?;
     if is_new {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
-        return Ok(Registered::New(account));
+        return Ok(Registered::New(account, granted));
     }
-    Ok(Registered::Unconfirmed(account))
+    Ok(Registered::Unconfirmed(account, granted))
 }
 
 async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account>, Error> {

@@ -249,3 +249,17 @@ async fn leaked_passwords_are_refused_to_new_users_and_told_to_known_ones() {
     let signed_in = server.post("/token?grant_type=password", body).await;
     assert_eq!(signed_in.body["weak_password"]["reasons"], json!(["pwned"]), "{}", signed_in.body);
 }
+
+#[tokio::test]
+async fn a_sign_up_that_fails_leaves_nothing_behind() {
+    let mut settings = Settings::default();
+    settings.mail.autoconfirm = true;
+    let server = Server::with(settings).await;
+    server.sql("alter table auth.sessions rename column scopes to anything_else").await;
+    let body = json!({ "email": "ada@example.com", "password": PASSWORD });
+    let failed = server.post("/signup", body.clone()).await;
+    assert_eq!(failed.status, 500, "{}", failed.body);
+    assert_eq!(server.value("select count(*) from auth.users").await, 0);
+    server.sql("alter table auth.sessions rename column anything_else to scopes").await;
+    assert_eq!(server.post("/signup", body).await.status, 200);
+}
