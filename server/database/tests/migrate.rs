@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
+#[path = "migrate/age.rs"]
+mod age;
 #[path = "migrate/extensions.rs"]
 mod extensions;
 #[path = "migrate/platform.rs"]
@@ -50,11 +52,15 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         .unwrap();
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
-    let expected = ["0001_roles.sql", "0009_rate_limits.sql"];
-    assert_eq!(report.applied, expected, "roles are looked at one by one, and only Basalt has rate limits");
+    let expected = ["0001_roles.sql", "0009_rate_limits.sql", "0013_auth_rows.sql"];
+    assert_eq!(
+        report.applied, expected,
+        "roles and rows are looked at one by one, and only Basalt has rate limits"
+    );
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
     for (file, why) in [
         ("0011_auth_indexes.sql", "its indexes stay its own"),
+        ("0012_older_schemas.sql", "it is as new as can be"),
         ("0014_generated_columns.sql", "its publication stays its own"),
     ] {
         assert!(report.adopted.iter().any(|adopted| adopted == file), "{why}: {report:?}");

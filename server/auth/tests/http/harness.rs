@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use auth::Settings;
 use database::Database;
+use database::migrate::Migrator;
 use gateway::Gateway;
 use http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request};
@@ -58,6 +59,16 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         Server::on(settings, database, keys).await
+    }
+
+    /// On a database that came with the schemas of 2022, brought up to date as every start does.
+    pub(crate) async fn on_schemas_of_2022(settings: Settings) -> Server {
+        let server = Server::with(settings).await;
+        server.sql(include_str!("../../../database/tests/migrate/auth_2022.sql")).await;
+        let mut client = server.database.client().await;
+        Migrator::new(&mut client).platform().await.unwrap();
+        // Connections of before know statements of before.
+        Server::on(server.settings, server.database, server.keys).await
     }
 
     /// What a server says of settings that it cannot work with.

@@ -31,6 +31,7 @@ mod oauth;
 mod oauth_authorize;
 mod oauth_clients;
 mod oauth_token;
+mod older_schema;
 mod passkey_management;
 mod passkeys;
 mod phone_factors;

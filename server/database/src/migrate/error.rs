@@ -53,6 +53,9 @@ pub enum Error {
         /// The file's name.
         file: String,
     },
+    /// Schemas that another service has made are too old, and cannot be brought up to date from here.
+    #[error("{0}")]
+    Older(String),
     /// Two files claim the same version.
     #[error(
         "{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ"

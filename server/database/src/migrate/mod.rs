@@ -11,6 +11,7 @@
 //! This module refuses to guess: a file that was changed after it had been applied, or that only `psql` could run, is
 //! an error that says so, with file and line.
 
+mod age;
 mod apply;
 mod error;
 mod ledger;
@@ -75,9 +76,12 @@ impl<'a> Migrator<'a> {
 
     /// Applies the files of `schema/platform`, which are part of this binary: what hosted Supabase already has.
     ///
-    /// Errors: [`Error::PlatformChanged`] if this binary's files differ from those that the database was made with, and
+    /// Errors: [`Error::Older`] as [`Self::obstacle`] says; [`Error::PlatformChanged`] if this binary's files differ from those that the database was made with, and
     /// all that running a file can meet.
     pub async fn platform(&mut self) -> Result<Report, Error> {
+        if let Some(obstacle) = self.obstacle().await? {
+            return Err(Error::Older(obstacle));
+        }
         self.ensure_ledger().await?;
         let records = ledger::platform(&*self.client).await?;
         let mut report = Report { unknown: unknown(&records, is_platform), ..Report::default() };
@@ -143,6 +147,12 @@ impl<'a> Migrator<'a> {
         }
         report.log("seed");
         Ok(report)
+    }
+
+    /// Why [`Self::platform`] cannot bring schemas `auth` and `storage` up to date that another service has made, and what
+    /// to do; `None` if nothing is in the way. Nothing is written.
+    pub async fn obstacle(&mut self) -> Result<Option<String>, Error> {
+        age::obstacle(self.client).await
     }
 
     /// What is applied, what is pending and what was changed since; nothing is written. `folder` is that of

@@ -32,6 +32,8 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0009_rate_limits.sql",
     "0010_policy_watch.sql",
     "0011_auth_indexes.sql",
+    "0012_older_schemas.sql",
+    "0013_auth_rows.sql",
     "0014_generated_columns.sql",
     "0015_vault.sql",
 ];

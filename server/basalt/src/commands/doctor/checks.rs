@@ -190,7 +190,11 @@ async fn database(settings: &Settings, running: Option<&Running>) -> Verdict {
 async fn pending(settings: &Settings, admin: &Database) -> Verdict {
     let status: Result<migrate::Status, String> = async {
         let mut client = admin.client().await.map_err(|error| error.to_string())?;
-        let status = Migrator::new(&mut client).status(&settings.migrations.path).await;
+        let mut migrator = Migrator::new(&mut client);
+        if let Some(obstacle) = migrator.obstacle().await.map_err(|error| error.to_string())? {
+            return Err(obstacle);
+        }
+        let status = migrator.status(&settings.migrations.path).await;
         status.map_err(|error| error.to_string())
     }
     .await;

@@ -1,0 +1,99 @@
+//! Databases that came with older schemas "auth" and "storage".
+
+use database::migrate::{Error, Migrator};
+use testkit::Database;
+
+use crate::support::text;
+
+const OF_2022: &str = include_str!("auth_2022.sql");
+
+/// All that makes up the two schemas, but for the order of columns and for Basalt's own indexes.
+const SHAPE: &str = "select string_agg(line, E'\\n' order by line) from (
+    select format('%s.%s %s %s %s %s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+      a.attnotnull, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+      and c.relnamespace in ('auth'::regnamespace, 'storage'::regnamespace)
+    union all
+    select format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
+    where connamespace = 'auth'::regnamespace
+    union all
+    select pg_get_indexdef(indexrelid) from pg_index i join pg_class c on c.oid = i.indexrelid
+    where c.relnamespace = 'auth'::regnamespace and c.relname not in ('users_phone_change_idx',
+      'mfa_challenges_factor_id_idx', 'saml_relay_states_flow_state_id_idx', 'oauth_authorizations_user_id_idx')
+    union all
+    select format('%s %s', t.oid::regtype, string_agg(e.enumlabel, ' ' order by e.enumlabel))
+    from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typnamespace = 'auth'::regnamespace group by t.oid
+    union all
+    select format('%s belongs to %s, %s', c.oid::regclass, c.relowner::regrole, c.relrowsecurity) from pg_class c
+    where c.relkind = 'r' and c.relnamespace = 'auth'::regnamespace
+    union all
+    select 'migration ' || version from auth.schema_migrations
+  ) lines";
+
+#[tokio::test]
+async fn schemas_of_2022_become_those_of_today() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let fresh = text(&client, SHAPE).await;
+    client.batch_execute(OF_2022).await.unwrap();
+    assert!(text(&client, SHAPE).await.lines().count() < fresh.lines().count() - 200);
+
+    let report = Migrator::new(&mut client).platform().await.unwrap();
+    assert!(report.applied.contains(&"0012_older_schemas.sql".to_owned()), "{report:?}");
+    let raised = text(&client, SHAPE).await;
+    let missing: Vec<_> = fresh.lines().filter(|line| !raised.lines().any(|other| other == *line)).collect();
+    let foreign: Vec<_> = raised.lines().filter(|line| !fresh.lines().any(|other| other == *line)).collect();
+    assert_eq!((missing, foreign), (Vec::<&str>::new(), Vec::<&str>::new()));
+    let identity = "select provider_id || ' ' || email from auth.identities";
+    let expected = "00000000-0000-4000-8000-000000000001 old@example.com";
+    assert_eq!(
+        text(&client, identity).await,
+        expected,
+        "accounts with a password get the identity that they lack"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_brought_up_to_date_is_refused_before_anything_is_written() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    client.batch_execute(OF_2022).await.unwrap();
+    client.batch_execute("create role older_visitor; set role older_visitor").await.unwrap();
+    let obstacle = Migrator::new(&mut client).obstacle().await.unwrap().unwrap();
+    assert!(
+        obstacle.contains("\"older_visitor\"") && obstacle.contains("\"supabase_auth_admin\""),
+        "{obstacle}"
+    );
+    client
+        .batch_execute("reset role; drop role older_visitor; drop table auth.mfa_factors cascade")
+        .await
+        .unwrap();
+    match Migrator::new(&mut client).platform().await {
+        Err(Error::Older(advice)) => assert!(advice.contains("October 2022"), "{advice}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(text(&client, "select coalesce(to_regnamespace('basalt')::text, 'none')").await, "none");
+}
+
+#[tokio::test]
+async fn rows_that_the_auth_service_cannot_read_are_mended() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    client
+        .batch_execute(
+            "delete from basalt.platform_migrations where version = '0013';
+             insert into auth.flow_state (id, provider_type, provider_access_token, authentication_method)
+             values (gen_random_uuid(), 'github', null, 'oauth'), (gen_random_uuid(), 'github', 'kept', 'oauth');
+             insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)
+             values (gen_random_uuid(), 'manual', 'https://a.example', 'authorization_code', 'none')",
+        )
+        .await
+        .unwrap();
+    Migrator::new(&mut client).platform().await.unwrap();
+    let tokens = "select string_agg(format('[%s][%s]', provider_access_token, provider_refresh_token), ' '
+        order by provider_access_token) from auth.flow_state where provider_refresh_token is not null";
+    assert_eq!(text(&client, tokens).await, "[][] [kept][]");
+    assert_eq!(text(&client, "select '[' || client_secret_hash || ']' from auth.oauth_clients").await, "[]");
+}
