@@ -176,10 +176,12 @@ fn advice(found: u32, other: Option<&Path>) -> String {
             format!("Install Postgres {found} and name its folder in POSTGRES_BIN to go on using it as it is")
         }
     };
+    // What 17 does not know of the options that Basalt sets from 18 on is taken out of the dump.
     format!(
         "Nothing of it is lost. {keep}. To move to these binaries, start it so once more and dump it (`pg_dump --clean \
-         --if-exists -f dump.sql`, from Postgres {found} or newer), move the folder away, start, and restore (`basalt \
-         psql -f dump.sql`). If migrations and seed files make all that is in it, move the folder away and start"
+         --if-exists … | sed 's/, publish_generated_columns = stored//' > dump.sql`, from Postgres {found} or newer), \
+         move the folder away, start, and restore (`basalt psql -f dump.sql`); see docs/postgres-versions.md. If \
+         migrations and seed files make all that is in it, move the folder away and start"
     )
 }
 

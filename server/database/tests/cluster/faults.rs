@@ -161,6 +161,7 @@ async fn data_of_another_major_version_is_refused_with_advice() {
         "POSTGRES_BIN".to_owned(),
         format!("from Postgres {} or newer", other.version().major),
         "Nothing of it is lost".to_owned(),
+        "publish_generated_columns".to_owned(),
     ] {
         assert!(refused.contains(&part), "{part:?} is not in: {refused}");
     }
