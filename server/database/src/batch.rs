@@ -26,6 +26,14 @@ use crate::{Answer, Column, Error, Row, Rows, Transaction};
 /// neither side reads, so that is written and read at the same time.
 const WRITE_AT_ONCE: usize = 32 * 1024;
 
+/// Undoes what code of the database's users may have left in the session, all but what it has prepared: as `DISCARD ALL`
+/// does, without our statements. Source: PostgreSQL documentation, "DISCARD".
+const SET_RIGHT: &str = "close all; set session authorization default; reset all; unlisten *; \
+                         select pg_advisory_unlock_all(); discard temp; discard sequences";
+
+/// What takes effect only before the first query (SQLSTATE 25001).
+const NOT_AS_NAMED: &str = "25001";
+
 /// Buffers that grew beyond this are given back after a transaction.
 const KEPT_BUFFER: usize = 256 * 1024;
 
@@ -36,19 +44,44 @@ pub(crate) struct Connection {
     statements: Option<StatementCache>,
     /// The texts that set the settings of recent transactions.
     settings: SettingsTexts,
-    /// Names of statements that made room in the cache and are closed with the next batch.
+    /// Names of statements that are not in the cache any more and are closed with the next batch.
     closing: Vec<Arc<str>>,
+    /// Names that the server may know from this batch on, and the cache does not yet.
+    unconfirmed: Vec<Arc<str>>,
     in_flight: bool,
+    failed_at: FailedAt,
+    /// Whether something may have been left in the session.
+    owes_setting_right: bool,
+    /// Whether the answer to [`SET_RIGHT`] is still to come.
+    is_being_set_right: bool,
+    /// Whether the session is no longer as it was after the login.
+    is_altered: bool,
+    /// Whether transactions name isolation level and access mode by opening a block.
+    opens_blocks: bool,
+    /// Whether code of the database's users has run.
+    pub(crate) has_run_foreign_code: bool,
     /// Of the transaction that runs.
     pub(crate) timer: Timer,
     pub(crate) opened: Instant,
     pub(crate) idle_since: Instant,
 }
 
+/// What had failed when a batch failed.
+#[derive(Clone, Copy)]
+enum FailedAt {
+    /// One of the statements that come before the caller's.
+    Settings,
+    /// A statement that had been prepared before, and was not yet bound to its parameters.
+    KnownStatement,
+    Elsewhere,
+}
+
 /// What one statement of a batch still has to be answered with.
 struct Expected<'t> {
     role: &'t str,
     sql: &'t str,
+    /// Whether it had been prepared before.
+    was_known: bool,
     /// The name that it was prepared under by this batch; `None` for a statement that was known.
     new_name: Option<Arc<str>>,
     columns: Option<Arc<[Column]>>,
@@ -75,17 +108,24 @@ impl Expected<'_> {
 impl Connection {
     /// Takes over a connection that has logged in. `cache_size` is `None` where statements are to keep no name.
     pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
-        let now = Instant::now();
+        let opened = session.opened;
         Self {
             session,
             outbound: BytesMut::with_capacity(4 * 1024),
             statements: cache_size.map(StatementCache::new),
             settings: SettingsTexts::default(),
             closing: Vec::new(),
+            unconfirmed: Vec::new(),
             in_flight: false,
+            failed_at: FailedAt::Elsewhere,
+            owes_setting_right: false,
+            is_being_set_right: false,
+            is_altered: false,
+            opens_blocks: false,
+            has_run_foreign_code: false,
             timer: Timer::default(),
-            opened: now,
-            idle_since: now,
+            opened,
+            idle_since: opened,
         }
     }
 
@@ -98,34 +138,80 @@ impl Connection {
         self.session.cancel
     }
 
-    /// Reads what the server sent while nobody asked, without waiting. `false` when it hung up or said anything
-    /// but a notice: a restarted Postgres is noticed here, before a request is sent to it in vain.
-    pub(crate) fn is_alive(&mut self) -> bool {
+    /// Whether the session is no longer as it was after the login, so that nobody else may have this connection.
+    pub(crate) const fn is_altered(&self) -> bool {
+        self.is_altered
+    }
+
+    /// Makes sure that the next caller finds the session as it was after the login. `false` when it does not, or when
+    /// the server hung up: a restarted Postgres is noticed here, before a request is sent to it in vain.
+    pub(crate) async fn is_fit(&mut self) -> bool {
+        if self.is_being_set_right { self.finish_setting_right().await.is_ok() } else { self.is_quiet() }
+    }
+
+    /// Reads what the server sent while nobody asked, without waiting. `false` when it hung up or said anything but
+    /// a notice.
+    fn is_quiet(&mut self) -> bool {
         match self.session.receive().now_or_never() {
             None => true,
-            Some(Ok(Message::ParameterStatus(_) | Message::NoticeResponse(_))) => self.is_alive(),
+            Some(Ok(Message::NoticeResponse(_))) => self.is_quiet(),
             Some(_) => false,
         }
     }
 
-    /// Runs `transaction` and returns the answers to its statements.
+    /// Runs `transaction` and returns the answers to its statements. What fails because of the connection's past is run
+    /// once more: the failure has undone all of it.
     ///
     /// Dropping the future leaves the connection not [ready](Self::is_ready) unless the answer was complete.
     pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        let settings = self.settings.of(transaction);
+        let mut answer = self.attempt(transaction).await;
+        while let Err(error) = &answer
+            && self.mends(error, transaction)
+        {
+            answer = self.attempt(transaction).await;
+        }
+        if self.owes_setting_right && self.is_ready() && self.set_right().await.is_err() {
+            self.is_altered = true;
+        }
+        answer
+    }
+
+    /// Whether another attempt is worth it, after something has been changed on this side.
+    fn mends(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
+        let Some(error) = error.server().filter(|_| self.is_ready()) else { return false };
+        match self.failed_at {
+            // The session's defaults are others than those that were named.
+            FailedAt::Settings if error.code == NOT_AS_NAMED && !self.opens_blocks => {
+                self.opens_blocks = true;
+                true
+            }
+            FailedAt::KnownStatement if may_be_outdated(&error.code) => {
+                self.forget(transaction);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        let is_in_block = transaction.needs_block() || self.opens_blocks;
+        let settings = self.settings.of(transaction, is_in_block);
         let settings = settings.as_deref().map(|sql| Statement {
             sql: Cow::Borrowed(sql),
             parameters: transaction.setting_values(),
             as_json: false,
         });
         self.outbound.clear();
-        for name in std::mem::take(&mut self.closing) {
-            frontend::close(b'S', &name, &mut self.outbound)?;
+        self.owes_setting_right |= transaction.may_leave_something();
+        self.has_run_foreign_code |= transaction.may_leave_something();
+        self.closing.append(&mut self.unconfirmed);
+        for name in &self.closing {
+            frontend::close(b'S', name, &mut self.outbound)?;
         }
-        let block =
-            |sql: &'static str| Statement { sql: Cow::Borrowed(sql), parameters: Vec::new(), as_json: false };
-        let opening = transaction.opening().map(block);
-        let closing = transaction.closing().map(block);
+        let block = |sql: &'static str| {
+            is_in_block.then(|| Statement { sql: Cow::Borrowed(sql), parameters: Vec::new(), as_json: false })
+        };
+        let (opening, closing) = (block(transaction.opening()), block(transaction.closing()));
         let role = transaction.role();
         let mut expected = Vec::with_capacity(transaction.statements().len() + 3);
         for statement in opening.iter().chain(settings.iter()) {
@@ -140,9 +226,46 @@ impl Connection {
         frontend::sync(&mut self.outbound);
         self.in_flight = true;
         self.write().await?;
+        self.closing.clear();
         let answer = self.read(expected).await;
         self.shrink();
         answer
+    }
+
+    /// Forgets the statements of `transaction`, so that they are prepared anew.
+    fn forget(&mut self, transaction: &Transaction<'_>) {
+        let Some(cache) = &mut self.statements else { return };
+        let role = transaction.role();
+        for statement in transaction.statements() {
+            self.closing.extend(cache.remove(role, &statement.sql));
+        }
+    }
+
+    /// Has the server undo what may have been left in the session, without waiting for that.
+    async fn set_right(&mut self) -> Result<(), Error> {
+        self.outbound.clear();
+        frontend::query(SET_RIGHT, &mut self.outbound)?;
+        // Half a message would be no beginning for the next one.
+        self.in_flight = true;
+        self.write().await?;
+        self.in_flight = false;
+        self.owes_setting_right = false;
+        self.is_being_set_right = true;
+        Ok(())
+    }
+
+    async fn finish_setting_right(&mut self) -> Result<(), Error> {
+        loop {
+            match self.session.receive().await? {
+                Message::ReadyForQuery(body) if body.status() == b'I' => {
+                    self.is_being_set_right = false;
+                    return Ok(());
+                }
+                Message::ReadyForQuery(_) => return Err(Error::protocol("a transaction was left open")),
+                Message::ErrorResponse(body) => return Err(ServerError::from_body(&body).into()),
+                _ => {}
+            }
+        }
     }
 
     /// Appends the messages for `statement`, and to `batch` what they are to be answered with.
@@ -158,6 +281,7 @@ impl Connection {
         let mut expected = Expected {
             role,
             sql: &statement.sql,
+            was_known: known.is_some(),
             new_name: None,
             columns: None,
             as_json,
@@ -178,6 +302,9 @@ impl Connection {
             frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
             frontend::describe(b'S', &name, &mut self.outbound)?;
             expected.new_name = Some(Arc::clone(&name));
+            if !name.is_empty() {
+                self.unconfirmed.push(Arc::clone(&name));
+            }
             name
         };
         let write_parameter = |parameter: &Option<Cow<'_, [u8]>>, buffer: &mut BytesMut| match parameter {
@@ -229,9 +356,10 @@ impl Connection {
         let mut current = pending.next();
         let mut rows = Vec::new();
         let mut failure: Option<ServerError> = None;
+        let mut is_bound = false;
         loop {
             // First: rows come behind them.
-            skip_acknowledgements(&mut self.session.inbound);
+            is_bound |= skip_acknowledgements(&mut self.session.inbound);
             if let Some(json) = current.as_mut().and_then(|current| current.json.as_mut()) {
                 json.take_rows(&mut self.session.inbound)?;
             }
@@ -256,6 +384,7 @@ impl Connection {
                         statements.push(Rows { columns, rows, tag: body.tag()?.to_owned(), json });
                     }
                     current = pending.next();
+                    is_bound = false;
                 }
                 Message::EmptyQueryResponse => {
                     if current.take().is_some_and(|done| done.wanted) {
@@ -267,11 +396,19 @@ impl Connection {
                         });
                     }
                     current = pending.next();
+                    is_bound = false;
                 }
                 // Everything up to the Sync is skipped now; the first error is the one that counts.
-                Message::ErrorResponse(body) => {
-                    failure.get_or_insert_with(|| ServerError::from_body(&body));
+                Message::ErrorResponse(body) if failure.is_none() => {
+                    failure = Some(ServerError::from_body(&body));
+                    self.failed_at = match &current {
+                        Some(current) if !current.wanted => FailedAt::Settings,
+                        Some(current) if current.was_known && !is_bound => FailedAt::KnownStatement,
+                        _ => FailedAt::Elsewhere,
+                    };
                 }
+                // Sent at the end of a transaction that has set one of those that the server reports, for longer.
+                Message::ParameterStatus(_) => self.is_altered = true,
                 Message::ReadyForQuery(body) => {
                     if body.status() != b'I' {
                         self.roll_back().await?;
@@ -283,7 +420,7 @@ impl Connection {
                     };
                 }
                 Message::ParameterDescription(_)
-                | Message::ParameterStatus(_)
+                | Message::ErrorResponse(_)
                 | Message::NoticeResponse(_)
                 | Message::NotificationResponse(_) => {}
                 _ => return Err(Error::protocol("a message that no statement of the batch asks for")),
@@ -295,6 +432,7 @@ impl Connection {
     fn remember(&mut self, current: Option<&mut Expected<'_>>, columns: Arc<[Column]>) {
         let Some(current) = current else { return };
         let Some(name) = current.new_name.take() else { return };
+        self.unconfirmed.retain(|unconfirmed| *unconfirmed != name);
         let json = current.as_json.then(|| Arc::new(json::Format::new(&columns)));
         let prepared = Prepared { name, columns, json };
         if let Some(cache) = self.statements.as_mut().filter(|_| !prepared.name.is_empty()) {
@@ -315,7 +453,7 @@ impl Connection {
     pub(crate) async fn settle(&mut self) -> Result<(), Error> {
         self.skip_to_ready().await?;
         self.in_flight = false;
-        Ok(())
+        if self.owes_setting_right { self.set_right().await } else { Ok(()) }
     }
 
     async fn skip_to_ready(&mut self) -> Result<(), Error> {
@@ -349,11 +487,21 @@ impl Connection {
 }
 
 /// Passes over `ParseComplete`, `BindComplete` and `CloseComplete`, which have no body and say only that nothing went
-/// wrong.
-fn skip_acknowledgements(inbound: &mut BytesMut) {
-    while let [b'1'..=b'3', 0, 0, 0, 4, ..] = inbound[..] {
+/// wrong. Answers whether a `BindComplete` was among them.
+fn skip_acknowledgements(inbound: &mut BytesMut) -> bool {
+    let mut is_bound = false;
+    while let [kind @ b'1'..=b'3', 0, 0, 0, 4, ..] = inbound[..] {
+        is_bound |= kind == b'2';
         inbound.advance(5);
     }
+    is_bound
+}
+
+/// Whether a change of the catalog may be why a statement of before is refused with `code`: features (a result of
+/// another type), values that are read by a type of before, names and types, and types that are gone. Privileges are
+/// looked at anew each time.
+fn may_be_outdated(code: &str) -> bool {
+    code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
 }
 
 fn describe(body: &RowDescriptionBody) -> Result<Arc<[Column]>, Error> {

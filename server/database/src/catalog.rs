@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use futures_util::StreamExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio_postgres::AsyncMessage;
+use tokio_postgres::{AsyncMessage, Client};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
 
@@ -22,12 +23,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 const PROBE_INTERVAL: Duration = Duration::from_secs(30);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long [`Listener::catch_up`] waits.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// A background task that counts notifications and reconnections.
 pub(crate) struct Listener {
     changes: watch::Sender<u64>,
     channel: Option<String>,
     /// Whether Postgres sends notices at this moment.
     is_listening: Arc<AtomicBool>,
+    /// What notices come through.
+    client: Arc<ArcSwapOption<Client>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -39,6 +45,7 @@ impl Listener {
             changes: watch::Sender::new(0),
             channel: None,
             is_listening: Arc::default(),
+            client: Arc::default(),
             stop: CancellationToken::new(),
             task: Mutex::new(None),
         }
@@ -49,9 +56,11 @@ impl Listener {
         listener.channel = Some(channel.clone());
         let (stop, changes) = (listener.stop.clone(), listener.changes.clone());
         let is_listening = Arc::clone(&listener.is_listening);
+        let client = Arc::clone(&listener.client);
         let task = tokio::spawn(async move {
             // Returns at the cancellation, since listening never ends by itself.
-            stop.run_until_cancelled(listen_for_ever(target, channel, changes, &is_listening)).await;
+            stop.run_until_cancelled(listen_for_ever(target, channel, changes, (&is_listening, &client)))
+                .await;
         });
         *listener.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         listener
@@ -64,6 +73,14 @@ impl Listener {
     /// Whether notices in `channel` come in at this moment.
     pub(crate) fn is_listening_to(&self, channel: &str) -> bool {
         self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Relaxed)
+    }
+
+    /// Waits until all notices are counted that Postgres has sent by now: they come before the answer to a question.
+    pub(crate) async fn catch_up(&self) {
+        if let Some(client) = self.client.load_full() {
+            // What cannot be asked has nothing to tell either.
+            let _ = tokio::time::timeout(CATCH_UP_TIMEOUT, client.simple_query("")).await;
+        }
     }
 
     pub(crate) async fn stop(&self) {
@@ -86,13 +103,14 @@ async fn listen_for_ever(
     target: Arc<Target>,
     channel: String,
     changes: watch::Sender<u64>,
-    is_listening: &AtomicBool,
+    (is_listening, shared): (&AtomicBool, &ArcSwapOption<Client>),
 ) {
     let mut pause = FIRST_PAUSE;
     loop {
         let heard_before = *changes.borrow();
-        let Err(error) = listen(&target, &channel, &changes, is_listening).await;
+        let Err(error) = listen(&target, &channel, &changes, (is_listening, shared)).await;
         is_listening.store(false, Ordering::Relaxed);
+        shared.store(None);
         if *changes.borrow() != heard_before {
             pause = FIRST_PAUSE;
         }
@@ -107,9 +125,10 @@ async fn listen(
     target: &Target,
     channel: &str,
     changes: &watch::Sender<u64>,
-    is_listening: &AtomicBool,
+    (is_listening, shared): (&AtomicBool, &ArcSwapOption<Client>),
 ) -> Result<std::convert::Infallible, Error> {
     let (client, mut connection) = target.config.connect(MakeRustlsConnect::new(target.tls.clone())).await?;
+    let client = Arc::new(client);
     let notified = changes.clone();
     let messages = async move {
         let mut messages = futures_util::stream::poll_fn(move |context| connection.poll_message(context));
@@ -125,6 +144,7 @@ async fn listen(
         // What changed while nobody listened is not known, so everything counts as changed.
         changes.send_modify(|count| *count += 1);
         is_listening.store(true, Ordering::Relaxed);
+        shared.store(Some(Arc::clone(&client)));
         loop {
             tokio::time::sleep(PROBE_INTERVAL).await;
             probe(&client, "select 1").await?;
@@ -136,7 +156,7 @@ async fn listen(
     }
 }
 
-async fn probe(client: &tokio_postgres::Client, sql: &str) -> Result<(), Error> {
+async fn probe(client: &Client, sql: &str) -> Result<(), Error> {
     tokio::time::timeout(PROBE_TIMEOUT, client.batch_execute(sql))
         .await
         .map_err(|_| Error::Timeout(PROBE_TIMEOUT))?

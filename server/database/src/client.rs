@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Metrics, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::connect::Target;
@@ -21,9 +23,16 @@ impl Clients {
         let manager = Manager::from_config(
             target.config.clone(),
             MakeRustlsConnect::new(target.tls.clone()),
-            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+            // What a trigger or a hook has set for the session ends with the loan.
+            ManagerConfig { recycling_method: RecyclingMethod::Clean },
         );
+        let renewal = settings.renewal.clone();
+        let is_current = Hook::sync_fn(move |_, metrics: &Metrics| {
+            let is_outdated = renewal.is_outdated(metrics.created);
+            if is_outdated { Err(HookError::message("the connection is outdated")) } else { Ok(()) }
+        });
         let pool = Pool::builder(manager)
+            .pre_recycle(is_current)
             .max_size(settings.client_pool_size.max(1))
             .wait_timeout(Some(settings.acquisition_timeout))
             .create_timeout(Some(settings.connect_timeout))

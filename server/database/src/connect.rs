@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator as _;
@@ -41,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) stream: Stream,
     pub(crate) inbound: BytesMut,
     pub(crate) cancel: CancelKey,
+    /// When it was begun to be made: what changed after that may have been seen.
+    pub(crate) opened: Instant,
 }
 
 /// What a running statement is cancelled with. Source: PostgreSQL documentation, section 55.2.8.
@@ -77,8 +79,9 @@ impl Target {
     /// Errors: [`Error::Unavailable`] when none does in time; [`Error::Postgres`] when the login is refused.
     pub(crate) async fn open(&self) -> Result<Session, Error> {
         let login = async {
+            let opened = Instant::now();
             let stream = self.open_stream().await?;
-            self.log_in(stream).await
+            self.log_in(stream, opened).await
         };
         match tokio::time::timeout(self.connect_timeout, login).await {
             Ok(session) => session,
@@ -153,7 +156,7 @@ impl Target {
         }
     }
 
-    async fn log_in(&self, stream: Stream) -> Result<Session, Error> {
+    async fn log_in(&self, stream: Stream, opened: Instant) -> Result<Session, Error> {
         let user = self.config.get_user().unwrap_or("postgres");
         let mut parameters = vec![("user", user), ("client_encoding", "UTF8")];
         parameters.extend(self.config.get_dbname().map(|name| ("database", name)));
@@ -164,6 +167,7 @@ impl Target {
                 stream,
                 inbound: BytesMut::with_capacity(8 * 1024),
                 cancel: CancelKey::default(),
+                opened,
             },
             outbound: BytesMut::new(),
             user,

@@ -19,6 +19,7 @@ mod identifier;
 mod json;
 pub mod migrate;
 mod pool;
+mod renewal;
 mod replicas;
 mod settings;
 mod settings_texts;
@@ -38,6 +39,7 @@ pub use error::{Error, ServerError};
 pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
 pub use json::JsonArray;
 pub use pool::PoolStatistics;
+pub use renewal::Renewal;
 pub use settings::Settings;
 pub use transaction::{Isolation, Transaction};
 
@@ -51,6 +53,7 @@ pub struct Database {
 }
 
 struct Inner {
+    renewal: Renewal,
     batches: Arc<pool::Pool>,
     replicas: replicas::Replicas,
     clients: client::Clients,
@@ -72,7 +75,8 @@ impl Database {
         let clients = client::Clients::new(&target, &settings)?;
         let batches = pool::Pool::start(target, &settings);
         let replicas = replicas::Replicas::start(&batches, &settings)?;
-        Ok(Self { inner: Arc::new(Inner { batches, replicas, clients, catalog }) })
+        let renewal = settings.renewal;
+        Ok(Self { inner: Arc::new(Inner { renewal, batches, replicas, clients, catalog }) })
     }
 
     /// Lends a `tokio-postgres` client for work that is not hot. It returns to the pool when dropped.
@@ -84,9 +88,13 @@ impl Database {
 
     /// Runs `transaction` in one network round trip and returns the rows of each of its statements.
     ///
-    /// The transaction is committed when this returns `Ok`. A plan that the catalog has outdated since it was
-    /// prepared is prepared anew without the caller's notice; nothing else is ever run twice, except that a
-    /// read-only transaction is tried again on a fresh connection when the pooled one turns out to be dead.
+    /// The transaction is committed when this returns `Ok`. A statement that the catalog may have outdated since it was
+    /// prepared is prepared anew, and what failed because of it run once more, without the caller's notice; nothing
+    /// else is ever run twice, except that a read-only transaction is tried again on a fresh connection when the pooled
+    /// one turns out to be dead.
+    ///
+    /// Its isolation level and access mode do not depend on the session's defaults. What its code may have changed of
+    /// the session is undone before the connection is lent again, unless [`Transaction::leaves_nothing`].
     ///
     /// A read-only transaction goes to one of the healthy replicas in turn, where there are any, unless
     /// [`Transaction::on_primary`] keeps it from there; the primary answers when they cannot.
@@ -108,6 +116,19 @@ impl Database {
         self.inner.batches.statistics()
     }
 
+    /// Gives up all connections that are open now, and those of all who share [`Settings::renewal`]: idle ones at once
+    /// or when their turn comes, others when they come back. Call it when the catalog has changed.
+    pub fn renew(&self) {
+        self.inner.renewal.renew();
+        self.inner.batches.close_outdated();
+        self.inner.replicas.close_outdated();
+    }
+
+    /// Waits, for a second at most, until all notices are counted that Postgres has sent by now.
+    pub async fn hear_notices(&self) {
+        self.inner.catalog.catch_up().await;
+    }
+
     /// How many replicas take reads now.
     pub fn healthy_replicas(&self) -> usize {
         self.inner.replicas.healthy()
@@ -127,7 +148,7 @@ impl Database {
     /// Answers whether Postgres takes and answers a statement now, within two seconds.
     pub async fn ping(&self) -> Result<(), Error> {
         let transaction = Transaction::anonymous().read_only().on_primary().statement("select 1", Vec::new());
-        self.run(&transaction.timeout(PING_TIMEOUT)).await.map(drop)
+        self.run(&transaction.leaves_nothing().timeout(PING_TIMEOUT)).await.map(drop)
     }
 
     /// Closes all idle connections, refuses new work, and ends the background tasks.

@@ -8,10 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::batch::Connection;
 use crate::connect::Target;
-use crate::{Answer, Error, Settings, Transaction};
+use crate::{Answer, Error, Renewal, Settings, Transaction};
 
 /// Callers that wait for a connection, at most; the next one is refused at once.
 const MAX_WAITING: usize = 4096;
+
+/// How often a transaction is run at most that was misled by what others did to its connection.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// How long a cancelled statement may take to end before its connection is thrown away.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,6 +50,7 @@ pub(crate) struct Pool {
     max_idle_time: Duration,
     max_lifetime: Duration,
     transaction_timeout: Duration,
+    renewal: Renewal,
 }
 
 impl Pool {
@@ -65,25 +69,30 @@ impl Pool {
             max_idle_time: settings.max_idle_time,
             max_lifetime: settings.max_lifetime,
             transaction_timeout: settings.transaction_timeout,
+            renewal: settings.renewal.clone(),
         });
         tokio::spawn(close_expired(Arc::downgrade(&pool), settings.max_idle_time));
         pool
     }
 
     pub(crate) async fn run(self: &Arc<Self>, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        let mut first = true;
+        let mut attempts = 0;
         loop {
-            let mut lease = self.acquire().await?;
+            attempts += 1;
+            // The last one owes nothing to what others did.
+            let mut lease = self.acquire(attempts < MAX_ATTEMPTS).await?;
+            let had_run_foreign_code = lease.has_run_foreign_code();
             let error = match lease.execute(transaction, self.transaction_timeout).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let misled = is_misled_by_pooler(&error);
-            if misled {
+            let is_misled = is_misled(&error);
+            // The transaction itself may have dropped what its later statements were prepared as, but made none.
+            let is_own_doing = transaction.may_leave_something() && is_missing(&error);
+            if is_misled && !had_run_foreign_code && !is_own_doing {
                 self.forget_names();
             }
-            let outdated = misled || is_outdated_plan(&error);
-            if outdated || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
+            if is_misled || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
                 lease.discard();
             }
             let died_idle = error.is_unavailable() && lease.reused;
@@ -91,23 +100,29 @@ impl Pool {
                 // What killed one idle connection, such as a restart, has killed its neighbours, too.
                 self.lock_idle().clear();
             }
-            if !(first && (outdated || (died_idle && transaction.is_read_only()))) {
+            let is_worth_it = is_misled || (died_idle && transaction.is_read_only());
+            if attempts == MAX_ATTEMPTS || !is_worth_it {
                 return Err(error);
             }
-            first = false;
         }
     }
 
-    async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
+    /// A connection: one that was used before if it `may_be_reused` and there is one.
+    async fn acquire(self: &Arc<Self>, may_be_reused: bool) -> Result<Lease, Error> {
         let permit = self.permit().await?;
-        while let Some(mut connection) = self.pop_idle() {
-            if !self.is_expired(&connection) && connection.is_alive() {
+        while may_be_reused && let Some(mut connection) = self.pop_idle() {
+            if !self.is_expired(&connection) && self.is_fit(&mut connection).await {
                 return Ok(self.lease(connection, permit, true));
             }
         }
         let session = self.target.open().await?;
         let cache_size = self.keeps_names.load(Ordering::Relaxed).then_some(self.cache_size);
         Ok(self.lease(Box::new(Connection::new(session, cache_size)), permit, false))
+    }
+
+    async fn is_fit(&self, connection: &mut Connection) -> bool {
+        let is_fit = tokio::time::timeout(SETTLE_TIMEOUT, connection.is_fit());
+        is_fit.await.unwrap_or(false)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -145,6 +160,14 @@ impl Pool {
         self.lock_idle().clear();
     }
 
+    /// Closes the idle ones of the connections that were opened before the last renewal. The others are closed when
+    /// they come back.
+    pub(crate) fn close_outdated(&self) {
+        let is_outdated = |connection: &mut Box<Connection>| self.renewal.is_outdated(connection.opened);
+        let outdated: Idle = self.lock_idle().extract_if(.., is_outdated).collect();
+        drop(outdated);
+    }
+
     /// How the pool does at this moment.
     pub(crate) fn statistics(&self) -> PoolStatistics {
         PoolStatistics {
@@ -160,12 +183,14 @@ impl Pool {
     }
 
     fn is_expired(&self, connection: &Connection) -> bool {
-        connection.opened.elapsed() > self.max_lifetime
+        self.renewal.is_outdated(connection.opened)
+            || connection.opened.elapsed() > self.max_lifetime
             || connection.idle_since.elapsed() > self.max_idle_time
     }
 
     fn put_back(&self, mut connection: Box<Connection>) {
-        if !self.permits.is_closed() {
+        let is_wanted = !self.permits.is_closed() && !self.renewal.is_outdated(connection.opened);
+        if is_wanted && !connection.is_altered() {
             connection.idle_since = Instant::now();
             self.lock_idle().push(connection);
         }
@@ -188,23 +213,16 @@ impl Pool {
     }
 }
 
-/// Whether the catalog has changed so that a prepared statement no longer fits (0A000 by its message, there being
-/// no code of its own). The statement has not begun its work then, so it may be run again.
-fn is_outdated_plan(error: &Error) -> bool {
-    error.server().is_some_and(|error| {
-        error.code == "0A000" && error.message.starts_with("cached plan must not change result type")
-    })
+/// Whether one of our prepared statements is missing (26000) or there already (42P05). Nothing has been run then. A
+/// pooler that hands one server connection to several clients does that, or code of the database's users that has run
+/// on the same connection. The same codes raised by a function come with a context.
+fn is_misled(error: &Error) -> bool {
+    error.server().is_some_and(|error| matches!(&*error.code, "26000" | "42P05") && error.context.is_none())
 }
 
-/// Whether one of our prepared statements is missing (26000) or there already (42P05), which happens only where a
-/// pooler hands one server connection to several clients. Nothing has been run then. The same codes raised by a
-/// function of the user's come with a context.
-fn is_misled_by_pooler(error: &Error) -> bool {
-    error.server().is_some_and(|error| {
-        matches!(&*error.code, "26000" | "42P05")
-            && error.context.is_none()
-            && error.message.starts_with("prepared statement \"b")
-    })
+/// Whether it is missing.
+fn is_missing(error: &Error) -> bool {
+    error.server().is_some_and(|error| error.code == "26000")
 }
 
 /// A connection on loan. Dropped in the middle of a transaction, it cancels that and returns the connection when
@@ -226,6 +244,11 @@ impl Lease {
         let answer = timer.limit(limit, connection.execute(transaction)).await;
         connection.timer = timer;
         answer.unwrap_or(Err(Error::Timeout(limit)))
+    }
+
+    /// Whether code of the database's users has run on the connection.
+    fn has_run_foreign_code(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.has_run_foreign_code)
     }
 
     fn discard(&mut self) {

@@ -69,7 +69,7 @@ impl Replicas {
                 replica.set_healthy(false, &error);
                 None
             }
-            Err(error) if is_recovery_conflict(&error) => None,
+            Err(error) if is_recovery_conflict(&error) || is_unknown_to_it(&error) => None,
             answer => Some(answer),
         }
     }
@@ -88,6 +88,11 @@ impl Replicas {
         (0..count)
             .map(|offset| &self.members[start.wrapping_add(offset) % count])
             .find(|one| one.is_healthy())
+    }
+
+    /// As [`Pool::close_outdated`], of all replicas.
+    pub(crate) fn close_outdated(&self) {
+        self.members.iter().for_each(|replica| replica.pool.close_outdated());
     }
 
     pub(crate) async fn close(&self) {
@@ -128,6 +133,13 @@ fn is_recovery_conflict(error: &Error) -> bool {
     })
 }
 
+/// Whether it refused names or types, which may be in the part of the primary's log that it has yet to replay.
+fn is_unknown_to_it(error: &Error) -> bool {
+    error
+        .server()
+        .is_some_and(|error| error.code.starts_with("42") && error.code != "42501" && error.context.is_none())
+}
+
 async fn probe_for_ever(primary: Weak<Pool>, members: Arc<[Replica]>, max_lag: Duration, interval: Duration) {
     let mut notes = Notes::default();
     let mut tick = tokio::time::interval(interval);
@@ -163,7 +175,8 @@ async fn probe(replica: &Replica, notes: &Notes, max_lag: Duration) -> Result<Du
 
 /// The position that `sql` gives.
 async fn ask(pool: &Arc<Pool>, sql: &str) -> Result<u64, Error> {
-    let transaction = Transaction::anonymous().statement(sql, Vec::new()).timeout(PROBE_TIMEOUT);
+    let transaction =
+        Transaction::anonymous().statement(sql, Vec::new()).leaves_nothing().timeout(PROBE_TIMEOUT);
     let answer = pool.run(&transaction).await?;
     let text = answer.last().and_then(|rows| rows.first()?.text(0).map(str::to_owned));
     text.as_deref()

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::Renewal;
+
 /// Settings of one [`crate::Database`].
 #[derive(Clone)]
 pub struct Settings {
@@ -40,6 +42,8 @@ pub struct Settings {
     pub application_name: String,
     /// How long a transaction may take when [`crate::Transaction::timeout`] says nothing.
     pub transaction_timeout: Duration,
+    /// What renews the connections; databases that are to be renewed together share it.
+    pub renewal: Renewal,
 }
 
 impl Settings {
@@ -61,6 +65,7 @@ impl Settings {
             channel: None,
             application_name: "basalt".to_owned(),
             transaction_timeout: Duration::from_secs(60),
+            renewal: Renewal::default(),
         }
     }
 }

@@ -71,6 +71,14 @@ impl StatementCache {
         Some(entry.prepared.clone())
     }
 
+    /// Forgets the statement of this role and text and returns its name, if there is one.
+    pub(crate) fn remove(&mut self, role: &str, sql: &str) -> Option<Arc<str>> {
+        let key = self.key(role, sql);
+        let is_it = self.entries.get(&key).is_some_and(|entry| *entry.role == *role && *entry.sql == *sql);
+        let removed = if is_it { self.entries.remove(&key) } else { None };
+        removed.map(|entry| entry.prepared.name)
+    }
+
     /// Keeps `prepared` and returns the name of the statement that has to be closed for it, if any.
     pub(crate) fn insert(&mut self, role: &str, sql: &str, prepared: Prepared) -> Option<Arc<str>> {
         let key = self.key(role, sql);

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// How many settings a transaction has room for before it has to be moved: those of a request over HTTP.
 const SETTINGS: usize = 12;
 
+/// The setting that makes a transaction refuse writes.
+const READ_ONLY: &str = "transaction_read_only";
+
 /// A parameter in Postgres' text format; `None` is NULL.
 pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
 
@@ -30,11 +33,14 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    const fn as_sql(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => "begin isolation level read committed",
-            Self::RepeatableRead => "begin isolation level repeatable read",
-            Self::Serializable => "begin isolation level serializable",
+    const fn opening(self, is_read_only: bool) -> &'static str {
+        match (self, is_read_only) {
+            (Self::ReadCommitted, false) => "begin isolation level read committed read write",
+            (Self::ReadCommitted, true) => "begin isolation level read committed read only",
+            (Self::RepeatableRead, false) => "begin isolation level repeatable read read write",
+            (Self::RepeatableRead, true) => "begin isolation level repeatable read read only",
+            (Self::Serializable, false) => "begin isolation level serializable read write",
+            (Self::Serializable, true) => "begin isolation level serializable read only",
         }
     }
 }
@@ -51,6 +57,7 @@ pub struct Transaction<'a> {
     on_primary: bool,
     statements: Vec<Statement<'a>>,
     timeout: Option<Duration>,
+    leaves_nothing: bool,
 }
 
 impl<'a> Transaction<'a> {
@@ -68,6 +75,7 @@ impl<'a> Transaction<'a> {
             on_primary: false,
             statements: Vec::new(),
             timeout: None,
+            leaves_nothing: false,
         }
     }
 
@@ -83,7 +91,7 @@ impl<'a> Transaction<'a> {
     /// connection, and only that may be answered by a replica.
     #[must_use]
     pub fn read_only(self) -> Self {
-        self.setting("transaction_read_only", "on")
+        self.setting(READ_ONLY, "on")
     }
 
     /// Keeps a read-only transaction off the replicas, so that it sees what has just been written.
@@ -93,7 +101,7 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Runs at `isolation` instead of the database's default.
+    /// Runs at `isolation` instead of [`Isolation::ReadCommitted`], whatever the session's default is.
     #[must_use]
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
@@ -126,6 +134,14 @@ impl<'a> Transaction<'a> {
         self
     }
 
+    /// Promises that it changes nothing of the session that would outlive it, so that nothing has to be set right
+    /// afterwards: it runs no code of the database's users (triggers, policies, functions) that could.
+    #[must_use]
+    pub const fn leaves_nothing(mut self) -> Self {
+        self.leaves_nothing = true;
+        self
+    }
+
     /// Cancels the transaction when it has taken this long.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
@@ -138,7 +154,7 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
-        self.settings.iter().any(|(name, value)| *name == "transaction_read_only" && value == "on")
+        self.settings.iter().any(|(name, value)| *name == READ_ONLY && value == "on")
     }
 
     /// Whether a replica may answer.
@@ -154,21 +170,27 @@ impl<'a> Transaction<'a> {
         &self.statements
     }
 
-    /// The statement that opens an explicit transaction block, if one is needed.
+    /// Whether the session has to be set right afterwards.
+    pub(crate) fn may_leave_something(&self) -> bool {
+        !self.leaves_nothing
+    }
+
+    /// Whether it runs in an explicit transaction block.
     ///
     /// Without one, Postgres treats everything up to the `Sync` as one transaction, which saves two statements.
     /// An isolation level must precede every query, and a rollback needs a block to end.
-    pub(crate) fn opening(&self) -> Option<&'static str> {
-        match (self.isolation, self.rollback) {
-            (Some(isolation), _) => Some(isolation.as_sql()),
-            (None, true) => Some("begin"),
-            (None, false) => None,
-        }
+    pub(crate) const fn needs_block(&self) -> bool {
+        self.isolation.is_some() || self.rollback
     }
 
-    /// The statement that ends the block opened by [`Self::opening`].
-    pub(crate) fn closing(&self) -> Option<&'static str> {
-        self.opening().map(|_| if self.rollback { "rollback" } else { "commit" })
+    /// The statement that opens an explicit transaction block.
+    pub(crate) fn opening(&self) -> &'static str {
+        self.isolation.unwrap_or(Isolation::ReadCommitted).opening(self.is_read_only())
+    }
+
+    /// The statement that ends an explicit transaction block.
+    pub(crate) const fn closing(&self) -> &'static str {
+        if self.rollback { "rollback" } else { "commit" }
     }
 
     pub(crate) fn settings(&self) -> &[(&'a str, Cow<'a, str>)] {
@@ -181,16 +203,30 @@ impl<'a> Transaction<'a> {
     }
 }
 
+/// What a transaction without an explicit block is run as, in the form of the conditions of [`settings_sql`]. Both
+/// take effect only if they are so already: where the session has other defaults, they fail with SQLSTATE 25001
+/// before anything was done.
+const READ_COMMITTED: &str = " or set_config('transaction_isolation', 'read committed', true) is null";
+const READ_WRITE: &str = " or set_config('transaction_read_only', 'off', true) is null";
+
 /// One statement for all of `names`: five statements instead of one cost 9 µs more.
 ///
 /// A select list would send every value back, claims and headers included, which costs 2 to 3 µs: conditions give no
 /// row at all. `set_config` answers with what it was given, never null, so each is evaluated, in the order of the text.
-pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>) -> String {
+///
+/// Unless a block has been opened with them (`is_in_block`), it also names the isolation level and the access mode.
+pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>, is_in_block: bool) -> String {
     let mut sql = String::new();
+    let mut is_read_only = false;
     for (index, name) in names.enumerate() {
+        is_read_only |= name == READ_ONLY;
         sql.push_str(if index == 0 { "select where set_config(" } else { " or set_config(" });
         crate::push_literal(&mut sql, name);
         sql.push_str(&format!(", ${}, true) is null", index + 1));
+    }
+    if !is_in_block {
+        sql.push_str(READ_COMMITTED);
+        sql.push_str(if is_read_only { "" } else { READ_WRITE });
     }
     sql
 }
@@ -199,27 +235,37 @@ pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>) -> String {
 mod tests {
     use super::*;
 
+    fn names<'t>(transaction: &'t Transaction<'_>) -> impl Iterator<Item = &'t str> {
+        transaction.settings().iter().map(|(name, _)| *name)
+    }
+
     #[test]
     fn settings_become_one_statement_in_their_order() {
         let transaction = Transaction::new("anon").setting("request.jwt.claims", "{}").read_only();
-        assert_eq!(
-            settings_sql(transaction.settings().iter().map(|(name, _)| *name)),
-            "select where set_config('role', $1, true) is null \
-             or set_config('request.jwt.claims', $2, true) is null \
-             or set_config('transaction_read_only', $3, true) is null"
-        );
+        let settings = "select where set_config('role', $1, true) is null \
+                        or set_config('request.jwt.claims', $2, true) is null \
+                        or set_config('transaction_read_only', $3, true) is null";
+        assert_eq!(settings_sql(names(&transaction), true), settings);
+        assert_eq!(settings_sql(names(&transaction), false), format!("{settings}{READ_COMMITTED}"));
         assert_eq!(transaction.setting_values().len(), 3);
         assert_eq!(transaction.role(), "anon");
         assert!(transaction.is_read_only());
     }
 
     #[test]
-    fn a_block_is_opened_only_where_one_is_needed() {
-        assert_eq!(Transaction::new("anon").opening(), None);
-        assert_eq!(Transaction::new("anon").rollback().opening(), Some("begin"));
-        assert_eq!(Transaction::new("anon").rollback().closing(), Some("rollback"));
-        let serializable = Transaction::new("anon").isolation(Isolation::Serializable);
-        assert_eq!(serializable.opening(), Some("begin isolation level serializable"));
-        assert_eq!(serializable.closing(), Some("commit"));
+    fn isolation_level_and_access_mode_are_named() {
+        assert_eq!(
+            settings_sql(names(&Transaction::new("anon")), false),
+            format!("select where set_config('role', $1, true) is null{READ_COMMITTED}{READ_WRITE}")
+        );
+        assert!(!Transaction::new("anon").needs_block());
+        let rolled_back = Transaction::new("anon").rollback();
+        assert!(rolled_back.needs_block());
+        assert_eq!(rolled_back.opening(), "begin isolation level read committed read write");
+        assert_eq!(rolled_back.closing(), "rollback");
+        let serializable = Transaction::new("anon").isolation(Isolation::Serializable).read_only();
+        assert!(serializable.needs_block());
+        assert_eq!(serializable.opening(), "begin isolation level serializable read only");
+        assert_eq!(serializable.closing(), "commit");
     }
 }

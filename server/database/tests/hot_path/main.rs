@@ -1,10 +1,12 @@
 //! [`database::Database`] against a real Postgres.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod harness;
 mod json;
+mod outdated;
 mod replicas;
 mod resilience;
 mod round_trips;
+mod sessions;
 mod transaction;

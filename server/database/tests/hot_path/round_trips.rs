@@ -97,6 +97,7 @@ async fn a_transaction_is_one_round_trip() {
             .setting("request.jwt.claims", "{}")
             .setting("request.method", "GET")
             .statement("select $1::text, current_user", vec![text(value)])
+            .leaves_nothing()
     };
     // Parsed, described, bound, run and committed: one round trip even the first time.
     for value in ["first", "second", "third"] {
@@ -104,7 +105,7 @@ async fn a_transaction_is_one_round_trip() {
         assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(value));
         assert_eq!(proxy.take(), 1, "{value}");
     }
-    let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new());
+    let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new()).leaves_nothing();
     database.run(&failing).await.unwrap_err();
     assert_eq!(proxy.take(), 1);
 }
