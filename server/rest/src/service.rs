@@ -31,6 +31,9 @@ use crate::transaction::{Context, Outcome};
 /// The channel in which the platform's event triggers tell of changes to the catalog.
 const NOTICES: &str = "pgrst";
 
+/// How often a request is planned anew at most because the catalog has changed meanwhile.
+const MOST_RELOADS: u32 = 3;
+
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
 ///
 /// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. Somebody has to run
@@ -133,32 +136,65 @@ impl Rest {
             headers: incoming.headers(),
             body,
         };
-        let plans = inner.plans.of(live, &cache);
         let shape = Shape::of(&incoming);
         let headers = incoming.headers;
-        let mut asked = Asked { inner, settings, cache: &cache, identity: &identity, headers, timing };
-        if let Some(shape) = &shape
-            && let Some(template) = plans.find(shape)
-            && let Some(response) = asked.again(&template, shape, &plans).await?
-        {
-            return Ok(response);
+        let live = Arc::clone(live);
+        let mut asked = Asked { inner, live, cache, identity: &identity, headers, timing };
+        let mut reloads = 0;
+        loop {
+            let error = match asked.answer(&incoming, shape.as_ref()).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            // Nothing has been changed: an error undoes all of its transaction.
+            if reloads == MOST_RELOADS || !Box::pin(asked.is_news(&error)).await {
+                return Err(error);
+            }
+            reloads += 1;
         }
-        // Boxed since it is large and seldom needed.
-        Box::pin(asked.anew(&incoming, shape.as_ref(), &plans)).await
     }
 }
 
 /// A request that is being answered.
 struct Asked<'a> {
     inner: &'a Inner,
-    settings: &'a Settings,
-    cache: &'a SchemaCache,
+    live: Arc<Live>,
+    cache: Arc<SchemaCache>,
     identity: &'a Identity,
     headers: &'a HeaderMap,
     timing: Timing,
 }
 
 impl Asked<'_> {
+    async fn answer(
+        &mut self,
+        incoming: &Incoming<'_>,
+        shape: Option<&Shape<'_>>,
+    ) -> Result<Response, Error> {
+        let plans = self.inner.plans.of(&self.live, &self.cache);
+        if let Some(shape) = shape
+            && let Some(template) = plans.find(shape)
+            && let Some(response) = self.again(&template, shape, &plans).await?
+        {
+            return Ok(response);
+        }
+        // Boxed since it is large and seldom needed.
+        Box::pin(self.anew(incoming, shape, &plans)).await
+    }
+
+    /// Whether the catalog has changed since the request was planned, which would explain `error`. The request is then
+    /// to be planned against what holds now.
+    async fn is_news(&mut self, error: &Error) -> bool {
+        let Some(suspicion) = error.suspects_catalog() else { return false };
+        let newer = self.inner.cache.newer_than(&self.cache, &self.inner.database, suspicion).await;
+        let is_news = newer.is_some();
+        if let Some(newer) = newer {
+            self.cache = newer;
+            self.live = self.inner.live.current();
+        }
+        is_news
+    }
+
     /// Answers with what requests of this shape have in common. `None` where that was not right for this one, and
     /// nothing has been changed.
     async fn again(
@@ -194,7 +230,8 @@ impl Asked<'_> {
         shape: Option<&Shape<'_>>,
         plans: &Generation,
     ) -> Result<Response, Error> {
-        let (cache, settings) = (self.cache, self.settings);
+        let (cache, live) = (Arc::clone(&self.cache), Arc::clone(&self.live));
+        let (cache, settings) = (&*cache, &live.settings);
         let request = Request::parse(incoming, settings)?;
         self.timing.lap("parse");
         let mut plan = Plan::new(&request, cache, settings)?;
@@ -217,9 +254,9 @@ impl Asked<'_> {
         Context {
             request,
             headers: self.headers,
-            cache: self.cache,
+            cache: &self.cache,
             is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
-            settings: self.settings,
+            settings: &self.live.settings,
             identity: self.identity,
             writers: &self.inner.writers,
         }

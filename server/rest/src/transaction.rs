@@ -101,6 +101,10 @@ impl Context<'_> {
         let is_seen = plan.sees_request() || !self.is_cache_settled;
         let sent = is_seen.then(|| Sent::new(self.headers));
         let mut transaction = self.configured(plan, &search_path, sent.as_ref());
+        if !is_seen {
+            // Code that cannot set anything for the response cannot set anything for the session.
+            transaction = transaction.leaves_nothing();
+        }
         if let Some(before) = before {
             transaction = transaction.statement(before, Vec::new());
         }

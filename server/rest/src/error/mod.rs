@@ -148,6 +148,15 @@ pub enum Error {
     },
 }
 
+/// How a schema cache that is not fresh may have led to an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suspicion {
+    /// A name, or the type of a value, is not as the cache has it.
+    NotKnown,
+    /// Postgres refused names or types that came from the cache.
+    Refused,
+}
+
 /// What is wrong with a range.
 #[derive(Debug)]
 pub enum RangeError {
@@ -273,6 +282,26 @@ impl Error {
     /// Whether Postgres refused a value: data exceptions, and values beyond its limits (SQLSTATE classes 22 and 54).
     pub fn is_about_values(&self) -> bool {
         matches!(self, Self::Postgres { error, .. } if error.code.starts_with("22") || error.code.starts_with("54"))
+    }
+
+    /// Whether a schema cache that is not fresh would explain it, and how.
+    pub(crate) fn suspects_catalog(&self) -> Option<Suspicion> {
+        match self {
+            Self::NoFunction(_)
+            | Self::NoTable { .. }
+            | Self::NoColumn { .. }
+            | Self::NoRelationship { .. }
+            | Self::AmbiguousFunction(_)
+            | Self::AmbiguousRelationship { .. } => Some(Suspicion::NotKnown),
+            Self::Postgres { error, .. } => match error.code.get(..2)? {
+                // Privileges are not in the cache.
+                "42" if error.code != "42501" => Some(Suspicion::Refused),
+                // With a context it is a function's.
+                "22" if error.context.is_none() => Some(Suspicion::NotKnown),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.

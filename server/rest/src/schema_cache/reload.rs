@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use database::Database;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{LoadError, SchemaCache, load};
+use crate::error::Suspicion;
 use crate::live::Shared;
 
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
@@ -17,6 +18,12 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 /// How long to wait for further changes before loading: migrations change the catalog many times in a row.
 const DEBOUNCE: Duration = Duration::from_millis(50);
+
+/// How long a request waits for the cache that it was planned without.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the notice of a change may take that has let a statement go on which waited for it: Postgres releases a
+/// transaction's locks before it sends its notices.
+const NOTICE_DELAY: Duration = Duration::from_millis(50);
 
 /// The cache that requests are planned against. Cheap to clone: clones share it.
 #[derive(Clone, Default)]
@@ -28,6 +35,10 @@ pub(crate) struct SharedCache {
     wanted: Arc<Notify>,
     /// Whether the catalog has not changed since the load of `current` began, as far as is known.
     is_settled: Arc<AtomicBool>,
+    /// How many changes of the catalog were known when the load of `current` began.
+    changes_seen: Arc<AtomicU64>,
+    /// Counts the loads, so that one can be waited for.
+    finished: watch::Sender<u64>,
 }
 
 /// How often the cache was loaded.
@@ -73,6 +84,35 @@ impl SharedCache {
         self.wanted.notify_one();
     }
 
+    /// The cache that has taken the place of `old`, or is about to because the catalog has changed; `None` if it has
+    /// not, as far as is known. Where Postgres has refused something, a notice that is still on its way is waited for a
+    /// little.
+    pub(crate) async fn newer_than(
+        &self,
+        old: &Arc<SchemaCache>,
+        database: &Database,
+        suspicion: Suspicion,
+    ) -> Option<Arc<SchemaCache>> {
+        database.hear_notices().await;
+        let mut changes = database.catalog_changes();
+        let has_changed =
+            |count: u64| !self.is_settled() || count != self.changes_seen.load(Ordering::Relaxed);
+        let newer = || self.current().filter(|current| !Arc::ptr_eq(current, old));
+        if suspicion == Suspicion::Refused && newer().is_none() {
+            // No news is an answer, too.
+            let _ = tokio::time::timeout(NOTICE_DELAY, changes.wait_for(|count| has_changed(*count))).await;
+        }
+        // Where the last load has failed there is no saying when there will be one.
+        if has_changed(*changes.borrow()) && self.retry_after().is_none() {
+            let mut finished = self.finished.subscribe();
+            // The load that may be under way may have begun before the change.
+            let enough = *finished.borrow() + 2;
+            let settled = finished.wait_for(|loads| *loads >= enough || !has_changed(*changes.borrow()));
+            let _ = tokio::time::timeout(PATIENCE, settled).await;
+        }
+        newer()
+    }
+
     /// How often it was loaded.
     pub(crate) fn loads(&self) -> &Loads {
         &self.loads
@@ -111,9 +151,11 @@ impl SharedCache {
         let mut changes = database.catalog_changes();
         loop {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
-            changes.mark_unchanged();
+            let seen = *changes.borrow_and_update();
             self.refresh_until_done(database, live).await;
+            self.changes_seen.store(seen, Ordering::Relaxed);
             self.is_settled.store(true, Ordering::Relaxed);
+            self.finished.send_modify(|loads| *loads += 1);
             tokio::select! {
                 changed = changes.changed() => {
                     if changed.is_err() {
@@ -125,6 +167,8 @@ impl SharedCache {
             }
             self.is_settled.store(false, Ordering::Relaxed);
             tokio::time::sleep(DEBOUNCE).await;
+            // What sessions were begun with and have prepared may be outdated, too.
+            database.renew();
         }
     }
 
