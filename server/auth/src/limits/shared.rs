@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use database::{Database, Transaction};
+use database::{Database, Isolation, Transaction};
 use sha2::{Digest as _, Sha256};
 
 use super::Allowance;
@@ -59,7 +59,7 @@ impl Shared {
     pub(super) async fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> Result<bool, Error> {
         let client = stored(client);
         let parameters = vec![text(bucket), text(&client), owned(allowance.burst), owned(allowance.rate)];
-        self.run(Transaction::anonymous().statement(TAKE, parameters)).await
+        self.run(transaction().statement(TAKE, parameters)).await
     }
 
     /// Takes one of `number` that `client` may do within `window`. Returns whether there was one.
@@ -73,7 +73,7 @@ impl Shared {
         let client = stored(client);
         let window = owned(format!("{} seconds", window.as_secs()));
         let parameters = vec![text(bucket), owned(number.floor()), window, text(&client)];
-        self.run(Transaction::anonymous().statement(COUNT, parameters)).await
+        self.run(transaction().statement(COUNT, parameters)).await
     }
 
     async fn run(&self, transaction: Transaction<'_>) -> Result<bool, Error> {
@@ -88,12 +88,17 @@ impl Shared {
     fn sweep(&self) {
         let database = self.database.clone();
         tokio::spawn(async move {
-            let swept = database.run(&Transaction::anonymous().statement(SWEEP, Vec::new())).await;
+            let swept = database.run(&transaction().statement(SWEEP, Vec::new())).await;
             if let Err(error) = swept {
                 tracing::warn!(%error, "old counters stay where they are");
             }
         });
     }
+}
+
+/// Nobody else's code runs where the counters are.
+fn transaction<'a>() -> Transaction<'a> {
+    Transaction::anonymous().isolation(Isolation::ReadCommitted).leaves_nothing()
 }
 
 /// A header may be as long as somebody likes; its hash is not.

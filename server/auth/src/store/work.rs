@@ -58,13 +58,16 @@ impl Executor<'_> {
     ) -> Result<Option<T>, Error> {
         match self {
             Executor::Alone(database) => {
-                super::fetch(database, super::transaction().statement(sql, parameters)).await
+                let mut transaction = super::transaction().statement(sql, parameters);
+                if sql.starts_with("select ") {
+                    // Triggers and hooks are where others' code runs.
+                    transaction = transaction.leaves_nothing();
+                }
+                super::fetch(database, transaction).await
             }
             Executor::Within(work) => {
-                let statement = work.transaction.prepare_cached(sql).await?;
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
-                let row = work.transaction.query_opt(&statement, &values).await?;
+                let row = work.transaction.query_typed_opt(sql, &untyped(&values)).await?;
                 let document = row.map(|row| row.try_get::<_, Json<T>>(0)).transpose()?;
                 Ok(document.map(|Json(document)| document))
             }
@@ -80,13 +83,17 @@ impl Executor<'_> {
                 Ok(rows.unwrap_or_default())
             }
             Executor::Within(work) => {
-                let statement = work.transaction.prepare_cached(sql).await?;
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
-                Ok(work.transaction.execute(&statement, &values).await?)
+                Ok(work.transaction.execute_typed(sql, &untyped(&values)).await?)
             }
         }
     }
+}
+
+/// The parameters of a statement that is not prepared, for Postgres to infer their types: a prepared one costs a round
+/// trip more where it is new, and may be outdated or gone where it is not.
+fn untyped<'t>(values: &'t [Text<'t>]) -> Vec<(&'t (dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }
 
 /// A parameter that Postgres parses itself, whatever its type is: the same text as on the other way.

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use database::Database;
+use database::{Database, Renewal};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::{self, Limits};
@@ -110,7 +110,7 @@ async fn with_backend(
     let keys = backend::keys(settings)?;
     let prepared = async {
         let logins = migrate(settings, backend, &keys).await?;
-        Running::start(settings, &Access { backend, logins, keys: &keys }).await
+        Running::start(settings, &Access { backend, logins, keys: &keys, renewal: Renewal::default() }).await
     };
     let running = tokio::select! {
         running = prepared => running?,
@@ -186,6 +186,8 @@ struct Access<'a> {
     backend: &'a Backend,
     logins: Logins,
     keys: &'a tokens::Keys,
+    /// What REST learns of changes of the catalog renews the connections of all services.
+    renewal: Renewal,
 }
 
 impl Access<'_> {
@@ -196,8 +198,11 @@ impl Access<'_> {
         adjust: impl FnOnce(database::Settings) -> database::Settings,
     ) -> Result<Database, Error> {
         let uri = self.backend.login(self.logins, role, self.keys);
-        let settings =
-            database::Settings { application_name: format!("basalt-{role}"), ..database::Settings::new(uri) };
+        let settings = database::Settings {
+            application_name: format!("basalt-{role}"),
+            renewal: self.renewal.clone(),
+            ..database::Settings::new(uri)
+        };
         Ok(Database::connect(adjust(settings)).await?)
     }
 }
