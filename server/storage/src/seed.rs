@@ -43,7 +43,8 @@ struct Known {
 
 impl Storage {
     /// Creates or updates `bucket`, then uploads the new and changed files of the folder `objects_path`, whose
-    /// names relative to it become the objects' keys. Files whose name starts with a dot are left out.
+    /// names relative to it become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
+    /// links, but for those to a file in the same folder.
     ///
     /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
     /// that the bucket does not take, or whose name no object can have, is left out with a warning: it must not keep
@@ -201,15 +202,16 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 async fn list(folder: &Path) -> Result<Vec<File>, Error> {
     let folder = folder.to_owned();
     let listed = tokio::task::spawn_blocking(move || {
+        let root = folder.canonicalize().map_err(|error| unreadable(&folder, &error))?;
         let mut files = Vec::new();
-        walk(&folder, "", &mut files)?;
+        walk(&folder, "", &root, &mut files)?;
         files.sort_by(|a: &File, b: &File| a.key.cmp(&b.key));
         Ok(files)
     });
     listed.await.map_err(|error| Error::Backend(error.to_string()))?
 }
 
-fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), Error> {
+fn walk(folder: &Path, prefix: &str, root: &Path, files: &mut Vec<File>) -> Result<(), Error> {
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     for entry in entries {
         let entry = entry.map_err(|error| unreadable(folder, &error))?;
@@ -220,15 +222,25 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), Error>
             continue;
         }
         let key = format!("{prefix}{name}");
-        let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
-        if metadata.is_dir() {
-            walk(&path, &format!("{key}/"), files)?;
-        } else if metadata.is_file() {
+        let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
+        if kind.is_dir() {
+            walk(&path, &format!("{key}/"), root, files)?;
+        } else if kind.is_file() || (kind.is_symlink() && leads_to_a_file_in(root, &path)) {
+            let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
             let modified = metadata.modified().map_err(|error| unreadable(&path, &error))?.into();
             files.push(File { path, key, modified });
+        } else {
+            let path = path.display();
+            tracing::warn!(%path, "what is no file, or a link that leads out of the bucket's folder, is left out");
         }
     }
     Ok(())
+}
+
+/// Whether the link at `path` may be followed. Buckets can be public, and a link in somebody else's project may lead to
+/// anything on this machine; one to a folder may lead in circles.
+fn leads_to_a_file_in(root: &Path, path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|target| target.starts_with(root) && target.is_file())
 }
 
 #[cfg(test)]
@@ -241,6 +253,33 @@ mod tests {
         assert_eq!(content_type("clip.webm"), "video/webm");
         assert_eq!(content_type("notes.txt"), "text/plain; charset=utf-8");
         assert_eq!(content_type("noextension"), "application/octet-stream");
+    }
+
+    #[tokio::test]
+    async fn links_out_of_the_folder_are_left_out() {
+        use std::os::unix::fs::symlink;
+
+        let parent = tempfile::tempdir().unwrap();
+        std::fs::write(parent.path().join("secret.txt"), "secret").unwrap();
+        let folder = parent.path().join("bucket");
+        std::fs::create_dir_all(folder.join("deep")).unwrap();
+        std::fs::write(folder.join("deep/a.txt"), "a").unwrap();
+        for (target, link) in [
+            ("../secret.txt", "relative.txt"),
+            ("/etc/hostname", "absolute.txt"),
+            ("..", "deep/circle"),
+            ("../..", "deep/folder"),
+            ("nowhere", "broken.txt"),
+            ("deep/a.txt", "inside.txt"),
+        ] {
+            symlink(target, folder.join(link)).unwrap();
+        }
+        let through = parent.path().join("through");
+        symlink(&folder, &through).unwrap();
+        for folder in [folder, through] {
+            let keys: Vec<String> = list(&folder).await.unwrap().into_iter().map(|file| file.key).collect();
+            assert_eq!(keys, ["deep/a.txt", "inside.txt"], "{}", folder.display());
+        }
     }
 
     #[test]
