@@ -10,6 +10,7 @@ mod cors;
 mod credentials;
 mod face;
 mod health;
+mod local;
 mod metrics;
 mod request_id;
 mod settings;
@@ -21,6 +22,7 @@ use tokens::Keys;
 
 pub use caller::{Bearer, Caller};
 pub use face::Face;
+pub use local::Outsider;
 pub use request_id::RequestId;
 pub use settings::Settings;
 pub use tokens::ApiKeyKind;
@@ -80,7 +82,7 @@ impl Gateway {
     }
 
     /// All metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
-    /// public cannot reach.
+    /// public cannot reach; requests that do not come from this machine ([`Outsider`]) are refused besides.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
         metrics::endpoint(self.0.metrics.clone())
     }

@@ -12,6 +12,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::Outsider;
+
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
 /// Upper bounds in seconds: a request that only reads takes under a millisecond, a password hash a tenth of a
@@ -86,7 +88,12 @@ impl ServiceMetrics {
 }
 
 pub(crate) fn endpoint(metrics: Metrics) -> impl Endpoint<Output = Response> {
-    poem::endpoint::make_sync(move |_| {
+    poem::endpoint::make_sync(move |request| {
+        if Outsider::of(&request).is_some() {
+            let reason =
+                "metrics are for this machine alone: ask for them as http://127.0.0.1 or http://localhost";
+            return Response::builder().status(StatusCode::FORBIDDEN).body(reason);
+        }
         let mut text = String::with_capacity(16 << 10);
         match encode(&mut text, &metrics.0.registry) {
             Ok(()) => Response::builder()

@@ -272,7 +272,7 @@ async fn metrics_count_by_service_method_and_class() {
     let face = gateway.guarded("mirror", mirror());
     ask(&face, get("/")).await;
     ask(&face, get("/").method(Method::from_bytes(b"BREW").unwrap())).await;
-    let (_, text) = ask(&gateway.metrics(), get("/")).await;
+    let (_, text) = ask(&gateway.metrics(), get("/").header("host", "localhost:9000")).await;
     let text = text.as_str().unwrap();
     for line in [
         r#"basalt_http_requests_total{service="mirror",method="GET",status="4xx"} 1"#,
@@ -280,6 +280,18 @@ async fn metrics_count_by_service_method_and_class() {
         r#"basalt_http_request_duration_seconds_count{service="mirror"} 2"#,
     ] {
         assert!(text.contains(line), "{line} not in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_for_this_machine_alone() {
+    let metrics = gateway(&keys()).metrics();
+    for refused in
+        [get("/").header("host", "rebound.example"), get("/").header("host", "localhost").header("via", "x")]
+    {
+        let (status, text) = ask(&metrics, refused).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        assert!(text.as_str().unwrap().contains("127.0.0.1"));
     }
 }
 

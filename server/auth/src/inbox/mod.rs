@@ -11,8 +11,9 @@ mod documents;
 
 use std::path::{Path, PathBuf};
 
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use gateway::Outsider;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode};
 use mail_parser::MessageParser;
 use poem::{Endpoint, Request, Response};
 use serde::Deserialize;
@@ -24,14 +25,6 @@ use crate::mail::{KEPT, files};
 const PAGE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/inbox.css");
 const SCRIPT: &str = include_str!("page/inbox.js");
-
-/// Headers that proxies add.
-const FORWARDED: [HeaderName; 4] = [
-    HeaderName::from_static("forwarded"),
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("via"),
-];
 
 /// What the page may load: its own files, and mails in a frame.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; \
@@ -164,7 +157,13 @@ impl Endpoint for Inbox {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        if let Some(reason) = outsider(request.headers()) {
+        if let Some(outsider) = Outsider::of(&request) {
+            let reason = match outsider {
+                Outsider::Proxied => {
+                    "these mails hold sign-in links: they are for this machine alone, not for a proxy"
+                }
+                Outsider::OtherHost => "open this page as http://127.0.0.1 or http://localhost",
+            };
             return Ok(refusal(StatusCode::FORBIDDEN, reason));
         }
         Ok(self.route(&mut request).await.unwrap_or_else(|error| {
@@ -172,20 +171,6 @@ impl Endpoint for Inbox {
             refusal(StatusCode::INTERNAL_SERVER_ERROR, "the kept mails cannot be read; see the server's log")
         }))
     }
-}
-
-/// Why a request does not come from a person or program on this machine, if it does not.
-fn outsider(headers: &HeaderMap) -> Option<&'static str> {
-    if FORWARDED.iter().any(|name| headers.contains_key(name)) {
-        return Some("these mails hold sign-in links: they are for this machine alone, not for a proxy");
-    }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => name,
-        _ => host,
-    };
-    let is_local = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    (!is_local).then_some("open this page as http://127.0.0.1 or http://localhost")
 }
 
 fn identifier(name: &str) -> &str {

@@ -1,0 +1,68 @@
+//! Pages that are for this machine alone.
+//!
+//! They are bound to the loopback interface, which a web page of anybody can reach all the same once it has made its own
+//! name lead here (DNS rebinding), and a proxy on this machine, too.
+
+use http::header::{FORWARDED, HOST, VIA};
+use http::{HeaderName, Uri};
+use poem::Request;
+
+/// Headers that proxies add.
+const ADDED: [HeaderName; 4] =
+    [FORWARDED, VIA, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-forwarded-host")];
+
+/// Why a request does not come from a person or a program on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outsider {
+    /// A proxy has passed it on.
+    Proxied,
+    /// It is for another host, whose name leads here.
+    OtherHost,
+}
+
+impl Outsider {
+    /// What is wrong with `request`; `None` if nothing is.
+    pub fn of(request: &Request) -> Option<Self> {
+        if ADDED.iter().any(|name| request.headers().contains_key(name)) {
+            return Some(Self::Proxied);
+        }
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        // HTTP/2 has it in the target.
+        let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+        let host = host.and_then(|host| host.parse::<Uri>().ok());
+        let is_local = host.as_ref().and_then(Uri::host).is_some_and(|name| {
+            matches!(name, "127.0.0.1" | "[::1]") || name.eq_ignore_ascii_case("localhost")
+        });
+        (!is_local).then_some(Self::OtherHost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_local() {
+        let of = |host: &str| Outsider::of(&Request::builder().header(HOST, host).finish());
+        for host in ["127.0.0.1", "127.0.0.1:9000", "localhost", "Localhost:1", "[::1]", "[::1]:9000"] {
+            assert_eq!(of(host), None, "{host}");
+        }
+        for host in [
+            "rebound.example",
+            "rebound.example:9000",
+            "127.0.0.1.example",
+            "[::2]",
+            "",
+            "localhost/a",
+            "a@b@",
+        ] {
+            assert_eq!(of(host), Some(Outsider::OtherHost), "{host}");
+        }
+        let request = Request::builder().uri_str("http://localhost:9000/metrics").finish();
+        assert_eq!(Outsider::of(&request), None);
+        for name in ADDED {
+            let request = Request::builder().header(HOST, "localhost").header(name, "x").finish();
+            assert_eq!(Outsider::of(&request), Some(Outsider::Proxied));
+        }
+    }
+}
