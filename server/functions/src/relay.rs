@@ -21,6 +21,7 @@ use crate::socket;
 use crate::worker::{self, Call, End, Failure, Host, Outgoing, Upload};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers of one connection, not of the message (RFC 9110, section 7.6.1).
@@ -97,6 +98,7 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bo
     }
     set_host(&mut headers, request.uri());
     if let Ok(address) = HeaderValue::from_maybe_shared(Bytes::from(origin.address.to_string())) {
+        headers.insert(X_REAL_IP, address.clone());
         headers.insert(X_FORWARDED_FOR, address);
     }
     headers.insert(X_REQUEST_ID, origin.request_id.clone());

@@ -10,7 +10,7 @@ use poem::{Endpoint, IntoResponse, Request, Response};
 use crate::credentials::{Presented, hide, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
-use crate::{Caller, Gateway, RequestId, body_limit, caller, cors};
+use crate::{Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
 
 /// A service as the world sees it.
 pub struct Face<E> {
@@ -21,6 +21,8 @@ pub struct Face<E> {
     body_limit: u64,
     /// Whether the service says itself who may read its answers.
     owns_cors: bool,
+    /// Whether the service sees what proxies note, though none is trusted.
+    shows_notes: bool,
     metrics: Arc<ServiceMetrics>,
     endpoint: E,
 }
@@ -34,7 +36,7 @@ impl<E: Endpoint> Face<E> {
     ) -> Face<E> {
         let metrics = gateway.0.metrics.service(service);
         let body_limit = gateway.0.settings.body_limit;
-        Face { gateway, service, is_open, body_limit, owns_cors: false, metrics, endpoint }
+        Face { gateway, service, is_open, body_limit, owns_cors: false, shows_notes: true, metrics, endpoint }
     }
 
     /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
@@ -46,6 +48,13 @@ impl<E: Endpoint> Face<E> {
     /// Leaves cross-origin requests to the service: it answers preflights, and its answers say who may read them.
     pub fn without_cors(mut self) -> Face<E> {
         self.owns_cors = true;
+        self
+    }
+
+    /// Hides from the service what proxies note about a caller, unless there are proxies that are trusted: whoever calls
+    /// could write that, too.
+    pub fn without_notes_of_strangers(mut self) -> Face<E> {
+        self.shows_notes = false;
         self
     }
 
@@ -62,6 +71,9 @@ impl<E: Endpoint> Face<E> {
             return response;
         }
         hide(&mut request);
+        if !self.shows_notes && inner.settings.trusted_proxies == 0 {
+            forwarded::forget(request.headers_mut());
+        }
         let api_key = match presented {
             Presented::Known(kind) => Some(kind),
             Presented::Nothing | Presented::Unknown => None,

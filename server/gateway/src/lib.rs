@@ -9,6 +9,7 @@ mod caller;
 mod cors;
 mod credentials;
 mod face;
+mod forwarded;
 mod health;
 mod local;
 mod metrics;

@@ -295,6 +295,29 @@ async fn metrics_are_for_this_machine_alone() {
     }
 }
 
+#[tokio::test]
+async fn what_strangers_note_about_themselves_can_be_hidden() {
+    let echo = || {
+        make_sync(|request: Request| {
+            let names: Vec<&str> = request.headers().keys().map(http::HeaderName::as_str).collect();
+            names.join(" ")
+        })
+    };
+    let keys = keys();
+    let sent = || {
+        let names = ["x-real-ip", "x-forwarded-for", "x-forwarded-host", "forwarded", "x-of-the-app"];
+        names.iter().fold(get("/"), |request, name| request.header(*name, "203.0.113.7"))
+    };
+    let trusting =
+        |trusted_proxies| Gateway::new(Settings { trusted_proxies, ..Settings::default() }, keys.clone());
+    let hiding = |trusted| trusting(trusted).open("echo", echo()).without_notes_of_strangers();
+    assert_eq!(ask(&hiding(0), sent()).await.1, json!("x-of-the-app"));
+    for face in [hiding(1), trusting(0).open("echo", echo())] {
+        let (_, names) = ask(&face, sent()).await;
+        assert_eq!(names.as_str().unwrap().split(' ').count(), 5, "{names}");
+    }
+}
+
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

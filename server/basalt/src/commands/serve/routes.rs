@@ -60,7 +60,8 @@ pub(super) fn public(
             routes.mount("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
     }
     if let Some(functions) = functions {
-        let face = gateway.open("functions", functions.endpoint()).without_cors();
+        let face = gateway.open("functions", functions.endpoint());
+        let face = face.without_cors().without_notes_of_strangers();
         routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(gateway, running)))

@@ -1,0 +1,30 @@
+//! What proxies note about a caller, which the caller may have written just as well.
+
+use http::header::{FORWARDED, VIA};
+use http::{HeaderMap, HeaderName};
+
+/// Headers in which proxies and content networks pass on who asks, and for what.
+const NOTES: [HeaderName; 15] = [
+    FORWARDED,
+    VIA,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-port"),
+    HeaderName::from_static("x-forwarded-prefix"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-forwarded-server"),
+    HeaderName::from_static("x-original-forwarded-for"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("fastly-client-ip"),
+];
+
+/// Takes out of `headers` what only a proxy that is trusted may say.
+pub(crate) fn forget(headers: &mut HeaderMap) {
+    for name in &NOTES {
+        headers.remove(name);
+    }
+}
