@@ -9,6 +9,7 @@ import {
 import { describe, expect, inject, test } from 'vitest'
 import { WebSocket } from 'ws'
 
+import { connect } from '../support/client.ts'
 import { invoke, service, visitor } from './clients.ts'
 
 /** A WebSocket to a function, and what comes on it. */
@@ -82,6 +83,58 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
       code: 'NOT_FOUND',
       message: 'Requested function was not found',
     })
+  })
+
+  test('needs a token and not only a key, and sees whose refusal it is', async () => {
+    const { url, anonKey } = inject('access')
+    const call = (headers: Record<string, string>) =>
+      fetch(`${url}/functions/v1/echo`, { method: 'POST', headers, body: '{}' })
+    const opaque = 'sb_publishable_of-some-project'
+    for (const [headers, code] of [
+      [{ apikey: anonKey }, 'UNAUTHORIZED_NO_AUTH_HEADER'],
+      [{ apikey: opaque, authorization: `Bearer ${opaque}` }, 'UNAUTHORIZED_INVALID_JWT_FORMAT'],
+    ] as const) {
+      const answer = await call(headers)
+      expect([answer.status, answer.headers.get('sb-error-code')]).toEqual([401, code])
+    }
+    const stranger = connect(url, opaque)
+    const { error } = await invoke(stranger, 'echo', { body: {} })
+    expect(error).toBeInstanceOf(FunctionsRelayError)
+    expect((await call({ authorization: `Bearer ${anonKey}` })).status).toBe(200)
+  })
+
+  test('does not see what its caller notes as only proxies may', async () => {
+    const { data } = await invoke<Record<string, string>>(client, 'echo/headers', {
+      headers: {
+        'x-real-ip': '203.0.113.7',
+        'x-forwarded-for': '203.0.113.7',
+        'x-forwarded-host': 'evil.example',
+        forwarded: 'for=203.0.113.7;host=evil.example',
+        'x-of-the-app': 'kept',
+      },
+    })
+    expect(data).toMatchObject({
+      'x-real-ip': '127.0.0.1',
+      'x-forwarded-for': '127.0.0.1',
+      'x-of-the-app': 'kept',
+    })
+    expect(Object.keys(data ?? {})).not.toContain('forwarded')
+    expect(JSON.stringify(data)).not.toContain('evil.example')
+  })
+
+  test('can read in a browser that there is no such function', async () => {
+    const { url } = inject('access')
+    const answer = await fetch(`${url}/functions/v1/nobody-has-this`, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'https://site.example',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,x-header-of-tomorrow',
+      },
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect(answer.headers.get('access-control-allow-headers')).toContain('x-header-of-tomorrow')
   })
 
   test('meets a function that imports from the registry of JSR', async () => {

@@ -110,10 +110,8 @@ impl Error {
             .content_type("application/json")
             .header(SB_ERROR_CODE, self.code())
             .header(ACCESS_CONTROL_ALLOW_ORIGIN, "*")
-            .header(ACCESS_CONTROL_EXPOSE_HEADERS, "sb-error-code, x-relay-error");
-        if status != StatusCode::UNAUTHORIZED {
-            response = response.header(X_RELAY_ERROR, "true");
-        }
+            .header(ACCESS_CONTROL_EXPOSE_HEADERS, "sb-error-code, x-relay-error")
+            .header(X_RELAY_ERROR, "true");
         match self {
             Self::Boot(wait) if !wait.is_zero() => {
                 response = response.header(RETRY_AFTER, wait.as_secs_f64().ceil().to_string());

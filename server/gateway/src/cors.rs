@@ -13,8 +13,9 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,D
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
-/// The answer to a preflight (Fetch standard, section 3.3.4); None for every other request.
-pub(crate) fn preflight(request: &Request) -> Option<Response> {
+/// The answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None` for every
+/// other request.
+pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;
     }
@@ -24,6 +25,7 @@ pub(crate) fn preflight(request: &Request) -> Option<Response> {
     }
     let mut response = Response::builder().status(StatusCode::OK).finish();
     let answer = response.headers_mut();
+    answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
     answer.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     answer.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));

@@ -22,6 +22,7 @@ use poem::{Endpoint, Response};
 use tokens::Keys;
 
 pub use caller::{Bearer, Caller};
+pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
 pub use request_id::RequestId;

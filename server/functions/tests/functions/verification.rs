@@ -17,12 +17,12 @@ async fn callers_need_a_token_of_the_project() {
     };
     let keys = project.keys.api_keys();
     let user = project.keys.sign(&json!({ "role": "authenticated", "exp": 4_000_000_000_u64 })).unwrap();
-    for (name, value) in [
-        ("authorization", format!("Bearer {}", keys.anon())),
-        ("authorization", format!("Bearer {user}")),
-        ("apikey", keys.publishable().to_owned()),
-    ] {
-        assert_eq!(call(name, value).await.text, "in");
+    for token in [keys.anon(), &user] {
+        assert_eq!(call("authorization", format!("Bearer {token}")).await.text, "in");
+    }
+    for key in [keys.publishable(), keys.secret(), keys.anon(), keys.service_role()] {
+        let answer = call("apikey", key.to_owned()).await;
+        assert_eq!(answer.refusal(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".to_owned()), "a key is no token");
     }
     let (head, _) = keys.anon().split_once('.').unwrap();
     let expired = project.keys.sign(&json!({ "role": "authenticated", "exp": 1 })).unwrap();
@@ -30,12 +30,15 @@ async fn callers_need_a_token_of_the_project() {
         (format!("Bearer {head}.e30.AAAA"), "UNAUTHORIZED_LEGACY_JWT"),
         (format!("Bearer {expired}"), "UNAUTHORIZED_ASYMMETRIC_JWT"),
         ("Bearer eyJhbGciOiJub25lIn0.e30.".to_owned(), "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM"),
+        (format!("Bearer {}", keys.publishable()), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
+        (format!("Bearer {}", keys.secret()), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
         ("Bearer nonsense".to_owned(), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
         ("Basic abc".to_owned(), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
     ] {
         let answer = call("authorization", value).await;
         assert_eq!(answer.refusal(), (401, code.to_owned()));
         assert_eq!(answer.json()["msg"], answer.json()["message"]);
+        assert_eq!(answer.header("x-relay-error"), "true");
     }
     assert_eq!(project.get("/guarded").await.refusal(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".to_owned()));
     assert_eq!(project.get("/nobody").await.refusal(), (404, "NOT_FOUND".to_owned()));

@@ -1,5 +1,7 @@
 // Says what it was sent, in the form that the path names.
 
+let remembered: unknown = null
+
 Deno.serve(async (request) => {
   const url = new URL(request.url)
   switch (url.pathname.split('/')[2]) {
@@ -16,6 +18,13 @@ Deno.serve(async (request) => {
     }
     case 'events':
       return new Response(request.body, { headers: { 'content-type': 'text/event-stream' } })
+    case 'headers':
+      return Response.json(Object.fromEntries(request.headers))
+    case 'remember':
+      remembered = await request.json()
+      return new Response()
+    case 'remembered':
+      return Response.json(remembered)
     case 'refused':
       return Response.json({ error: 'no such player' }, { status: 422 })
     default:
