@@ -1,17 +1,13 @@
-//! Ports to listen on, and connections as they come in.
+//! Ports to listen on.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use poem::http::uri::Scheme;
 use poem::listener::Acceptor;
 use poem::web::{LocalAddr, RemoteAddr};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::Error;
 
@@ -106,89 +102,6 @@ impl Acceptor for Connections {
     }
 }
 
-/// A connection that breaks when it is silent for too long: half a request that is never finished must not hold its
-/// memory for ever.
-pub(crate) struct Connection<Io> {
-    stream: Io,
-    silence: Duration,
-    last: Instant,
-    /// Looked at when nothing can be read. It is moved on only when it goes off, not at every byte.
-    timer: Pin<Box<Sleep>>,
-}
-
-impl<Io> Connection<Io> {
-    /// `stream`, broken once nothing was read or written for `silence`.
-    pub(crate) fn new(stream: Io, silence: Duration) -> Self {
-        let last = Instant::now();
-        Self { stream, silence, last, timer: Box::pin(sleep_until(last + silence)) }
-    }
-
-    /// Notes that something happened, if it did.
-    fn note<T>(&mut self, poll: Poll<T>) -> Poll<T> {
-        if poll.is_ready() {
-            self.last = Instant::now();
-        }
-        poll
-    }
-
-    /// Ready once the connection was silent for too long.
-    fn poll_silent(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while self.timer.as_mut().poll(context).is_ready() {
-            let deadline = self.last + self.silence;
-            if deadline <= Instant::now() {
-                return Poll::Ready(());
-            }
-            self.timer.as_mut().reset(deadline);
-        }
-        Poll::Pending
-    }
-}
-
-impl<Io: AsyncRead + Unpin> AsyncRead for Connection<Io> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let read = Pin::new(&mut this.stream).poll_read(context, into);
-        match this.note(read) {
-            Poll::Pending => this.poll_silent(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
-            ready => ready,
-        }
-    }
-}
-
-impl<Io: AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = Pin::new(&mut this.stream).poll_write(context, bytes);
-        this.note(written)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
-        this.note(written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -203,20 +116,5 @@ mod tests {
         let second = listen(host, taken).await.unwrap();
         let port = second.local_addr().unwrap().port();
         assert!(port > taken && port < taken + TRIES, "{port}");
-    }
-
-    #[tokio::test]
-    async fn a_silent_connection_is_closed() {
-        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-        let listener = listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await.unwrap();
-        let mut connections = Connections::new(listener).unwrap();
-        let mut client = TcpStream::connect(connections.address()).await.unwrap();
-        client.write_all(b"GET / HT").await.unwrap();
-        let (stream, ..) = connections.accept().await.unwrap();
-        let mut connection = Connection::new(stream, Duration::from_millis(20));
-        let mut request = Vec::new();
-        let error = connection.read_to_end(&mut request).await.unwrap_err();
-        assert_eq!((request.as_slice(), error.kind()), (&b"GET / HT"[..], io::ErrorKind::TimedOut));
     }
 }

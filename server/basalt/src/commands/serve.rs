@@ -25,9 +25,11 @@ use services::Running;
 use signals::Signals;
 
 const LIMITS: Limits = Limits {
-    // A head's is also how long a connection is kept open between two requests: longer than load balancers keep theirs
-    // (60 s by default on AWS and in nginx), or they would send into closed ones.
-    head: Duration::from_secs(90),
+    // Enough for the largest head on a poor line.
+    head: Duration::from_secs(15),
+    // Longer than load balancers keep their connections (60 s by default on AWS and in nginx), or they would send into
+    // closed ones.
+    idle: Duration::from_secs(90),
     // Longer than the slowest answer may take to begin (an edge function, 400 s on hosted Supabase).
     silence: Duration::from_secs(420),
     drain: Duration::from_secs(10),
@@ -143,12 +145,13 @@ async fn listen(
     let stop = CancellationToken::new();
     let functions = edge::start(settings, backend, keys, &running.verifier, address, admin_address)?;
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
-    let public = accept::serve(public, routes, stop.clone(), LIMITS);
-    let admin = accept::serve(admin, routes::admin(settings, keys, running)?, stop.clone(), LIMITS);
+    let public = accept::serve(public, routes, routes::finishes, stop.clone(), LIMITS);
+    let administration = routes::admin(settings, keys, running)?;
+    let admin = accept::serve(admin, administration, accept::may_write, stop.clone(), LIMITS);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let inbox = async {
         if let Some(Inbox { connections, folder }) = inbox {
-            accept::serve(connections, auth::inbox(folder), stop.clone(), LIMITS).await;
+            accept::serve(connections, auth::inbox(folder), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
     let banner =

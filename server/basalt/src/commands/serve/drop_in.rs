@@ -105,7 +105,7 @@ async fn serve(
     };
     let administered = async {
         if let Some(acceptor) = admin {
-            accept::serve(acceptor, rest.admin(), stop.clone(), LIMITS).await;
+            accept::serve(acceptor, rest.admin(), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
     let served = async {
@@ -113,7 +113,7 @@ async fn serve(
         let acceptor = listen("API server", &settings.place, settings.reuse_port)
             .await
             .inspect_err(|_| stop.cancel())?;
-        accept::serve(acceptor, rest.standalone(), stop.clone(), LIMITS).await;
+        accept::serve(acceptor, rest.standalone(), accept::may_write, stop.clone(), LIMITS).await;
         Ok(())
     };
     let stopping = async {

@@ -10,6 +10,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use super::edge;
 use super::mounts::Mounts;
 use super::services::Running;
+use crate::accept;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::site::{Server, Site};
@@ -65,6 +66,12 @@ pub(super) fn public(
         routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(gateway, running)))
+}
+
+/// Which requests to the public port run to their end, whatever becomes of the client: those that may write. Of auth
+/// that may be any: links in mails and redirects of providers are opened with GET.
+pub(super) fn finishes(request: &Request) -> bool {
+    accept::may_write(request) || request.uri().path().starts_with(AUTH)
 }
 
 /// The port that only this machine reaches.

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { dial, head, write } from '../support/raw.ts'
+import { Server } from '../support/server.mjs'
+
+/** So few open files that the server has place for 44 connections: what it leaves to Postgres and the log comes first. */
+const files = 300
+const places = 44
+
+describe.skipIf(inject('own') === null)('a server whose places are all taken', () => {
+  let server: Server
+  let folder: string
+  const crowd: Socket[] = []
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-crowd-'))
+    const binary = path.join(folder, 'basalt')
+    const inside = path.resolve(process.env.BASALT_BINARY ?? '../target/debug/basalt')
+    await writeFile(binary, `#!/bin/sh\nulimit -n ${String(files)}\nexec '${inside}' "$@"\n`)
+    await chmod(binary, 0o755)
+    server = await Server.start({ binary, only: ['rest'] })
+  }, 240_000)
+
+  afterAll(async () => {
+    for (const socket of crowd) socket.destroy()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const read = () => {
+    const { url, anonKey } = server.access
+    return fetch(`${url}/rest/v1/faqs?limit=1`, {
+      headers: { apikey: anonKey, connection: 'close' },
+    })
+  }
+
+  /** Opens three times as many connections as there are places, each of which says `words`. */
+  async function fill(words: string) {
+    for (let count = 0; count < 3 * places; count++) {
+      const socket = await dial(server.access.url)
+      socket.on('error', () => undefined)
+      if (words) await write(socket, words).catch(() => undefined)
+      crowd.push(socket)
+    }
+  }
+
+  test('has one for who asks, though others say nothing, or half of something', async () => {
+    for (const words of ['', 'GET / HTTP/1.1\r\nX: a', 'PRI * HTTP']) {
+      await fill(words)
+      for (let times = 0; times < 10; times++) expect((await read()).status).toBe(200)
+    }
+  }, 60_000)
+
+  test('has one for who asks, though others have asked once and stay', async () => {
+    const { url, anonKey } = server.access
+    for (let count = 0; count < 3 * places; count++) {
+      const socket = await dial(url)
+      socket.on('error', () => undefined)
+      await write(socket, head('GET', `${url}/rest/v1/faqs?limit=1`, { apikey: anonKey }))
+      await once(socket, 'data')
+      crowd.push(socket)
+    }
+    for (let times = 0; times < 10; times++) expect((await read()).status).toBe(200)
+  }, 60_000)
+})

@@ -1,0 +1,143 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { exchange, head, run } from '../support/raw.ts'
+
+/** More than any buffer on the way holds. */
+const large = Buffer.alloc(8 << 20, 'x')
+
+/** A Python that has httpx: the one that PYTHON names, else the system's. */
+const python = process.env.PYTHON ?? 'python3'
+const hasHttpx = await run(python, ['-c', 'import httpx']).then(
+  () => true,
+  () => false,
+)
+if (!hasHttpx) console.warn(`${python} has no httpx: its tests are skipped (pip install httpx)`)
+
+const put = `
+import sys, httpx
+url, status, *pairs = sys.argv[1:]
+headers = dict(pair.split("=", 1) for pair in pairs)
+for body in (b"x" * (8 << 20), (b"x" * (1 << 16) for _ in range(128))):
+    answer = httpx.post(url, content=body, headers=headers, timeout=60)
+    assert answer.status_code == int(status), answer
+answer = httpx.post(url, files={"file": ("a.txt", b"tiny")}, headers=headers, timeout=60)
+assert answer.status_code == int(status), answer
+`
+
+interface Refused {
+  name: string
+  url: string
+  headers: Record<string, string>
+  status: number
+}
+
+/** Calls that are refused before anybody has read their bodies. */
+function refused(): Refused[] {
+  const { url, anonKey } = inject('access')
+  const wrong = { apikey: anonKey, authorization: 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA' }
+  return [
+    { name: 'REST without a key', url: `${url}/rest/v1/faqs`, headers: {}, status: 401 },
+    { name: 'REST with a bad token', url: `${url}/rest/v1/faqs`, headers: wrong, status: 401 },
+    { name: 'auth without a key', url: `${url}/auth/v1/signup`, headers: {}, status: 401 },
+    {
+      name: 'auth, where there is nothing',
+      url: `${url}/auth/v1/no-such-place`,
+      headers: { apikey: anonKey },
+      status: 404,
+    },
+    {
+      name: 'storage, to which nobody may upload',
+      url: `${url}/storage/v1/object/app/a.txt`,
+      headers: wrong,
+      status: 404,
+    },
+    {
+      name: 'a function with a bad token',
+      url: `${url}/functions/v1/echo`,
+      headers: wrong,
+      status: 401,
+    },
+    { name: 'no function', url: `${url}/functions/v1/nobody`, headers: {}, status: 404 },
+    { name: 'no service', url: `${url}/nothing/v1`, headers: {}, status: 404 },
+  ]
+}
+
+describe.skipIf(inject('own') === null)('an answer that comes before the body was read', () => {
+  let folder: string
+  let file: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-body-'))
+    file = path.join(folder, 'large')
+    await writeFile(file, large)
+  })
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test.each(refused())('reaches fetch: $name', async ({ url, headers, status }) => {
+    for (let times = 0; times < 10; times++) {
+      const form = new FormData()
+      form.append('file', new File(['tiny'], 'a.txt'))
+      const answer = await fetch(url, { method: 'POST', headers, body: form })
+      expect(answer.status).toBe(status)
+      await answer.arrayBuffer()
+    }
+    for (let times = 0; times < 3; times++) {
+      const answer = await fetch(url, { method: 'POST', headers, body: large })
+      expect(answer.status).toBe(status)
+      await answer.arrayBuffer()
+    }
+  })
+
+  test.each(refused())('reaches curl: $name', async ({ url, headers, status }) => {
+    const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    // It asks with Expect before it sends as much, unless it is told not to.
+    for (const more of [
+      [],
+      ['-H', 'Expect:'],
+      ['-H', 'Transfer-Encoding: chunked'],
+      ['--http2-prior-knowledge'],
+    ]) {
+      const flags = ['-sS', '-o', '/dev/null', '-w', '%{http_code}', '--data-binary', `@${file}`]
+      const { stdout } = await run('curl', [...flags, ...sent, ...more, url])
+      expect(stdout, more.join(' ')).toBe(String(status))
+    }
+  })
+
+  test.skipIf(!hasHttpx).each(refused())(
+    'reaches httpx: $name',
+    async ({ url, headers, status }) => {
+      const pairs = Object.entries(headers).map(([name, value]) => `${name}=${value}`)
+      await run(python, ['-c', put, url, String(status), ...pairs])
+    },
+  )
+
+  test.each(refused())('reaches who reads last: $name', async ({ url, headers, status }) => {
+    const length = { ...headers, 'content-length': String(large.length) }
+    const answer = await exchange(url, [head('POST', url, length), large])
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} [^]*\r\nconnection: close\r\n`))
+    const withheld = { ...length, expect: '100-continue' }
+    expect(await exchange(url, [head('POST', url, withheld)])).toMatch(
+      `HTTP/1.1 ${String(status)} `,
+    )
+  })
+
+  test('says that a body is too large', async () => {
+    const { url, serviceKey } = inject('access')
+    const headers = { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }
+    const larger = Buffer.alloc(64 << 20, 'x')
+    for (const [service, body] of [
+      ['auth/v1/signup', large],
+      ['rest/v1/faqs', larger],
+      ['functions/v1/echo', larger],
+    ] as const) {
+      const answer = await fetch(`${url}/${service}`, { method: 'POST', headers, body })
+      expect([service, answer.status]).toEqual([service, 413])
+      await answer.arrayBuffer()
+    }
+  })
+})
