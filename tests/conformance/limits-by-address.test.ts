@@ -1,0 +1,97 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { run } from '../support/raw.ts'
+import { Server } from '../support/server.mjs'
+
+/** A network of its own, with addresses that are for documentation (RFC 5737, RFC 3849). */
+const network = `basalt-${String(process.pid)}`
+const here = '192.0.2.1'
+const addresses = ['192.0.2.1/32', '192.0.2.7/32', '192.0.2.8/32'].concat(
+  ['2001:db8:1::1', '2001:db8:7::7', '2001:db8:7::8', '2001:db8:8::8'].map((ip) => `${ip}/128`),
+)
+
+const ip = (...args: string[]) => run('ip', args)
+const isThere = await ip('netns', 'add', network).then(
+  () => true,
+  () => false,
+)
+if (!isThere) {
+  console.warn(
+    'this machine lets nobody make networks: limits by address are not tested (needs root and iproute2)',
+  )
+}
+
+/** What a caller gets out of the burst that upstream allows everybody. */
+const burst = 30
+
+// A machine's own calls are not counted, so that the callers need other addresses.
+describe.skipIf(!isThere || inject('own') === null)('limits that count by address', () => {
+  let server: Server
+  let folder: string
+  let port: string
+
+  beforeAll(async () => {
+    await ip('-n', network, 'link', 'set', 'lo', 'up')
+    // Addresses of IPv6 would wait until it is known that nobody else has them.
+    for (const address of addresses)
+      await ip('-n', network, 'addr', 'add', address, 'dev', 'lo', 'nodad')
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-network-'))
+    const binary = path.join(folder, 'basalt')
+    const inside = process.env.BASALT_BINARY ?? path.resolve('../target/debug/basalt')
+    await writeFile(
+      binary,
+      `#!/bin/sh\nexec ip netns exec ${network} '${path.resolve(inside)}' "$@"\n`,
+    )
+    await chmod(binary, 0o755)
+    server = await Server.start({ binary, only: ['rest', 'auth'], env: { BASALT_HOST: '::' } })
+    port = new URL(server.access.url).port
+  }, 240_000)
+
+  afterAll(async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+    await ip('netns', 'delete', network)
+  })
+
+  /** The statuses of `times` calls that one at `address` makes one after the other. */
+  async function call(address: string, times: number, headers: string[] = []) {
+    const host = address.includes(':') ? '[2001:db8:1::1]' : here
+    const place = `http://${host}:${port}/auth/v1/verify`
+    // The range makes one call of curl out of many, on one connection.
+    const target = `${place}?token=none&type=signup&n=[1-${String(times)}]`.replace(
+      '[2001:db8:1::1]',
+      '\\[2001:db8:1::1\\]',
+    )
+    const flags = ['-sS', '-o', '/dev/null', '-w', '%{http_code}\n', '--interface', address]
+    const sent = headers.flatMap((header) => ['-H', header])
+    const { stdout } = await ip('netns', 'exec', network, 'curl', ...flags, ...sent, target)
+    return stdout.trim().split('\n')
+  }
+
+  const refused = (statuses: string[]) => statuses.filter((status) => status === '429').length
+
+  test('stop one caller and no other', async () => {
+    const statuses = await call('192.0.2.7', burst + 5)
+    expect(statuses).toHaveLength(burst + 5)
+    // On a slow machine some of the allowance may have come back meanwhile.
+    expect(refused(statuses.slice(0, burst))).toBe(0)
+    expect(refused(statuses)).toBeGreaterThan(0)
+    expect(refused(await call('192.0.2.8', 1))).toBe(0)
+    const disguised = [
+      'X-Forwarded-For: 203.0.113.9',
+      'X-Real-IP: 203.0.113.9',
+      'Forwarded: for=203.0.113.9',
+    ]
+    expect(refused(await call('192.0.2.7', 2, disguised))).toBeGreaterThan(0)
+  }, 60_000)
+
+  test('count the network of an IPv6 address', async () => {
+    expect(refused(await call('2001:db8:7::7', burst + 5))).toBeGreaterThan(0)
+    expect(refused(await call('2001:db8:7::8', 2))).toBeGreaterThan(0)
+    expect(refused(await call('2001:db8:8::8', 1))).toBe(0)
+  }, 60_000)
+})
