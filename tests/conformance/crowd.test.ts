@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { dial, head, write } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
+import { wrapped, type Wrapped } from '../support/wrapped.ts'
 
 /** So few open files that the server has place for 44 connections: what it leaves to Postgres and the log comes first. */
 const files = 300
@@ -15,22 +13,18 @@ const places = 44
 
 describe.skipIf(inject('own') === null)('a server whose places are all taken', () => {
   let server: Server
-  let folder: string
+  let few: Wrapped
   const crowd: Socket[] = []
 
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'basalt-crowd-'))
-    const binary = path.join(folder, 'basalt')
-    const inside = path.resolve(process.env.BASALT_BINARY ?? '../target/debug/basalt')
-    await writeFile(binary, `#!/bin/sh\nulimit -n ${String(files)}\nexec '${inside}' "$@"\n`)
-    await chmod(binary, 0o755)
-    server = await Server.start({ binary, only: ['rest'] })
+    few = await wrapped((binary) => `ulimit -n ${String(files)}; exec ${binary} "$@"`)
+    server = await Server.start({ binary: few.binary, only: ['rest'] })
   }, 240_000)
 
   afterAll(async () => {
     for (const socket of crowd) socket.destroy()
     await server.stop()
-    await rm(folder, { recursive: true, force: true })
+    await few.remove()
   })
 
   const read = () => {
