@@ -31,6 +31,9 @@ pub struct Settings {
     /// Functions' own settings that are applied to the whole transaction.
     /// Default: `statement_timeout`, `plan_filter.statement_cost_limit`, `default_transaction_isolation`.
     pub db_hoisted_tx_settings: Vec<String>,
+    /// Whether changes and deletions without any filter are refused, as the extension `safeupdate` of hosted Supabase
+    /// refuses them; not those that functions make. Default: false. Upstream has no such setting.
+    pub db_safe_update: bool,
     /// How transactions end. Default: `commit`.
     pub db_tx_end: TxEnd,
     /// Whether embeds may still be addressed by their relation's name though they have an alias. Default: true.
@@ -100,6 +103,7 @@ impl Default for Settings {
                 .chain(["default_transaction_isolation"])
                 .map(str::to_owned)
                 .collect(),
+            db_safe_update: false,
             db_tx_end: TxEnd::Commit,
             url_use_legacy_target_names: true,
             db_root_spec: None,

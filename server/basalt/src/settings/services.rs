@@ -194,6 +194,7 @@ fn rest(reader: &mut Reader<'_>, api_url: &str) -> Result<rest::Settings, Invali
         db_hoisted_tx_settings: reader
             .get("", &["PGRST_DB_HOISTED_TX_SETTINGS"])?
             .unwrap_or(default.db_hoisted_tx_settings),
+        db_safe_update: reader.get("basalt.safe_update", &["PGRST_DB_SAFE_UPDATE"])?.unwrap_or(true),
         db_tx_end: tx_end.map_or(default.db_tx_end, |Parsed(value)| value),
         openapi_server_proxy_uri: format!("{api_url}/rest/v1").parse().ok(),
         ..default

@@ -27,6 +27,8 @@ pub enum Error {
     NoSchemaCache,
     /// `PGRST003`: no connection became free in time.
     AcquireTimeout,
+    /// `21000`: a change or deletion, as SQL calls it, of all rows of a relation.
+    NoFilter(&'static str),
     /// `57014`: the transaction took too long and was cancelled from here.
     Timeout(std::time::Duration),
     /// `PGRST100`: a parameter's value does not follow the grammar.

@@ -59,6 +59,8 @@ impl Error {
             }
             Self::Timeout(after) => entry("57014", 500, format!("canceling statement after {after:?}"))
                 .hint("Ask for less at once, or raise the server's transaction timeout."),
+            // As the extension `safeupdate` says it, for clients that look for the words.
+            Self::NoFilter(statement) => entry("21000", 400, format!("{statement} requires a WHERE clause")),
             Self::Syntax { message, details } => entry("PGRST100", 400, message.clone()).details(&**details),
             Self::InvalidRpcMethod(method) => {
                 entry("PGRST101", 405, format!("Cannot use the {method} method on RPC"))

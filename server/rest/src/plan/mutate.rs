@@ -182,6 +182,7 @@ impl Planner<'_> {
         let preferences = &self.request.preferences;
         let change = self.change(table, mutation, &tree)?;
         preferences.check()?;
+        self.check_filtered(&change)?;
         let wanted = self.body(Produced::Rows(table), &mut tree)?;
         let is_explained = wanted.explain().is_some();
         let must_be_single = mutation != Mutation::Put && wanted.must_be_single();
@@ -234,6 +235,21 @@ impl Planner<'_> {
                 }
             }
         })
+    }
+
+    /// Errors: `21000` where `db-safe-update` refuses what would touch every row. Filters on embeds alone pick no rows of
+    /// the relation itself, and an update of nothing touches none.
+    fn check_filtered(&self, change: &Change) -> Result<(), Error> {
+        match change {
+            _ if !self.settings.db_safe_update => Ok(()),
+            Change::Update { payload, conditions }
+                if conditions.is_empty() && !payload.columns.is_empty() =>
+            {
+                Err(Error::NoFilter("UPDATE"))
+            }
+            Change::Delete { conditions } if conditions.is_empty() => Err(Error::NoFilter("DELETE")),
+            _ => Ok(()),
+        }
     }
 
     /// PUT needs `eq` filters on all columns of the primary key and on nothing else.

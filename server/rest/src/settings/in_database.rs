@@ -8,7 +8,7 @@ use database::{Database, Row, Transaction, quote_identifier};
 use super::{InvalidSetting, Settings};
 
 /// What can be set in the database; all else could not be changed while the server runs.
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 28] = [
     "client_error_verbosity",
     "db_aggregates_enabled",
     "db_anon_role",
@@ -21,6 +21,7 @@ const NAMES: [&str; 27] = [
     "db_prepared_statements",
     "db_read_sticky_interval",
     "db_root_spec",
+    "db_safe_update",
     "db_schemas",
     "db_tx_end",
     "jwt_aud",

@@ -44,6 +44,7 @@ impl Settings {
             "db_max_rows" | "max_rows" => self.db_max_rows = Some(number(value)?),
             "db_pre_request" | "pre_request" => self.db_pre_request = Some(value.to_owned()),
             "db_hoisted_tx_settings" => self.db_hoisted_tx_settings = list(value),
+            "db_safe_update" => self.db_safe_update = boolean(value)?,
             "db_tx_end" => self.db_tx_end = value.parse()?,
             "db_root_spec" | "root_spec" => {
                 // The function is looked for in the schema of the request.

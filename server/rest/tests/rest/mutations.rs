@@ -1,4 +1,5 @@
 //! POST, PATCH, PUT and DELETE on relations.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 use serde_json::json;
 
@@ -311,4 +312,55 @@ async fn constraints_speak_through() {
     assert_eq!((check.status, check.code()), (400, "23514".to_owned()));
     let malformed = league.change("POST", "/players", &[], r#"{"id":"x","name":"y"}"#).await;
     assert_eq!((malformed.status, malformed.code()), (400, "22P02".to_owned()));
+}
+
+/// As the extension `safeupdate` of hosted Supabase has it: what has no WHERE clause is refused, whoever asks.
+#[tokio::test]
+async fn changes_of_every_row_are_refused_where_they_are_to_be() {
+    let league = League::with(|settings| settings.db_safe_update = true).await;
+    let (update, delete) = ("UPDATE requires a WHERE clause", "DELETE requires a WHERE clause");
+    for (method, path, headers, body, message) in [
+        ("DELETE", "/lineups", &[][..], "", delete),
+        ("DELETE", "/lineups?select=match_id", &[FULL], "", delete),
+        ("DELETE", "/lineups?order=match_id&limit=1", &[], "", delete),
+        ("DELETE", "/teams?select=name,clubs(name)&clubs.name=eq.New", &[FULL], "", delete),
+        ("PATCH", "/clubs", &[], r#"{"name":"All"}"#, update),
+        (
+            "PATCH",
+            "/clubs?columns=name",
+            &[("prefer", "handling=strict, max-affected=1")],
+            r#"{"name":"All"}"#,
+            update,
+        ),
+    ] {
+        let answer = league.change(method, path, headers, body).await;
+        let expected = json!({ "code": "21000", "details": null, "hint": null, "message": message });
+        assert_eq!((answer.status, answer.json()), (400, expected), "{method} {path}");
+    }
+    for (method, path, body, status) in [
+        ("DELETE", "/lineups?match_id=eq.999", "", 204),
+        ("DELETE", "/lineups?or=(match_id.eq.998,match_id.eq.999)", "", 204),
+        ("PATCH", "/players?id=gt.0", r#"{"height":1.5}"#, 204),
+        ("PATCH", "/players", "{}", 204),
+    ] {
+        assert_eq!(league.change(method, path, &[], body).await.status, status, "{method} {path}");
+    }
+    let upsert = ("prefer", "resolution=merge-duplicates");
+    let upserted =
+        league.change("POST", "/clubs", &[upsert], r#"[{"id":1,"name":"A"},{"id":2,"name":"B"}]"#).await;
+    assert!(upserted.status < 300, "an upsert is an INSERT: {upserted:?}");
+
+    let upstream = League::start().await;
+    assert_eq!(upstream.change("PATCH", "/players", &[], r#"{"height":1.5}"#).await.status, 204);
+    let superuser = upstream.database.client().await;
+    // What else is set at once shows when it holds.
+    let told = "do $$ begin
+                  execute format('alter role authenticator in database %I set pgrst.db_safe_update = true',
+                    current_database());
+                  execute format('alter role authenticator in database %I set pgrst.openapi_mode = disabled',
+                    current_database());
+                end $$; notify pgrst, 'reload config'";
+    superuser.batch_execute(told).await.unwrap();
+    upstream.until("/", 404).await;
+    assert_eq!(upstream.change("PATCH", "/players", &[], r#"{"height":1.5}"#).await.status, 400);
 }
