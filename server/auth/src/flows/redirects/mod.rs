@@ -61,7 +61,8 @@ impl Redirects {
         if self.site.as_ref().is_some_and(|site| is_same_site(site, &parsed)) {
             return true;
         }
-        host_is_plain(url, &parsed) && self.matches_allow_list(url)
+        // Native apps listen on whatever port is free, on the machine of the user who is sent there (RFC 8252, section 7.3).
+        is_loopback_address(written_host(url)) || host_is_plain(url, &parsed) && self.matches_allow_list(url)
     }
 
     fn matches_allow_list(&self, url: &str) -> bool {
@@ -71,33 +72,37 @@ impl Redirects {
     }
 }
 
-/// Same scheme, host and port; on this machine any port, as native apps need (RFC 8252, section 7.3).
+/// Same scheme, host and port; on this machine any port.
 fn is_same_site(site: &Url, other: &Url) -> bool {
     site.scheme() == other.scheme()
         && site.host_str() == other.host_str()
-        && (site.port_or_known_default() == other.port_or_known_default() || is_loopback(other))
+        && (site.port_or_known_default() == other.port_or_known_default() || is_this_machine(other))
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether `url` names this machine as developers do whose site is on it.
+fn is_this_machine(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Domain(name)) => {
-            name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
-        }
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
         None => false,
     }
 }
 
-/// Addresses count only if they are this machine's and written as usual; names only if they consist of letters,
-/// digits, dots and hyphens, at least where they are looked up (other schemes are an app's own).
+/// Whether a host is an address of this machine, written as usual.
+fn is_loopback_address(host: &str) -> bool {
+    host.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())
+}
+
+/// Addresses are none; names only if they consist of letters, digits, dots and hyphens, at least where they are looked
+/// up (other schemes are an app's own).
 fn host_is_plain(text: &str, parsed: &Url) -> bool {
     let written = written_host(text);
     if !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;
     }
     if matches!(parsed.host(), Some(Host::Ipv4(_) | Host::Ipv6(_))) || written.parse::<IpAddr>().is_ok() {
-        return written.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        return false;
     }
     let regular = |name: &str| {
         let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -197,8 +202,43 @@ mod tests {
         {
             assert!(!site.allows(url), "{url}");
         }
-        let local = redirects("http://localhost:3000", &[]);
-        assert!(local.allows("http://localhost:5173/x") && !local.allows("http://127.0.0.1:3000/"));
+        for site in
+            ["http://localhost:3000", "http://shop.localhost:3000", "http://0.0.0.0:3000", "http://[::]:1"]
+        {
+            let (host, _) = site.rsplit_once(':').unwrap();
+            let local = redirects(site, &[]);
+            assert!(
+                local.allows(&format!("{host}:5173/x")) && !local.allows(&format!("{host}.example:5173/"))
+            );
+        }
+        assert!(!redirects("http://localhost:3000", &[]).allows("https://localhost:3000/"));
+    }
+
+    #[test]
+    fn any_port_of_a_loopback_address_is_allowed_whatever_the_site_is() {
+        let site = redirects("https://example.com", &[]);
+        for url in [
+            "http://127.0.0.1:49152/callback",
+            "http://127.0.0.1",
+            "https://127.8.9.1:1/",
+            "http://[::1]:8976/a?b#c",
+        ] {
+            assert!(site.allows(url), "{url}");
+        }
+        for url in [
+            "http://localhost:49152/callback",
+            "http://0.0.0.0:80/",
+            "http://[::]:80/",
+            "http://127.1:80/",
+            "http://0x7f.0.0.1:80/",
+            "http://2130706433:80/",
+            "http://127.0.0.1.example:80/",
+            "http://me@127.0.0.1:80/",
+            "http://127.0.0.1:80@evil.com/",
+            "javascript://127.0.0.1/%0aalert(1)",
+        ] {
+            assert!(!site.allows(url), "{url}");
+        }
     }
 
     #[test]
@@ -248,7 +288,8 @@ mod tests {
             let site = redirects("https://example.com", &[]);
             if site.allows(&text) {
                 let parsed = Url::parse(&text).unwrap();
-                prop_assert_eq!(parsed.host_str(), Some("example.com"));
+                let host = parsed.host_str().unwrap_or_default();
+                prop_assert!(host == "example.com" || is_loopback_address(host), "{}", text);
                 prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
             }
         }
