@@ -25,7 +25,7 @@ use crate::{Error, Settings, tls};
 pub(crate) struct Target {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: rustls::ClientConfig,
-    mode: tls::Mode,
+    pub(crate) mode: tls::Mode,
     connect_timeout: Duration,
 }
 

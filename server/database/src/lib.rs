@@ -11,6 +11,7 @@ mod answer;
 mod batch;
 mod catalog;
 mod client;
+mod client_uri;
 pub mod cluster;
 mod connect;
 mod error;
@@ -35,6 +36,7 @@ use tokio::sync::watch;
 
 pub use answer::{Answer, Column, Row, Rows};
 pub use client::Client;
+pub use client_uri::client_uri;
 pub use error::{Error, ServerError};
 pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
 pub use json::JsonArray;

@@ -43,6 +43,17 @@ impl Mode {
         })
     }
 
+    /// How libpq writes the mode, where it decides whether to encrypt; `None` where either will do.
+    pub(crate) const fn decision(self) -> Option<&'static str> {
+        match self {
+            Self::Disable => Some("disable"),
+            Self::Prefer => None,
+            Self::Require => Some("require"),
+            Self::VerifyCa => Some("verify-ca"),
+            Self::VerifyFull => Some("verify-full"),
+        }
+    }
+
     /// The mode as `tokio-postgres` knows it: whether encryption is wanted at all.
     pub(crate) const fn negotiation(self) -> tokio_postgres::config::SslMode {
         match self {
