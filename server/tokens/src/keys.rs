@@ -14,6 +14,9 @@ use crate::jwk::{self, Key};
 use crate::key_file::KeyFile;
 use crate::{KeyError, Verifier};
 
+/// What messages call the keys that sign: those of a variable, and those of the CLI's file.
+const SIGNING_KEYS: &str = "GOTRUE_JWT_KEYS";
+const SIGNING_FILE: &str = "auth.signing_keys_path";
 /// Shorter secrets can be found by trial (RFC 7518, section 3.2); PostgREST refuses them, too.
 const SHORTEST_SECRET: usize = 32;
 /// Life of the API keys that are tokens: ten years, as hosted Supabase issues them.
@@ -23,6 +26,7 @@ const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
 ///
 /// Which key signs users' tokens:
 /// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
+/// - else with [`signing_keys`](Self::signing_keys): the first;
 /// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
 ///   nodes may know nothing but the secret;
 /// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
@@ -37,6 +41,8 @@ pub struct KeyOverrides {
     pub key_id: Option<String>,
     /// `GOTRUE_JWT_KEYS`: JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
     pub jwt_keys: Option<String>,
+    /// The file of `auth.signing_keys_path`: JSON array of private JWKs, of which the first signs.
+    pub signing_keys: Option<String>,
     /// `PGRST_JWT_SECRET`: further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is
     /// also the signing secret if no other is set.
     pub verification_keys: Option<String>,
@@ -98,7 +104,8 @@ impl Keys {
             (None, Some(file)) if generated => generated_key(path, &file.signing_key)?,
             _ => shared.clone(),
         };
-        check_pair(&signing)?;
+        let source = if present(&overrides.jwt_keys).is_some() { SIGNING_KEYS } else { SIGNING_FILE };
+        check_pair(source, &signing)?;
         let mut published: Vec<&Key> = vec![&signing];
         published.extend(keys.published.iter());
         let jwks =
@@ -186,6 +193,8 @@ impl Configured {
         let mut configured = Configured::default();
         if let Some(keys) = present(&overrides.jwt_keys) {
             configured.read_signing_keys(keys)?;
+        } else if let Some(keys) = present(&overrides.signing_keys) {
+            configured.read_signing_file(keys)?;
         }
         for (setting, value) in
             [("JWT_SECRET", &overrides.jwt_secret), ("PGRST_JWT_SECRET", &overrides.verification_keys)]
@@ -198,7 +207,7 @@ impl Configured {
     }
 
     fn read_signing_keys(&mut self, json: &str) -> Result<(), KeyError> {
-        let setting = "GOTRUE_JWT_KEYS";
+        let setting = SIGNING_KEYS;
         let keys = jwk::parse_set(json).map_err(|reason| KeyError::setting(setting, reason))?;
         let (mut signing, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.signs);
         match (signing.pop(), signing.len()) {
@@ -216,6 +225,21 @@ impl Configured {
             }
         }
         self.published = others;
+        Ok(())
+    }
+
+    /// The CLI's file. Each of its keys can sign; the CLI itself signs with the first.
+    fn read_signing_file(&mut self, json: &str) -> Result<(), KeyError> {
+        let wrong = |reason: &str| KeyError::setting(SIGNING_FILE, reason);
+        let mut keys = jwk::parse_set(json).map_err(|reason| wrong(&reason))?;
+        if keys.iter().any(|key| key.public.is_none() || key.encoding.is_none()) {
+            return Err(wrong("expected private keys of the types RSA, EC and OKP"));
+        }
+        if keys.is_empty() {
+            return Err(wrong("expected at least one key"));
+        }
+        self.signing = Some(keys.remove(0));
+        self.published = keys;
         Ok(())
     }
 
@@ -276,16 +300,15 @@ fn generated_key(path: &Path, jwk: &Value) -> Result<Key, KeyError> {
 }
 
 /// Proves that the private and the public half belong together, before a token is issued that nobody can verify.
-fn check_pair(key: &Key) -> Result<(), KeyError> {
+fn check_pair(setting: &'static str, key: &Key) -> Result<(), KeyError> {
     let reason = "its private and public parts do not belong together";
     let message: &[u8] = b"basalt";
     let Some(private) = &key.encoding else { return Err(KeyError::Sign(reason.to_owned())) };
-    let signature = jsonwebtoken::crypto::sign(message, private, key.algorithm()).map_err(|error| {
-        KeyError::setting("GOTRUE_JWT_KEYS", format!("the signing key is unusable: {error}"))
-    })?;
+    let signature = jsonwebtoken::crypto::sign(message, private, key.algorithm())
+        .map_err(|error| KeyError::setting(setting, format!("the signing key is unusable: {error}")))?;
     match jsonwebtoken::crypto::verify(&signature, message, &key.decoding, key.algorithm()) {
         Ok(true) => Ok(()),
-        _ => Err(KeyError::setting("GOTRUE_JWT_KEYS", format!("the signing key is unusable: {reason}"))),
+        _ => Err(KeyError::setting(setting, format!("the signing key is unusable: {reason}"))),
     }
 }
 

@@ -107,6 +107,39 @@ fn a_secret_from_the_settings_signs_as_upstream_does_and_is_the_same_everywhere(
 }
 
 #[test]
+fn a_file_of_the_supabase_cli_signs_with_its_first_key_and_publishes_all() {
+    let fixtures: Value = serde_json::from_str(include_str!("fixtures/private_keys.json")).unwrap();
+    // As `gen signing-key --append` leaves it: every key can sign.
+    let file = ["rsa", "ed25519"].map(|name| {
+        let mut key = fixtures[name].clone();
+        key["key_ops"] = json!(["sign", "verify"]);
+        key
+    });
+    let keys =
+        load(KeyOverrides { signing_keys: Some(json!(file).to_string()), ..Default::default() }).unwrap();
+    let ids = |keys: &Value| -> Vec<Value> {
+        keys.as_array().unwrap().iter().map(|key| key["kid"].clone()).collect()
+    };
+    assert_eq!(ids(&keys.jwks()["keys"]), ids(&json!(file)));
+    assert!(!keys.jwks().to_string().contains("\"d\""), "a private part is published");
+    let token = keys.sign(&json!({ "role": "authenticated" })).unwrap();
+    let header = jsonwebtoken::decode_header(&token).unwrap();
+    assert_eq!(
+        (header.alg, header.kid.as_deref()),
+        (jsonwebtoken::Algorithm::RS256, file[0]["kid"].as_str())
+    );
+    assert_eq!(keys.verifier().verify(&token).unwrap().role(), Some("authenticated"));
+    for (file, reason) in [
+        ("[]".to_owned(), "at least one key"),
+        (json!([{ "kty": "oct", "k": "c2VjcmV0" }]).to_string(), "private keys"),
+        ("no JSON".to_owned(), "not JSON"),
+    ] {
+        let said = refusal(KeyOverrides { signing_keys: Some(file), ..Default::default() });
+        assert!(said.contains("auth.signing_keys_path") && said.contains(reason), "{said}");
+    }
+}
+
+#[test]
 fn postgrests_key_set_verifies_and_lends_its_secret() {
     let issuer = load(KeyOverrides::default()).unwrap();
     let mut set = issuer.jwks().clone();

@@ -1,67 +1,126 @@
-//! Keys of the Supabase CLI's `config.toml` that Basalt knows of but has no use for: those of services that it
-//! does not run, or that it does not run like this. A file that the CLI made must not draw warnings.
+//! Keys of the Supabase CLI's `config.toml` that Basalt knows of but does not read. A file that the CLI made must draw
+//! no warning, and nobody may believe that a key does something which does nothing.
 //!
 //! Source: the CLI's configuration reference. `*` stands for one name, a trailing `**` for any depth.
 
-const KEYS: &[&str] = &[
-    "api.auto_expose_new_tables",
-    "api.tls.**",
-    "auth.signing_keys_path",
-    "auth.sms.test_otp.**",
+/// Keys that mean nothing here: those of the CLI's own commands, of containers, of the hosted platform, and of services
+/// that every project has in its file and that are not part of this server.
+const SILENT: &[&str] = &[
     "analytics.**",
+    "api.tls.cert_path",
+    "api.tls.key_path",
     "db.health_timeout",
-    "db.migrations.schema_paths",
-    "db.network_restrictions.**",
-    "db.pooler.**",
-    "db.root_key",
-    "db.settings.**",
+    "db.network_restrictions.allowed_cidrs",
+    "db.network_restrictions.allowed_cidrs_v6",
+    "db.pooler.default_pool_size",
+    "db.pooler.max_client_conn",
+    "db.pooler.pool_mode",
+    "db.pooler.port",
     "db.shadow_port",
-    "db.ssl_enforcement.**",
-    "db.vault.**",
-    "edge_runtime.deno_version",
     "edge_runtime.inspector_port",
     "edge_runtime.policy",
-    "experimental.**",
+    "experimental.inspect.**",
+    "experimental.pgdelta.**",
+    "experimental.s3_access_key",
+    "experimental.s3_host",
+    "experimental.s3_region",
+    "experimental.s3_secret_key",
     "inbucket.admin_email",
-    "inbucket.pop3_port",
     "inbucket.sender_name",
-    "inbucket.smtp_port",
     "local_smtp.admin_email",
-    "local_smtp.pop3_port",
     "local_smtp.sender_name",
-    "local_smtp.smtp_port",
     "realtime.ip_version",
     "remotes.**",
     "storage.analytics.**",
-    "storage.image_transformation.**",
     "storage.s3_protocol.**",
     "storage.vector.**",
     "studio.**",
 ];
 
-/// Switches of things that this release does not do. Somebody who turns one on has to hear about it.
-const SWITCHES: &[&str] = &[
-    "api.tls.enabled",
-    "db.network_restrictions.enabled",
-    "db.ssl_enforcement.enabled",
-    "storage.analytics.enabled",
-    "storage.image_transformation.enabled",
-    "storage.vector.enabled",
+const NO_VAULT: &str = "there is no vault; functions see what [edge_runtime.secrets] names";
+const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
+
+/// Keys that would change what a project sees: each with the value that asks for nothing, if there is one, and why
+/// any other has no effect.
+const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
+    (
+        "api.auto_expose_new_tables",
+        "true",
+        "the API's roles may use new tables of public until a migration revokes it",
+    ),
+    ("api.tls.enabled", "false", "let a proxy in front of the server take HTTPS"),
+    (
+        "db.migrations.schema_paths",
+        "[]",
+        "migrations alone are applied; `supabase db diff` makes them of declared schemas",
+    ),
+    ("db.network_restrictions.enabled", "false", "firewalls decide who reaches the database"),
+    ("db.pooler.enabled", "false", "there is no pooler: connect to the database itself"),
+    ("db.root_key", "", NO_VAULT),
+    (
+        "db.settings.**",
+        "",
+        "the cluster's postgresql.conf, in the data folder, takes what Postgres is set to",
+    ),
+    ("db.ssl_enforcement.enabled", "false", "the embedded Postgres is reached from this machine alone"),
+    ("db.vault.**", "", NO_VAULT),
+    ("edge_runtime.deno_version", "2", "functions run on the Deno that is installed, which is a 2"),
+    ("experimental.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
+    ("experimental.webhooks.enabled", "false", "there are no triggers that call URLs"),
+    ("inbucket.pop3_port", "", NO_SMTP),
+    ("inbucket.smtp_port", "", NO_SMTP),
+    ("local_smtp.pop3_port", "", NO_SMTP),
+    ("local_smtp.smtp_port", "", NO_SMTP),
+    ("storage.analytics.enabled", "false", "there are no analytics buckets"),
+    ("storage.image_transformation.enabled", "false", "images are served as they are stored"),
+    ("storage.vector.enabled", "false", "there are no vector buckets"),
 ];
 
-/// Whether the key at `path` switches something on that this release does not do.
-pub(super) fn is_missing_feature(path: &[&str]) -> bool {
-    SWITCHES.iter().any(|pattern| matches(&pattern.split('.').collect::<Vec<_>>(), path))
+/// Sections that are off where they do not say `enabled = true`.
+const OFF_BY_DEFAULT: &[&str] = &[
+    "auth.captcha",
+    "auth.email.notification.*",
+    "auth.external.*",
+    "auth.hook.*",
+    "auth.sms.*",
+    "auth.third_party.*",
+    "auth.web3.*",
+];
+
+/// Why the key at `path` has no effect here, although `value` asks for one.
+pub(super) fn without_effect(path: &[&str], value: &toml::Value) -> Option<&'static str> {
+    let (_, nothing, reason) = WITHOUT_EFFECT.iter().find(|(pattern, ..)| fits(pattern, path))?;
+    (value.to_string() != *nothing).then_some(*reason)
 }
 
-/// Whether the CLI knows the key at `path`.
+/// Whether the key at `path` means nothing here.
+#[cfg(test)]
+pub(super) fn is_silent(path: &[&str]) -> bool {
+    SILENT.iter().any(|pattern| fits(pattern, path))
+        && !WITHOUT_EFFECT.iter().any(|(pattern, ..)| fits(pattern, path))
+}
+
+/// Whether the section at `path` is off where it says nothing.
+pub(super) fn is_off_by_default(path: &[&str]) -> bool {
+    OFF_BY_DEFAULT.iter().any(|pattern| fits(pattern, path))
+}
+
+/// Whether the CLI knows the key at `path`, and nobody need read it.
 pub(super) fn is_known(path: &[&str]) -> bool {
-    KEYS.iter().any(|pattern| matches(&pattern.split('.').collect::<Vec<_>>(), path))
+    patterns().any(|pattern| fits(pattern, path))
 }
 
 /// The keys without wildcards, as candidates for what a misspelt one meant.
 pub(super) fn exact<'a>() -> impl Iterator<Item = &'a str> {
-    KEYS.iter().copied().filter(|pattern| !pattern.contains('*'))
+    patterns().filter(|pattern| !pattern.contains('*'))
+}
+
+fn patterns<'a>() -> impl Iterator<Item = &'a str> {
+    SILENT.iter().copied().chain(WITHOUT_EFFECT.iter().map(|(pattern, ..)| *pattern))
+}
+
+fn fits(pattern: &str, path: &[&str]) -> bool {
+    matches(&pattern.split('.').collect::<Vec<_>>(), path)
 }
 
 fn matches(pattern: &[&str], path: &[&str]) -> bool {

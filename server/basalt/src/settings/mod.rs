@@ -17,6 +17,7 @@ mod value;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) use drop_in::{DropIn, Place};
 pub(crate) use environment::Environment;
@@ -26,6 +27,8 @@ pub(crate) use services::{Service, Services};
 use storage::BucketDefinition;
 use value::Bytes;
 
+/// The data folder's name in the project's folder.
+pub(crate) const DATA_FOLDER: &str = ".basalt";
 /// Port of the API and the site; the Supabase CLI's `api.port`.
 const DEFAULT_PORT: u16 = 54321;
 /// Port of the embedded Postgres; the Supabase CLI's `db.port`.
@@ -223,7 +226,7 @@ impl Settings {
             seed: seed(&mut reader, &project)?,
             buckets: buckets(&mut reader, &project)?,
             site: site(&mut reader, &project)?,
-            keys: services::keys(&mut reader)?,
+            keys: services::keys(&mut reader, &project)?,
             gateway: services::gateway(&mut reader)?,
             services: Services::read(&mut reader, &project, &data_dir, &api_url)?,
             functions_api: None,
@@ -274,7 +277,7 @@ impl Settings {
 fn data_dir(project: &Project, set: Option<PathBuf>) -> PathBuf {
     match set {
         Some(path) => project.resolve(path),
-        None => project.root.join(".basalt"),
+        None => project.root.join(DATA_FOLDER),
     }
 }
 
@@ -364,6 +367,12 @@ fn site(reader: &mut Reader<'_>, project: &Project) -> Result<SiteSettings, Inva
     })
 }
 
+/// Reads a span of time of the command line.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    <Duration as value::Value>::from_text(text)
+        .ok_or_else(|| format!("expected {}", <Duration as value::Value>::EXPECTED))
+}
+
 /// `path` as an operator would type it: relative to the current folder where it lies within.
 pub(crate) fn display_path(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
@@ -373,3 +382,5 @@ pub(crate) fn display_path(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod upstream;

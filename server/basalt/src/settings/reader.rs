@@ -58,35 +58,43 @@ impl<'a> Reader<'a> {
             }
         }
         let Some(value) = find(self.config, path) else { return Ok(None) };
-        let Some(value) = self.substituted(&key, value) else { return Ok(None) };
+        let Some(value) = self.substituted(path, value) else { return Ok(None) };
         T::from_toml(&value).map(Some).ok_or_else(|| refused::<T>(&key, &shown(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file.
-    fn substituted(&mut self, key: &str, value: &toml::Value) -> Option<toml::Value> {
-        let Some(name) = value.as_str().and_then(|text| text.strip_prefix("env(")?.strip_suffix(')')) else {
-            return Some(value.clone());
-        };
-        match self.environment.get(name) {
-            Some(text) => Some(toml::Value::String(text.to_owned())),
-            None => {
-                let warning = format!(
-                    "{key} refers to the environment variable {name}, which is not set: {key} is ignored"
-                );
-                self.warnings.push(warning);
-                None
-            }
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is said,
+    /// except where nobody misses it.
+    fn substituted(&mut self, path: &[&str], value: &toml::Value) -> Option<toml::Value> {
+        let Some(name) = variable(value) else { return Some(value.clone()) };
+        if let Some(text) = self.environment.get(name) {
+            return Some(toml::Value::String(text.to_owned()));
         }
+        if !self.is_off(path) {
+            let key = path.join(".");
+            self.warnings.push(format!(
+                "{key} refers to the environment variable {name}, which is not set: {key} is ignored"
+            ));
+        }
+        None
+    }
+
+    /// Whether `path` leads into a section of `config.toml` that is switched off.
+    fn is_off(&self, path: &[&str]) -> bool {
+        let is_off = |section: &[&str]| {
+            let switch = find(self.config, section).and_then(|section| section.get("enabled"));
+            let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
+            let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
+            set.map_or_else(|| known::is_off_by_default(section), |is_on| !is_on)
+        };
+        (1..path.len()).any(|depth| is_off(&path[..depth]))
     }
 
     /// The text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
     ///
     /// Errors: [`Invalid`] for a value that is no text.
     pub(crate) fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
-        let variable =
-            find(self.config, path).and_then(|value| value.as_str()?.strip_prefix("env(")?.strip_suffix(')'));
         self.asked.insert(path.join("."));
-        match variable {
+        match find(self.config, path).and_then(variable) {
             Some(name) => Ok(self.environment.get(name).map(str::to_owned)),
             None => self.get_at(path, &[]),
         }
@@ -151,12 +159,13 @@ impl<'a> Reader<'a> {
         leaves(self.config, &mut Vec::new(), &mut keys);
         for path in keys {
             let key = path.join(".");
-            if known::is_missing_feature(&path)
-                && find(self.config, &path) == Some(&toml::Value::Boolean(true))
-            {
-                warnings.push(format!("{key} is true, but this release of Basalt does not do that yet"));
+            let value = find(self.config, &path);
+            if let Some(reason) = value.and_then(|value| known::without_effect(&path, value)) {
+                warnings.push(format!("{key} has no effect here: {reason}"));
             }
-            if self.asked.contains(&key) || known::is_known(&path) {
+            // A table may have been asked for as a whole.
+            let is_asked = (1..=path.len()).any(|depth| self.asked.contains(&path[..depth].join(".")));
+            if is_asked || known::is_known(&path) {
                 continue;
             }
             let candidates = self.asked.iter().map(String::as_str).chain(known::exact());
@@ -174,6 +183,11 @@ impl<'a> Reader<'a> {
         }
         warnings
     }
+}
+
+/// The name in `env(NAME)`.
+fn variable(value: &toml::Value) -> Option<&str> {
+    value.as_str()?.strip_prefix("env(")?.strip_suffix(')')
 }
 
 /// The refusal of a value that is not a `T`. What was found is not repeated where it may be a secret.

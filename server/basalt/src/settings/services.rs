@@ -111,12 +111,13 @@ impl Services {
 }
 
 /// Keys that settings name in place of generated ones.
-pub(super) fn keys(reader: &mut Reader<'_>) -> Result<tokens::KeyOverrides, Invalid> {
+pub(super) fn keys(reader: &mut Reader<'_>, project: &Project) -> Result<tokens::KeyOverrides, Invalid> {
     Ok(tokens::KeyOverrides {
         jwt_secret: reader.get("auth.jwt_secret", &["JWT_SECRET", "GOTRUE_JWT_SECRET"])?,
         secret_is_base64: reader.get("", &["PGRST_JWT_SECRET_IS_BASE64"])?.unwrap_or(false),
         key_id: reader.get("", &["GOTRUE_JWT_KEY_ID"])?,
         jwt_keys: reader.get("", &["GOTRUE_JWT_KEYS"])?,
+        signing_keys: signing_keys(reader, project)?,
         verification_keys: reader.get("", &["PGRST_JWT_SECRET"])?,
         anon_key: reader.get("auth.anon_key", &["ANON_KEY", "SUPABASE_ANON_KEY"])?,
         service_role_key: reader
@@ -124,6 +125,21 @@ pub(super) fn keys(reader: &mut Reader<'_>) -> Result<tokens::KeyOverrides, Inva
         publishable_key: reader.get("auth.publishable_key", &["SUPABASE_PUBLISHABLE_KEY"])?,
         secret_key: reader.get("auth.secret_key", &["SUPABASE_SECRET_KEY"])?,
         project: reader.get("project_id", &[])?,
+    })
+}
+
+/// The content of the file that `auth.signing_keys_path` names, which `supabase gen signing-key` makes. As in the CLI,
+/// nobody misses it where auth is off.
+fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<String>, Invalid> {
+    let key = "auth.signing_keys_path";
+    let path: Option<PathBuf> = reader.get(key, &[])?;
+    let auth: Option<bool> = reader.get("auth.enabled", &[])?;
+    let Some(path) = path.filter(|_| auth != Some(false)) else { return Ok(None) };
+    let path = project.resolve(path);
+    let text = std::fs::read_to_string(&path);
+    text.map(Some).map_err(|error| {
+        let found = format!("{}: {error}", path.display());
+        Invalid::new(key, "a file with a JSON array of private JWKs", &found)
     })
 }
 

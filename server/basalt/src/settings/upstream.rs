@@ -1,0 +1,170 @@
+//! What becomes of each key of the Supabase CLI's `config.toml`: it works, or is said to have no effect, or means
+//! nothing here.
+//!
+//! Source: the CLI's `pkg/config`, its template and its structures.
+
+use std::path::Path;
+
+use super::*;
+
+const TEMPLATE: &str = include_str!("upstream/template.toml");
+const EVERY_KEY: &str = include_str!("upstream/every_key.toml");
+
+/// A project with the files that [`EVERY_KEY`] names.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in [("file.txt", "text"), ("keys.json", "[]"), ("seed.sql", "")] {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    folder
+}
+
+fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
+    let place = Project {
+        base: root.to_owned(),
+        root: root.to_owned(),
+        config: toml::Table::new(),
+        config_path: None,
+    };
+    let project = Project { config: config.clone(), ..place.clone() };
+    let settings = Settings::read(&Flags::default(), project, &Environment::default())?;
+    // The file itself is no setting.
+    Ok(Settings { project: place, ..settings })
+}
+
+/// All that a reader of the settings could notice, the secrets included that are not shown.
+fn fingerprint(settings: &Settings) -> String {
+    let keys = &settings.keys;
+    let secrets = [
+        &keys.jwt_secret,
+        &keys.anon_key,
+        &keys.service_role_key,
+        &keys.publishable_key,
+        &keys.secret_key,
+        &keys.signing_keys,
+    ];
+    let settings = Settings { warnings: Vec::new(), ..settings.clone() };
+    format!("{settings:?} {:?} {secrets:?}", settings.database.major_version)
+}
+
+fn leaves(table: &toml::Table, path: &mut Vec<String>, into: &mut Vec<Vec<String>>) {
+    for (name, value) in table {
+        path.push(name.clone());
+        match value {
+            toml::Value::Table(inner) => leaves(inner, path, into),
+            _ => into.push(path.clone()),
+        }
+        path.pop();
+    }
+}
+
+fn section<'t>(table: &'t mut toml::Table, path: &[String]) -> &'t mut toml::Table {
+    path.iter().fold(table, |table, name| table[name].as_table_mut().unwrap())
+}
+
+/// [`EVERY_KEY`] with one provider of text messages, that of `path` where it belongs to one: only one can be used.
+fn example(path: &[String]) -> toml::Table {
+    let mut config: toml::Table = EVERY_KEY.parse().unwrap();
+    let sms = section(&mut config, &["auth".to_owned(), "sms".to_owned()]);
+    let own = path.get(2).filter(|name| path[1] == "sms" && path.len() > 3 && *name != "test_otp");
+    let kept = own.map_or("twilio", String::as_str).to_owned();
+    for (name, table) in sms.iter_mut().filter_map(|(name, value)| Some((name, value.as_table_mut()?))) {
+        if *name != kept && table.contains_key("enabled") {
+            table.insert("enabled".to_owned(), false.into());
+        }
+    }
+    config
+}
+
+/// `config` without the key at `path`, and with the opposite where it is a switch.
+fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
+    let (name, parent) = path.split_last().unwrap();
+    let mut without = config.clone();
+    let switch = section(&mut without, parent).remove(name).and_then(|value| value.as_bool());
+    let mut others = vec![without.clone()];
+    if let Some(is_on) = switch {
+        section(&mut without, parent).insert(name.clone(), (!is_on).into());
+        others.push(without);
+    }
+    others
+}
+
+#[test]
+fn a_new_project_of_the_cli_draws_no_warning() {
+    let folder = folder();
+    let settings = read(folder.path(), &TEMPLATE.parse().unwrap()).unwrap();
+    assert!(settings.warnings.is_empty(), "{:#?}", settings.warnings);
+}
+
+#[test]
+fn every_key_of_the_template_is_among_those_that_are_tried() {
+    let paths = |text: &str| {
+        let mut paths = Vec::new();
+        leaves(&text.parse().unwrap(), &mut Vec::new(), &mut paths);
+        paths
+    };
+    let tried = paths(EVERY_KEY);
+    for path in paths(TEMPLATE) {
+        assert!(tried.contains(&path), "{path:?}");
+    }
+}
+
+#[test]
+fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
+    let folder = folder();
+    let mut paths = Vec::new();
+    leaves(&EVERY_KEY.parse().unwrap(), &mut Vec::new(), &mut paths);
+    let mut unclear = Vec::new();
+    for path in paths {
+        let config = example(&path);
+        let whole = read(folder.path(), &config).unwrap();
+        let unknown: Vec<_> = whole.warnings.iter().filter(|said| said.starts_with("unknown")).collect();
+        assert!(unknown.is_empty(), "{unknown:#?}");
+        // What is missed without it, and what changes, works.
+        let works = others(&config, &path).iter().any(|other| {
+            read(folder.path(), other).map_or(true, |other| fingerprint(&other) != fingerprint(&whole))
+        });
+        let key = path.join(".");
+        let is_said =
+            whole.warnings.iter().any(|said| said.starts_with(&format!("{key} has no effect here: ")));
+        let means_nothing = known::is_silent(&path.iter().map(String::as_str).collect::<Vec<_>>());
+        let verdicts = [works, is_said, means_nothing];
+        if verdicts.iter().filter(|holds| **holds).count() != 1 {
+            unclear.push(format!("{key}: works, is said, means nothing: {verdicts:?}"));
+        }
+    }
+    assert!(unclear.is_empty(), "{unclear:#?}");
+}
+
+#[test]
+fn what_is_switched_off_misses_no_variable() {
+    let folder = folder();
+    let warnings = |config: &str| read(folder.path(), &config.parse().unwrap()).unwrap().warnings;
+    for config in [
+        "[auth.external.github]\nenabled = false\nclient_id = 'env(NONE)'\nsecret = 'env(NONE)'",
+        "[auth.external.github]\nclient_id = 'env(NONE)'",
+        "[auth.sms.twilio]\nenabled = false\nauth_token = 'env(NONE)'",
+        "[auth.email.smtp]\nenabled = false\nhost = 'smtp'\npass = 'env(NONE)'\nport = 'env(NONE)'",
+        "[auth.captcha]\nsecret = 'env(NONE)'",
+        "[auth]\nenabled = false\nsite_url = 'env(NONE)'\n[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'",
+        "[auth.hook.send_email]\nenabled = false\nsecrets = 'env(NONE)'",
+    ] {
+        assert!(warnings(config).is_empty(), "{config}: {:?}", warnings(config));
+    }
+    let said = warnings("[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'");
+    assert!(matches!(said.as_slice(), [only] if only.contains("NONE")), "{said:?}");
+    let said = warnings("[auth]\nsite_url = 'env(NONE)'");
+    assert!(matches!(said.as_slice(), [only] if only.contains("auth.site_url")), "{said:?}");
+}
+
+#[test]
+fn a_file_of_signing_keys_is_read_beside_the_configuration() {
+    let folder = folder();
+    let keys = |config: &str| {
+        read(folder.path(), &config.parse().unwrap()).map(|settings| settings.keys.signing_keys)
+    };
+    assert_eq!(keys("[auth]\nsigning_keys_path = './keys.json'"), Ok(Some("[]".to_owned())));
+    let refusal = keys("[auth]\nsigning_keys_path = 'none.json'").unwrap_err().to_string();
+    assert!(refusal.starts_with("auth.signing_keys_path: expected a file"), "{refusal}");
+    assert_eq!(keys("[auth]\nenabled = false\nsigning_keys_path = 'none.json'"), Ok(None));
+}
