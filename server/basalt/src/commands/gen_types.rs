@@ -1,41 +1,127 @@
-//! `basalt gen types`.
+//! `basalt gen types`, with the flags of `supabase gen types`.
+//!
+//! Source: the Supabase CLI, `cmd/gen.go` and `internal/gen/types`.
 
-use clap::Args;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{Settings, duration};
 use crate::{console, typescript};
 
 /// What `gen types` takes.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    /// The language, as older versions of the CLI had it
+    #[arg(value_enum, value_name = "LANGUAGE")]
+    language: Option<Language>,
     /// The language to generate
-    #[arg(value_enum, default_value_t = Language::Typescript)]
-    language: Language,
-    /// The schemas to describe, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "public", value_name = "SCHEMAS")]
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    lang: Option<Language>,
+    /// The schemas to describe, separated by commas [default: public and those of `api.schemas`]
+    #[arg(short, long, value_delimiter = ',', value_name = "SCHEMAS")]
     schema: Vec<String>,
+    #[command(flatten)]
+    source: Source,
+    /// Leave out what PostgREST 9 and older do not know: which relationships are one to one
+    #[arg(long)]
+    postgrest_v9_compat: bool,
+    /// How long the database may take
+    #[arg(long, value_parser = duration, default_value = "15s", value_name = "TIME")]
+    query_timeout: Duration,
+    /// For Swift, which is not generated here
+    #[arg(long, hide = true)]
+    swift_access_control: Option<String>,
 }
 
-/// A language that types can be generated for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// Which database is described.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct Source {
+    /// Describe the project's database, which is the default
+    #[arg(long)]
+    local: bool,
+    /// Describe the project's database: none is linked here
+    #[arg(long)]
+    linked: bool,
+    /// Describe the project's database: no other project is known here
+    #[arg(long, value_name = "ID")]
+    project_id: Option<String>,
+    /// Describe the database at this URL
+    #[arg(long, value_name = "URL")]
+    db_url: Option<String>,
+}
+
+/// A language that the Supabase CLI generates types for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Language {
     /// A `Database` type for supabase-js.
     Typescript,
+    /// Not generated here.
+    #[value(hide = true)]
+    Go,
+    /// Not generated here.
+    #[value(hide = true)]
+    Swift,
+    /// Not generated here.
+    #[value(hide = true)]
+    Python,
 }
 
-/// Prints the types of the project's database, migrated as `serve` would.
-pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    let Language::Typescript = arguments.language;
+/// Prints the types of the project's database, migrated as `serve` would, or of another one as it is.
+pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<(), Error> {
+    let Arguments { language, lang, schema, source, postgrest_v9_compat, query_timeout, .. } = arguments;
+    check(lang.or(language))?;
+    let flag =
+        if source.linked { Some("--linked") } else { source.project_id.as_ref().map(|_| "--project-id") };
+    if let Some(flag) = flag {
+        console::note(format_args!("{flag}: this project's own database is described, no hosted one"));
+    }
+    if source.db_url.is_some() {
+        settings.database.url = source.db_url;
+    }
+    let options = typescript::Options {
+        schemas: if schema.is_empty() { exposed(&settings) } else { schema },
+        one_to_one: !postgrest_v9_compat,
+    };
     let backend = Backend::attach_or_start(&settings).await?;
-    let result = generate(&settings, &backend, &arguments.schema).await;
+    let generated = tokio::time::timeout(query_timeout, generate(&settings, &backend, &options)).await;
     backend.stop().await;
-    console::print(result?.trim_end());
+    let types = generated.unwrap_or_else(|_| {
+        let seconds = query_timeout.as_secs_f64();
+        Err(Error::Advice(format!("the database took longer than {seconds} s: raise --query-timeout")))
+    })?;
+    console::print(types.trim_end());
     Ok(())
 }
 
-async fn generate(settings: &Settings, backend: &Backend, schemas: &[String]) -> Result<String, Error> {
+fn check(language: Option<Language>) -> Result<(), Error> {
+    match language {
+        None | Some(Language::Typescript) => Ok(()),
+        Some(other) => {
+            let name = format!("{other:?}").to_lowercase();
+            Err(Error::Advice(format!(
+                "types are generated for TypeScript alone; for {name} use `supabase gen types --lang {name} \
+                 --db-url URL` with the DB_URL of `basalt status -o env`"
+            )))
+        }
+    }
+}
+
+/// `public`, and the schemas that clients reach.
+fn exposed(settings: &Settings) -> Vec<String> {
+    let public = "public".to_owned();
+    let rest = settings.services.rest.as_ref();
+    std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
+}
+
+async fn generate(
+    settings: &Settings,
+    backend: &Backend,
+    options: &typescript::Options,
+) -> Result<String, Error> {
     let admin = backend.admin().await?;
     let types = async {
         // A cluster that was started for this command alone may not have the newest migrations yet; the one of a
@@ -43,9 +129,56 @@ async fn generate(settings: &Settings, backend: &Backend, schemas: &[String]) ->
         if backend.cluster.is_some() {
             crate::backend::migrate(settings, &crate::backend::keys(settings)?, &admin).await?;
         }
-        typescript::generate(&admin, schemas).await.map_err(Error::from)
+        typescript::generate(&admin, options).await.map_err(Error::from)
     };
     let types = types.await;
     admin.close().await;
     types
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parsed(line: &str) -> Result<Arguments, clap::Error> {
+        let words = std::iter::once("types").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.arguments)
+    }
+
+    #[test]
+    fn the_command_lines_of_the_supabase_cli_are_understood() {
+        for line in [
+            "typescript",
+            "typescript --local",
+            "--local --lang typescript --schema a,b",
+            "--lang=typescript --linked -s public",
+            "--project-id abc-def-123 --schema public --schema private",
+            "--db-url postgresql://u:p@h/d --postgrest-v9-compat --query-timeout 1m30s",
+            "--local --lang go --swift-access-control public",
+        ] {
+            assert!(parsed(line).is_ok(), "{line}");
+        }
+        assert_eq!(parsed("--schema a,b -s c").unwrap().schema, ["a", "b", "c"]);
+        assert_eq!(parsed("--query-timeout 2m").unwrap().query_timeout.as_secs(), 120);
+        assert!(parsed("--local --linked").is_err());
+        assert!(parsed("--lang cobol").is_err());
+        assert!(parsed("--query-timeout soon").is_err());
+    }
+
+    #[test]
+    fn other_languages_are_refused_with_a_way_out() {
+        for line in ["--lang go", "typescript --lang swift", "python"] {
+            let arguments = parsed(line).unwrap();
+            let refusal = check(arguments.lang.or(arguments.language)).unwrap_err().to_string();
+            assert!(refusal.contains("supabase gen types --lang"), "{refusal}");
+        }
+    }
 }

@@ -4,9 +4,9 @@ use super::catalog::{Argument, Function};
 use super::layout::{Ts, key, string};
 use super::schema::View;
 
-/// Types that a single unnamed argument may have: `json`, `jsonb`, `text`. Source: PostgREST, "Functions with a
-/// single unnamed parameter".
-const UNNAMED: [i64; 3] = [114, 3802, 25];
+/// Types that a single unnamed argument may have: `json`, `jsonb`, `text`, `bytea`, `xml`. Source: PostgREST,
+/// "Functions with a single unnamed parameter"; the Supabase CLI leaves the last two out.
+const UNNAMED: [i64; 5] = [114, 3802, 25, 17, 142];
 
 /// The schema's functions that clients can call.
 pub(super) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {

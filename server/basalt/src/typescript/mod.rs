@@ -17,21 +17,40 @@ const POSTGREST_VERSION: &str = "14.17";
 
 const INTROSPECT: &str = include_str!("introspect.sql");
 
-/// The types of `schemas` in `database`, as the text of a module.
+/// What is described, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// The schemas to describe; those that do not exist are left out.
+    pub(crate) schemas: Vec<String>,
+    /// Whether references say if they are one to one, which PostgREST 9 and older do not know.
+    pub(crate) one_to_one: bool,
+}
+
+/// The types of a database's schemas, as the text of a module.
 ///
-/// Errors: whatever the database says; a schema that does not exist is described as empty.
-pub(crate) async fn generate(database: &Database, schemas: &[String]) -> Result<String, database::Error> {
-    let mut schemas = schemas.to_vec();
-    schemas.sort();
-    schemas.dedup();
+/// Errors: whatever the database says.
+pub(crate) async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
+    let schemas = existing(database, &options.schemas).await?;
     let row = database.client().await?.query_one(INTROSPECT, &[&schemas]).await?;
     let json: String = row.try_get(0)?;
     let catalog = Catalog::parse(&json).map_err(|error| database::Error::Protocol(error.to_string()))?;
     let catalog = catalog.with_references(references::load(database, &schemas).await?);
-    Ok(module(&catalog, &schemas))
+    Ok(module(&catalog, &schemas, options.one_to_one))
 }
 
-fn module(catalog: &Catalog, schemas: &[String]) -> String {
+/// Those of `schemas` that exist, each once and in order.
+async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>, database::Error> {
+    const EXISTING: &str = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
+    let rows = database.client().await?.query(EXISTING, &[&schemas]).await?;
+    let mut existing = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;
+    existing.sort();
+    for missing in schemas.iter().filter(|schema| !existing.contains(schema)) {
+        tracing::warn!("schema {missing} does not exist and is left out");
+    }
+    Ok(existing)
+}
+
+fn module(catalog: &Catalog, schemas: &[String], one_to_one: bool) -> String {
     let mut layout = layout::Layout::default();
     let json = ["string", "number", "boolean", "null", "{ [key: string]: Json | undefined }", "Json[]"];
     layout.line("export type Json =");
@@ -46,7 +65,7 @@ fn module(catalog: &Catalog, schemas: &[String]) -> String {
             layout.line(&format!("PostgrestVersion: \"{POSTGREST_VERSION}\""));
         });
         for schema in schemas {
-            schema::write(layout, &schema::View { catalog, schemas, schema });
+            schema::write(layout, &schema::View { catalog, schemas, schema, one_to_one });
         }
     });
     layout.line("");

@@ -10,6 +10,8 @@ pub(super) struct View<'a> {
     /// All schemas that are described, which types may refer to.
     pub(super) schemas: &'a [String],
     pub(super) schema: &'a str,
+    /// Whether references say if they are one to one.
+    pub(super) one_to_one: bool,
 }
 
 /// Writes the schema's part of the `Database` type.
@@ -125,7 +127,9 @@ fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation
             layout.block("{", "},", |layout| {
                 layout.line(&format!("foreignKeyName: {}", string(&reference.foreign_key)));
                 layout.strings("columns: ", &strings(&reference.columns), "");
-                layout.line(&format!("isOneToOne: {}", reference.is_one_to_one));
+                if view.one_to_one {
+                    layout.line(&format!("isOneToOne: {}", reference.is_one_to_one));
+                }
                 layout.line(&format!("referencedRelation: {}", string(&reference.referenced_relation)));
                 layout.strings("referencedColumns: ", &strings(&reference.referenced_columns), "");
             });

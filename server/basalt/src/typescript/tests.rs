@@ -2,7 +2,7 @@
 
 use database::{Database, Settings};
 
-use super::generate;
+use super::{Options, generate};
 
 const SCHEMA: &str = "
     create type public.mood as enum ('happy', 'sad \"but\" fine');
@@ -34,15 +34,23 @@ const SCHEMA: &str = "
     create function public.over(a int, b int) returns text language sql as 'select ''''::text';
     create function public.clash(a int) returns text language sql as 'select ''''::text';
     create function public.clash(a text) returns text language sql as 'select ''''::text';
+    create function public.words(text) returns text language sql as 'select $1';
+    create function public.raw(bytea) returns int language sql as 'select length($1)';
+    create function public.document(xml) returns jsonb language sql as 'select ''{}''::jsonb';
+    create function public.out_of_reach(int, int) returns int language sql as 'select 1';
     create function public.on_change() returns trigger language plpgsql as 'begin return new; end';
 ";
+
+fn of(schemas: &[&str]) -> Options {
+    Options { schemas: schemas.iter().map(|schema| (*schema).to_owned()).collect(), one_to_one: true }
+}
 
 #[tokio::test]
 async fn everything_is_described_as_the_supabase_cli_describes_it() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute(SCHEMA).await.unwrap();
     let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
-    let module = generate(&pool, &["public".to_owned()]).await.unwrap();
+    let module = generate(&pool, &of(&["public"])).await.unwrap();
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"), &module).unwrap();
     }
@@ -56,7 +64,20 @@ async fn an_empty_schema_is_said_to_be_empty() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute("create schema hollow").await.unwrap();
     let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
-    let module = generate(&pool, &["hollow".to_owned()]).await.unwrap();
+    let module = generate(&pool, &of(&["hollow"])).await.unwrap();
     assert!(module.contains("  hollow: {\n    Tables: {\n      [_ in never]: never\n    }\n"), "{module}");
     assert!(module.contains("    Enums: {},\n"), "{module}");
+}
+
+/// What is not there is left out, as by the CLI, and references have their older form where that is asked for.
+#[tokio::test]
+async fn schemas_and_references_are_as_asked_for() {
+    let database = testkit::Database::create().await;
+    database.client().await.batch_execute(SCHEMA).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let options = Options { one_to_one: false, ..of(&["public", "public", "nowhere"]) };
+    let module = generate(&pool, &options).await.unwrap();
+    assert!(!module.contains("nowhere") && module.matches("  public: {\n").count() == 2, "{module}");
+    // Functions say it, too, with another indentation.
+    assert!(module.contains("foreignKeyName") && !module.contains("\n            isOneToOne"), "{module}");
 }
