@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use functions::Settings as Functions;
 
 use super::{block_on, load, serve};
 use crate::console;
@@ -46,6 +45,47 @@ pub(super) struct ServeArguments {
     port: Option<u16>,
 }
 
+/// What a person should know of a project's functions before the first call.
+pub(super) struct Functions {
+    /// How many can be called.
+    pub(super) count: usize,
+    /// What they run on, if it is there.
+    pub(super) deno: Option<PathBuf>,
+    watched: bool,
+}
+
+impl Functions {
+    /// Those of `settings`; `None` where functions are off.
+    pub(super) fn of(settings: &Settings) -> Option<Self> {
+        let settings = settings.services.functions.as_ref()?;
+        Some(Self {
+            count: settings.list().iter().filter(|found| found.function.enabled).count(),
+            deno: functions::find_deno(settings),
+            watched: settings.watch,
+        })
+    }
+
+    /// Why none of them can be called, and what to do; `None` where they can, or there are none.
+    pub(super) fn problem(&self) -> Option<String> {
+        let is_missing = self.count > 0 && self.deno.is_none();
+        is_missing.then(|| format!("{} cannot be called. {}", self.number(), functions::Error::NoDeno))
+    }
+
+    /// Where they are, and when a changed file counts.
+    pub(super) fn described(&self, api_url: &str) -> String {
+        let changes = match self.watched {
+            true => "changed files count at the next call",
+            false => "restart to see changed files, or use `basalt functions serve`",
+        };
+        format!("{api_url}/functions/v1/<name> ({}; {changes})", self.number())
+    }
+
+    /// The number in words.
+    pub(super) fn number(&self) -> String {
+        if self.count == 1 { "1 function".to_owned() } else { format!("{} functions", self.count) }
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
     match arguments {
@@ -64,13 +104,13 @@ pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
     }
 }
 
-fn of(settings: &Settings) -> Result<&Functions, Error> {
+fn of(settings: &Settings) -> Result<&functions::Settings, Error> {
     let off =
         || Error::Advice("edge functions are off: set edge_runtime.enabled = true in config.toml".to_owned());
     settings.services.functions.as_ref().ok_or_else(off)
 }
 
-fn new(settings: &Functions, name: &str) -> Result<(), Error> {
+fn new(settings: &functions::Settings, name: &str) -> Result<(), Error> {
     let is_valid = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     if !is_valid {
@@ -99,7 +139,7 @@ fn new(settings: &Functions, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn list(settings: &Functions) {
+fn list(settings: &functions::Settings) {
     let found = settings.list();
     if found.is_empty() {
         console::print(format_args!(

@@ -11,6 +11,7 @@ use database::{Database, migrate};
 
 use super::{Finding, Verdict};
 use crate::backend::{Backend, Running, unusable};
+use crate::commands::functions::Functions;
 use crate::settings::{Settings, display_path};
 
 /// Less free space than this is worth a word: Postgres alone writes logs of 1 GiB before it begins to reuse them.
@@ -40,6 +41,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.admin_port, running.is_some());
     findings.push(found("Admin port", admin));
     findings.push(found("Buckets", buckets(settings)));
+    findings.extend(Functions::of(settings).map(|functions| found("Functions", edge(&functions))));
     if settings.site.enabled {
         findings.push(found("Site", site(settings)));
     }
@@ -253,6 +255,16 @@ fn buckets(settings: &Settings) -> Verdict {
             "objects_path names folders that do not exist: {}. Make them, or take the key out",
             missing.join(", ")
         )),
+    }
+}
+
+fn edge(functions: &Functions) -> Verdict {
+    match (functions.problem(), &functions.deno) {
+        (Some(problem), _) => Verdict::Note(problem),
+        (None, Some(deno)) if functions.count > 0 => {
+            Verdict::Fine(format!("{}, run by {}", functions.number(), display_path(deno)))
+        }
+        _ => Verdict::Fine("there is none".to_owned()),
     }
 }
 
