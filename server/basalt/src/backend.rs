@@ -11,7 +11,7 @@ use tokens::{KeyOverrides, Keys};
 
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Settings, display_path};
+use crate::settings::{DATA_FOLDER, Settings, display_path};
 use crate::uri;
 
 /// Login roles of the services, whose passwords follow from the keys: the same on every node.
@@ -47,6 +47,7 @@ impl Backend {
         if let Some(folder) = &settings.database.binaries {
             search.folder = Some(folder.clone());
         }
+        data_folder(settings)?;
         let options = Options {
             port: Some(settings.database.port),
             search,
@@ -106,6 +107,16 @@ impl Backend {
         }
     }
 
+    /// The administrator's URI as programs take it that know less than libpq: over TCP, with few parameters. Holds a
+    /// password: not for logs.
+    pub(crate) fn client_uri(&self) -> Result<String, Error> {
+        let embedded = self
+            .cluster
+            .as_ref()
+            .and_then(|cluster| cluster.tcp_uri(cluster.superuser(), cluster.password()));
+        Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.admin))?)
+    }
+
     /// A pool of administrator's connections, of which one at a time is needed.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
         let settings = database::Settings {
@@ -139,11 +150,24 @@ pub(crate) fn unusable(error: Error) -> Error {
 
 /// Loads the keys, making them on first start.
 pub(crate) fn keys(settings: &Settings) -> Result<Keys, Error> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.data_dir);
-    made.map_err(Error::io(format!("create the data folder {}", display_path(&settings.data_dir))))?;
+    data_folder(settings)?;
     let overrides: KeyOverrides = settings.keys.clone();
     Ok(Keys::load_or_create(&settings.key_file(), overrides)?)
+}
+
+/// Makes the data folder where it is missing. It keeps itself out of Git: keys and people's data are in it.
+fn data_folder(settings: &Settings) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let folder = &settings.data_dir;
+    let failed = || format!("create the data folder {}", display_path(folder));
+    let is_new = !folder.exists();
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io(failed()))?;
+    let ignored = folder.join(".gitignore");
+    // A folder that was there before may be more than ours, except where it has the name that we give.
+    if (is_new || folder.ends_with(DATA_FOLDER)) && !ignored.exists() {
+        std::fs::write(ignored, "*\n").map_err(Error::io(failed()))?;
+    }
+    Ok(())
 }
 
 /// How the services log in.

@@ -5,6 +5,7 @@ mod backend;
 mod commands;
 mod console;
 mod error;
+mod instance;
 mod logging;
 mod ports;
 mod settings;

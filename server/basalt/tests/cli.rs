@@ -37,7 +37,8 @@ fn project() -> tempfile::TempDir {
     };
     write(
         "config.toml",
-        "project_id = 'shop'\n[storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'",
+        "project_id = 'shop'\n[api]\nschemas = ['public', 'graphql_public']\n\
+         [storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'",
     );
     write(
         "migrations/20260101000000_goods.sql",
@@ -95,19 +96,25 @@ impl Served {
 
     /// Status line and body of a plain HTTP request.
     fn get(&self, path: &str) -> (String, String) {
+        let (head, body) = self.ask(&format!("GET {path}"), &format!("apikey: {}\r\n", self.key), "");
+        (head.lines().next().unwrap().to_owned(), body)
+    }
+
+    /// Head and body of the answer to a request; `headers` are lines that end in CRLF.
+    fn ask(&self, target: &str, headers: &str, body: &str) -> (String, String) {
         let host = self.origin.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let length = body.len();
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\napikey: {}\r\nConnection: close\r\n\r\n",
-            self.key
+            "{target} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         )
         .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.lines().next().unwrap().to_owned(), body.to_owned())
+        (head.to_owned(), body.to_owned())
     }
 
     /// What the kernel says of the process.
@@ -210,6 +217,11 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
 
     let types = basalt(project.path()).args(["gen", "types", "typescript"]).output().unwrap();
     assert!(String::from_utf8_lossy(&types.stdout).contains("goods: {\n        Row: {"), "{}", text(&types));
+    for flags in ["--local --lang typescript --schema public,graphql_public", "--linked", "--project-id abc"]
+    {
+        let same = basalt(project.path()).args(["gen", "types"]).args(flags.split(' ')).output().unwrap();
+        assert!(same.stdout == types.stdout, "{flags}: {}", text(&same));
+    }
     let rows = basalt(project.path()).args(["psql", "-Atc", "select name from goods"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&rows.stdout), "lamp\n", "{}", text(&rows));
     let doctor = basalt(project.path()).arg("doctor").output().unwrap();
@@ -291,6 +303,95 @@ fn secret_keys_are_shown_only_when_asked_for() {
     );
     let all = basalt(project.path()).args(["keys", "--show"]).output().unwrap();
     assert!(text(&all).contains("sb_secret_") && text(&all).contains("JWT_SECRET="));
+}
+
+/// The values of `basalt status -o json`.
+fn status(folder: &Path) -> BTreeMap<String, String> {
+    let status = basalt(folder).args(["status", "-o", "json"]).output().unwrap();
+    serde_json::from_slice(&status.stdout).unwrap_or_else(|_| panic!("{}", text(&status)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_knows_a_running_server_and_stop_ends_it() {
+    let project = project();
+    let refused = |command: &str| {
+        let output = basalt(project.path()).arg(command).output().unwrap();
+        let is_refused =
+            !output.status.success() && text(&output).contains("no server of this project is running");
+        assert!(is_refused, "{command}: {}", text(&output));
+    };
+    refused("status");
+    let mut served = Served::start(project.path());
+    let values = status(project.path());
+    let names: Vec<&str> = values.keys().map(String::as_str).collect();
+    let expected = "ANON_KEY API_URL DB_URL FUNCTIONS_URL INBUCKET_URL JWT_SECRET MAILPIT_URL PUBLISHABLE_KEY \
+                    REST_URL SECRET_KEY SERVICE_ROLE_KEY";
+    assert_eq!(names.join(" "), expected);
+    assert_eq!((&values["API_URL"], &values["PUBLISHABLE_KEY"]), (&served.origin, &served.key));
+    let database = database::Database::connect(database::Settings::new(&values["DB_URL"])).await.unwrap();
+    database.ping().await.unwrap();
+    database.close().await;
+    let env = ["status", "-o", "env", "--override-name", "api.url=NEXT_PUBLIC_SUPABASE_URL"];
+    let lines = basalt(project.path()).args(env).output().unwrap();
+    let line = format!("NEXT_PUBLIC_SUPABASE_URL=\"{}\"\n", served.origin);
+    assert!(String::from_utf8_lossy(&lines.stdout).contains(&line), "{}", text(&lines));
+    let other = basalt(project.path())
+        .arg("status")
+        .env("JWT_SECRET", "another secret than the server's, 32 bytes")
+        .output()
+        .unwrap();
+    assert!(!other.status.success() && text(&other).contains("has other keys"), "{}", text(&other));
+    let ignored = std::fs::read_to_string(project.path().join(".basalt/.gitignore")).unwrap();
+    assert_eq!(ignored, "*\n");
+
+    let stopped = basalt(project.path()).arg("stop").output().unwrap();
+    assert!(stopped.status.success(), "{}", text(&stopped));
+    assert!(served.child.wait().unwrap().success());
+    assert!(!project.path().join(".basalt/postgres/postmaster.pid").exists(), "Postgres was not waited for");
+    refused("stop");
+}
+
+#[test]
+fn a_new_function_answers_pages_of_other_origins() {
+    let project = project();
+    let made = basalt(project.path()).args(["functions", "new", "greet"]).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made));
+    let served = Served::start(project.path());
+    let asked = "Origin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\
+                 Access-Control-Request-Headers: apikey,authorization,content-type,x-client-info\r\n";
+    let (head, _) = served.ask("OPTIONS /functions/v1/greet", asked, "");
+    let head = head.to_lowercase();
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    let header =
+        |name: &str| head.lines().find_map(|line| line.strip_prefix(&format!("{name}: "))).unwrap_or("");
+    assert_eq!(header("access-control-allow-origin"), "*");
+    for name in ["apikey", "authorization", "content-type", "x-client-info"] {
+        assert!(header("access-control-allow-headers").contains(name), "{head}");
+    }
+    let key = status(project.path()).remove("ANON_KEY").unwrap();
+    let headers = format!("Origin: https://example.com\r\nAuthorization: Bearer {key}\r\n");
+    for (body, greeting) in [("{\"name\":\"Ada\"}", "Hello Ada!"), ("no JSON", "Hello world!")] {
+        let (head, body) = served.ask("POST /functions/v1/greet", &headers, body);
+        assert!(head.to_lowercase().contains("access-control-allow-origin: *"), "{head}");
+        assert_eq!(body, format!("{{\"message\":\"{greeting}\"}}"));
+    }
+    served.stop();
+}
+
+#[test]
+fn functions_without_deno_are_spoken_of_at_the_start() {
+    let project = project();
+    let remedy = "1 function cannot be called. Edge functions run on Deno, and none was found. Install it";
+    let log = project.path().join("log");
+    let mut command = basalt(project.path());
+    command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno");
+    command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
+    let served = Served::ready(command.spawn().unwrap());
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.contains(remedy), "{said}");
+    served.stop();
+    let doctor = basalt(project.path()).arg("doctor").env("DENO", "/nowhere/deno").output().unwrap();
+    assert!(doctor.status.success() && text(&doctor).contains(remedy), "{}", text(&doctor));
 }
 
 #[test]

@@ -6,8 +6,11 @@ mod functions;
 mod gen_types;
 mod keys;
 mod migrate;
+mod migration;
 mod psql;
 mod serve;
+mod status;
+mod stop;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,6 +20,7 @@ use serve::drop_in::instead::Instead;
 
 use crate::console;
 use crate::error::Error;
+use crate::instance::Instance;
 use crate::logging;
 use crate::settings::{DropIn, Flags, Service, Settings};
 
@@ -40,7 +44,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 struct Common {
     /// The project's folder [default: the current one] [env: BASALT_PROJECT]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, alias = "workdir", global = true, value_name = "DIR")]
     project: Option<PathBuf>,
     /// The folder of everything that must outlive a restart: database, objects, keys
     /// [default: .basalt in the project's folder] [env: BASALT_DATA_DIR]
@@ -67,11 +71,21 @@ enum Command {
     /// `serve` does this, too. Use it to migrate a database before new servers start, or with --status to see what
     /// would be done.
     Migrate(migrate::Arguments),
+    /// Make files of migrations
+    #[command(subcommand)]
+    Migration(migration::Arguments),
     /// Show the project's API keys, making them if there are none yet
     ///
     /// The publishable key and the legacy anon key may be published. The secret key and the legacy service_role key
     /// pass by row-level security: they are only shown with --show.
     Keys(keys::Arguments),
+    /// Show what the running server is reached by: addresses, database, keys
+    ///
+    /// With `-o env` and `-o json` in the names that `supabase status` has: API_URL, DB_URL, ANON_KEY and so on. The
+    /// secret keys are among them.
+    Status(status::Arguments),
+    /// Stop the project's running server; its data is kept
+    Stop,
     /// Open psql on the project's database, as its administrator
     ///
     /// Everything after the command goes to psql: `basalt psql -c 'select count(*) from faqs'`.
@@ -146,7 +160,10 @@ impl Arguments {
             Command::Extensions => block_on(extensions::run(load(&flags)?)),
             Command::Functions(arguments) => functions::run(arguments, flags),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
+            Command::Migration(arguments) => migration::run(&load(&flags)?, arguments),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
+            Command::Status(arguments) => block_on(status::run(load(&flags)?, arguments)),
+            Command::Stop => block_on(stop::run(load(&flags)?)),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
             Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(load(&flags)?, arguments)),
         }
@@ -182,6 +199,12 @@ fn load(flags: &Flags) -> Result<Settings, Error> {
         tracing::warn!("{warning}");
     }
     Ok(settings)
+}
+
+/// The project's server that runs.
+async fn running(settings: &Settings) -> Result<Instance, Error> {
+    let none = || Error::Advice("no server of this project is running; `basalt serve` starts one".to_owned());
+    Instance::find(&settings.data_dir).await.ok_or_else(none)
 }
 
 impl ServeArguments {

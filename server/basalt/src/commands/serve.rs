@@ -19,6 +19,7 @@ use crate::accept::{self, Limits};
 use crate::backend::{self, Backend, Logins};
 use crate::console;
 use crate::error::Error;
+use crate::instance::Announced;
 use crate::ports::{self, Connections};
 use crate::settings::{Flags, Service, Settings};
 use services::Running;
@@ -53,7 +54,8 @@ pub(super) async fn run(settings: Settings, flags: &Flags) -> Result<(), Error> 
     };
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    result
+    // Whoever waits for the end of this server waits for its database, too.
+    result.map(drop)
 }
 
 /// As [`run`], but where this project is being served already, functions alone are, beside that server and with its
@@ -76,7 +78,8 @@ pub(super) async fn run_functions(settings: Settings, flags: &Flags) -> Result<(
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    result
+    // Whoever waits for the end of this server waits for its database, too.
+    result.map(drop)
 }
 
 /// What stands before anything else is started.
@@ -108,7 +111,7 @@ async fn with_backend(
     backend: &Backend,
     signals: &Signals,
     start: Start,
-) -> Result<(), Error> {
+) -> Result<Option<Announced>, Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
         let logins = migrate(settings, backend, &keys).await?;
@@ -116,7 +119,7 @@ async fn with_backend(
     };
     let running = tokio::select! {
         running = prepared => running?,
-        () = signals.stop() => return Ok(()),
+        () = signals.stop() => return Ok(None),
     };
     let result = listen(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
@@ -137,7 +140,7 @@ async fn listen(
     running: &Running,
     signals: &Signals,
     start: Start,
-) -> Result<(), Error> {
+) -> Result<Option<Announced>, Error> {
     let Start { at, wanted_port, public } = start;
     let admin = Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
@@ -156,6 +159,9 @@ async fn listen(
     };
     let banner =
         banner::Banner { settings, backend, keys, wanted_port, address, admin_address, inbox_address };
+    // Functions that are served beside a server leave it to that one to be known.
+    let is_alone = settings.functions_api.is_none();
+    let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());
     let stopping = async {
         signals.stop().await;
@@ -166,7 +172,7 @@ async fn listen(
     if let Some(functions) = functions {
         functions.stop().await;
     }
-    Ok(())
+    Ok(announced)
 }
 
 /// The page with mails that are kept instead of being sent.

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::backend::Backend;
+use crate::commands::functions::Functions;
 use crate::console;
+use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 use crate::uri;
 
@@ -24,12 +26,16 @@ impl Banner<'_> {
     /// Prints it. Secrets are named by where they are, never shown.
     pub(super) fn print(&self, took: Duration) {
         let origin = self.origin();
-        self.notices();
+        let functions = Functions::of(self.settings);
+        self.notices(functions.as_ref());
         console::print(format_args!("\nBasalt is ready after {:.1} s.\n", took.as_secs_f64()));
         if self.settings.site.enabled {
             line("Site", &origin);
         }
-        line("API", self.settings.external_url.as_deref().unwrap_or(&origin));
+        line("API", self.api_url(&origin));
+        if let Some(functions) = functions.filter(|functions| functions.count > 0) {
+            line("Functions", &functions.described(self.api_url(&origin)));
+        }
         line("Publishable key", self.keys.api_keys().publishable());
         line("Anon key", self.keys.api_keys().anon());
         let file = display_path(&self.settings.key_file());
@@ -43,7 +49,26 @@ impl Banner<'_> {
         console::print("\nCtrl-C stops everything.");
     }
 
-    fn notices(&self) {
+    /// What other commands are told of this server.
+    pub(super) fn instance(&self) -> Instance {
+        Instance {
+            pid: std::process::id().cast_signed(),
+            api_url: self.api_url(&self.origin()).to_owned(),
+            admin_url: format!("http://{}", self.admin_address),
+            inbox_url: self.inbox_address.map(|address| format!("http://{address}")),
+            publishable_key: self.keys.api_keys().publishable().to_owned(),
+        }
+    }
+
+    /// Where clients reach the API.
+    fn api_url<'a>(&'a self, origin: &'a str) -> &'a str {
+        self.settings.external_url.as_deref().unwrap_or(origin)
+    }
+
+    fn notices(&self, functions: Option<&Functions>) {
+        if let Some(problem) = functions.and_then(Functions::problem) {
+            console::note(problem);
+        }
         let wanted = self.wanted_port;
         if wanted != 0 && wanted != self.address.port() {
             console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));

@@ -6,7 +6,7 @@ use functions::{Functions, Secrets};
 use poem::{Endpoint, Response};
 use serde_json::json;
 
-use crate::backend::{Backend, Logins};
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -28,7 +28,7 @@ pub(super) fn start(
         let mail = [("MAIL_URL", format!("{}{OUTBOX}", local(admin_address))), ("MAIL_KEY", mail_key(keys))];
         service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
     }
-    let started = Functions::start(service, platform(backend, keys, url), verifier.clone());
+    let started = Functions::start(service, platform(backend.client_uri()?, keys, url), verifier.clone());
     started.map(Some).map_err(Error::io("make ready to run functions"))
 }
 
@@ -59,7 +59,7 @@ fn local(address: SocketAddr) -> String {
 /// The variables that hosted Supabase gives to every function.
 ///
 /// Source: Supabase's guide "Environment variables" of edge functions.
-fn platform(backend: &Backend, keys: &tokens::Keys, url: String) -> Secrets {
+fn platform(database: String, keys: &tokens::Keys, url: String) -> Secrets {
     let api_keys = keys.api_keys();
     let variables = [
         ("SUPABASE_URL", url),
@@ -68,7 +68,7 @@ fn platform(backend: &Backend, keys: &tokens::Keys, url: String) -> Secrets {
         ("SUPABASE_PUBLISHABLE_KEYS", json!({ "default": api_keys.publishable() }).to_string()),
         ("SUPABASE_SECRET_KEYS", json!({ "default": api_keys.secret() }).to_string()),
         ("SUPABASE_JWKS", keys.jwks().to_string()),
-        ("SUPABASE_DB_URL", backend.login(Logins::Administrator, "", keys)),
+        ("SUPABASE_DB_URL", database),
         ("SB_REGION", "local".to_owned()),
     ];
     Secrets(variables.map(|(name, value)| (name.to_owned(), value)).into())

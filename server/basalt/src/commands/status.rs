@@ -1,0 +1,190 @@
+//! `basalt status`: the addresses and keys of the server that runs, under the names of `supabase status`.
+//!
+//! Source: the Supabase CLI, `internal/status`.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+
+use crate::backend::{self, Backend, Running};
+use crate::console;
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::settings::Settings;
+
+/// What `status` takes.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Pretty)]
+    output: Format,
+    /// Other names for values, such as api.url=NEXT_PUBLIC_SUPABASE_URL, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    override_name: Vec<String>,
+}
+
+/// A way to print what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Pretty,
+    /// As lines of a .env file
+    Env,
+    /// As JSON
+    Json,
+    /// As TOML
+    Toml,
+    /// As YAML
+    Yaml,
+}
+
+/// One value: what it is called with `--override-name`, in files, and for people.
+struct Item {
+    path: &'static str,
+    name: String,
+    label: &'static str,
+    value: Option<String>,
+}
+
+/// Prints what the project's running server is reached by, the secret keys included.
+///
+/// Errors: when no server runs, or it has other keys than the settings lead to.
+pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
+    let instance = super::running(&settings).await?;
+    let mut items = items(&settings, &instance)?;
+    for pair in &arguments.override_name {
+        rename(&mut items, pair)?;
+    }
+    if arguments.output == Format::Pretty {
+        console::note("A server of this project is running.\n");
+    }
+    console::print(shown(&items, arguments.output)?.trim_end());
+    Ok(())
+}
+
+fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
+    let keys = backend::keys(settings)?;
+    let api = keys.api_keys();
+    if api.publishable() != instance.publishable_key {
+        return Err(Error::Advice(
+            "the running server has other keys than the settings of this command lead to: call it with the same \
+             environment, such as JWT_SECRET"
+                .to_owned(),
+        ));
+    }
+    let below = |path: &str, is_on: bool| is_on.then(|| format!("{}{path}", instance.api_url));
+    let database = Backend::present(settings, Running::find(&settings.data_dir).as_ref());
+    let database = database.map(|backend| backend.client_uri()).transpose()?;
+    let (services, inbox) = (&settings.services, &instance.inbox_url);
+    let item = |path, name: &str, label, value| Item { path, name: name.to_owned(), label, value };
+    let key = |value: &str| Some(value.to_owned());
+    Ok(vec![
+        item("api.url", "API_URL", "API URL", Some(instance.api_url.clone())),
+        item("api.rest_url", "REST_URL", "REST URL", below("/rest/v1", services.rest.is_some())),
+        item(
+            "api.functions_url",
+            "FUNCTIONS_URL",
+            "Functions URL",
+            below("/functions/v1", services.functions.is_some()),
+        ),
+        item("db.url", "DB_URL", "DB URL", database),
+        item("mailpit.url", "MAILPIT_URL", "Mailpit URL", inbox.clone()),
+        item("inbucket.url", "INBUCKET_URL", "Inbucket URL", inbox.clone()),
+        item("auth.publishable_key", "PUBLISHABLE_KEY", "Publishable key", key(api.publishable())),
+        item("auth.secret_key", "SECRET_KEY", "Secret key", key(api.secret())),
+        item("auth.jwt_secret", "JWT_SECRET", "JWT secret", key(keys.jwt_secret())),
+        item("auth.anon_key", "ANON_KEY", "anon key", key(api.anon())),
+        item("auth.service_role_key", "SERVICE_ROLE_KEY", "service_role key", key(api.service_role())),
+    ])
+}
+
+/// Gives the value at the path in front of the `=` the name behind it.
+fn rename(items: &mut [Item], pair: &str) -> Result<(), Error> {
+    let parts = pair.split_once('=').filter(|(_, name)| !name.is_empty());
+    let found = parts.and_then(|(path, name)| {
+        items.iter_mut().find(|item| item.path == path).map(|item| name.clone_into(&mut item.name))
+    });
+    found.ok_or_else(|| {
+        let paths: Vec<_> = items.iter().map(|item| item.path).collect();
+        let paths = paths.join(", ");
+        Error::Advice(format!("--override-name: expected {paths}, = and another name, found {pair:?}"))
+    })
+}
+
+/// The values that are known; for programs in the order of their names.
+fn shown(items: &[Item], format: Format) -> Result<String, Error> {
+    let known = items.iter().filter_map(|item| Some((item, item.value.as_deref()?)));
+    if format == Format::Pretty {
+        return Ok(known.map(|(item, value)| format!("{:>16}: {value}\n", item.label)).collect());
+    }
+    let values: BTreeMap<&str, &str> = known.map(|(item, value)| (item.name.as_str(), value)).collect();
+    let lines =
+        |line: fn(&str, &str) -> String| values.iter().map(|(name, value)| line(name, value)).collect();
+    Ok(match format {
+        Format::Env => lines(|name, value| format!("{name}={}\n", quoted(value))),
+        // A text of JSON is one of YAML and, for these values, of TOML, too.
+        Format::Yaml => lines(|name, value| format!("{name}: {}\n", serde_json::json!(value))),
+        Format::Toml => lines(|name, value| format!("{name} = {}\n", serde_json::json!(value))),
+        Format::Json | Format::Pretty => {
+            let text = serde_json::to_string_pretty(&values);
+            text.map_err(|error| Error::Advice(format!("the values cannot be written: {error}")))?
+        }
+    })
+}
+
+/// `value` as it stands in a .env file: shells and their readers expand nothing in it.
+fn quoted(value: &str) -> String {
+    let mut text = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '"' | '\\' | '$' | '`' | '!' => text.extend(['\\', c]),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples() -> Vec<Item> {
+        let item = |path, name: &str, label, value: Option<&str>| Item {
+            path,
+            name: name.to_owned(),
+            label,
+            value: value.map(str::to_owned),
+        };
+        vec![
+            item("b.url", "B_URL", "B URL", Some("http://b")),
+            item("c.url", "C_URL", "C URL", None),
+            item("a.key", "A_KEY", "A key", Some("pa$s \"w\"")),
+        ]
+    }
+
+    #[test]
+    fn values_are_written_for_whoever_reads_them() {
+        for (format, expected) in [
+            (Format::Env, "A_KEY=\"pa\\$s \\\"w\\\"\"\nB_URL=\"http://b\"\n"),
+            (Format::Json, "{\n  \"A_KEY\": \"pa$s \\\"w\\\"\",\n  \"B_URL\": \"http://b\"\n}"),
+            (Format::Toml, "A_KEY = \"pa$s \\\"w\\\"\"\nB_URL = \"http://b\"\n"),
+            (Format::Yaml, "A_KEY: \"pa$s \\\"w\\\"\"\nB_URL: \"http://b\"\n"),
+            (Format::Pretty, "           B URL: http://b\n           A key: pa$s \"w\"\n"),
+        ] {
+            assert_eq!(shown(&examples(), format).unwrap(), expected, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn values_may_have_other_names() {
+        let mut items = examples();
+        rename(&mut items, "b.url=NEXT_PUBLIC_URL").unwrap();
+        assert!(shown(&items, Format::Env).unwrap().contains("NEXT_PUBLIC_URL=\"http://b\""));
+        for wrong in ["d.url=X", "b.url", "b.url="] {
+            assert!(rename(&mut items, wrong).is_err(), "{wrong}");
+        }
+    }
+}
