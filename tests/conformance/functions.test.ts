@@ -34,6 +34,12 @@ interface Seen {
   leads: number | string
 }
 
+/** What the function `database` learns of the database. */
+interface Asked {
+  ofPostgres: { database: string; headlines: number }
+  ofPg: Asked['ofPostgres']
+}
+
 // The functions below conformance/functions have to be deployed on a server that the tests do not start themselves.
 describe.skipIf(inject('own') === null)('the stock functions client', () => {
   const client = visitor()
@@ -141,6 +147,14 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
     const { data, error } = await invoke(client, 'packaged', { body: { name: 'Ada' } })
     expect(error).toBeNull()
     expect(data).toEqual({ mapped: 'good day Ada', named: 'good day Ada' })
+  })
+
+  test('meets a function that asks the database with clients of npm', async () => {
+    const { data, error } = await invoke<Asked>(client, 'database')
+    expect(error).toBeNull()
+    expect(data?.ofPostgres).toMatchObject({ database: 'postgres' })
+    expect(data?.ofPostgres.headlines).toBeGreaterThan(0)
+    expect(data?.ofPg).toEqual(data?.ofPostgres)
   })
 
   test('gives up after its own time-out', async () => {

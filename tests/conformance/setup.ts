@@ -57,6 +57,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     GOTRUE_SAML_PRIVATE_KEY: samlKey(),
     BASALT_FUNCTIONS_PATH: folder,
     JSR_URL: registry.url,
+    NPM_CONFIG_REGISTRY: registry.url,
   }
   const end = async () => {
     model.stop()

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
+import { pack, packument } from './packages.mjs'
+
 /** The package that the registry has: two modules, of which one imports the other, in one version. */
 const scope = '/@basalt/greeting'
 const version = '1.2.3'
@@ -14,28 +16,31 @@ const modules = new Map([
 ])
 
 /**
- * A stand-in for the registry of `jsr:` imports, with one package.
+ * A stand-in for the registry of `jsr:` imports, with one package, and for that of `npm:` imports, with those that are
+ * installed for this repository.
  * Source: JSR's documentation, "The JSR registry API".
  */
 export class Registry {
   /** @returns {Promise<Registry>} */
   static async start() {
     const server = createServer((request, response) => {
-      const file = files.get(request.url ?? '')
-      if (file === undefined) return response.writeHead(404).end()
-      const type = request.url?.endsWith('.json') ? 'application/json' : 'application/typescript'
-      response.writeHead(200, { 'content-type': type }).end(file)
+      const url = decodeURIComponent(request.url ?? '')
+      void answer(url, registry.url).then(({ type, body }) => {
+        if (body === undefined) response.writeHead(404).end()
+        else response.writeHead(200, { 'content-type': type }).end(body)
+      })
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return new Registry(server)
+    const registry = new Registry(server)
+    return registry
   }
 
   /** @param {import('node:http').Server} server */
   constructor(server) {
     this.server = server
     const address = /** @type {import('node:net').AddressInfo} */ (server.address())
-    /** What JSR_URL should be; it ends with a slash. */
+    /** What JSR_URL and NPM_CONFIG_REGISTRY should be; it ends with a slash. */
     this.url = `http://127.0.0.1:${String(address.port)}/`
   }
 
@@ -43,6 +48,23 @@ export class Registry {
     this.server.close()
     this.server.closeAllConnections()
   }
+}
+
+/**
+ * @param {string} target
+ * @param {string} registry
+ * @returns {Promise<{ type: string, body: string | Buffer | undefined }>}
+ */
+async function answer(target, registry) {
+  const file = files.get(target)
+  if (file !== undefined) {
+    const type = target.endsWith('.json') ? 'application/json' : 'application/typescript'
+    return { type, body: file }
+  }
+  const [name = '', archive] = target.slice(1).split('/-/')
+  return archive === undefined
+    ? { type: 'application/json', body: await packument(name, registry) }
+    : { type: 'application/octet-stream', body: await pack(name) }
 }
 
 /** @param {string} text */
