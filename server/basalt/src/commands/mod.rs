@@ -160,12 +160,14 @@ impl Arguments {
             Command::Extensions => block_on(extensions::run(load(&flags)?)),
             Command::Functions(arguments) => functions::run(arguments, flags),
             Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
-            Command::Migration(arguments) => migration::run(&load(&flags)?, arguments),
+            Command::Migration(arguments) => migration::run(&Settings::load(&flags)?, arguments),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
-            Command::Status(arguments) => block_on(status::run(load(&flags)?, arguments)),
-            Command::Stop => block_on(stop::run(load(&flags)?)),
+            Command::Status(arguments) => block_on(status::run(Settings::load(&flags)?, arguments)),
+            Command::Stop => block_on(stop::run(Settings::load(&flags)?)),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
-            Command::Gen(Gen::Types(arguments)) => block_on(gen_types::run(load(&flags)?, arguments)),
+            Command::Gen(Gen::Types(arguments)) => {
+                block_on(gen_types::run(Settings::load(&flags)?, arguments))
+            }
         }
     }
 }
@@ -192,7 +194,7 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
     }
 }
 
-/// Reads the settings and says what is odd about them.
+/// Reads the settings and says what is odd about them; commands that only look at something leave that to the others.
 fn load(flags: &Flags) -> Result<Settings, Error> {
     let settings = Settings::load(flags)?;
     for warning in &settings.warnings {
