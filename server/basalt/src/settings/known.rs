@@ -37,7 +37,6 @@ const SILENT: &[&str] = &[
     "studio.**",
 ];
 
-const NO_VAULT: &str = "there is no vault; functions see what [edge_runtime.secrets] names";
 const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
 
 /// Keys that would change what a project sees: each with the value that asks for nothing, if there is one, and why
@@ -56,14 +55,14 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ),
     ("db.network_restrictions.enabled", "false", "firewalls decide who reaches the database"),
     ("db.pooler.enabled", "false", "there is no pooler: connect to the database itself"),
-    ("db.root_key", "", NO_VAULT),
+    ("db.root_key", "", "the vault makes a key of its own, which lies in the data folder"),
     (
         "db.settings.**",
         "",
         "the cluster's postgresql.conf, in the data folder, takes what Postgres is set to",
     ),
     ("db.ssl_enforcement.enabled", "false", "the embedded Postgres is reached from this machine alone"),
-    ("db.vault.**", "", NO_VAULT),
+    ("db.vault.**", "", "secrets come into the vault by SQL: select vault.create_secret('value', 'name')"),
     ("edge_runtime.deno_version", "2", "functions run on the Deno that is installed, which is a 2"),
     ("experimental.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
     ("experimental.webhooks.enabled", "false", "there are no triggers that call URLs"),
