@@ -308,7 +308,8 @@ fn secret_keys_are_shown_only_when_asked_for() {
 /// The values of `basalt status -o json`.
 fn status(folder: &Path) -> BTreeMap<String, String> {
     let status = basalt(folder).args(["status", "-o", "json"]).output().unwrap();
-    serde_json::from_slice(&status.stdout).unwrap_or_else(|_| panic!("{}", text(&status)))
+    assert!(status.status.success(), "{}", text(&status));
+    serde_json::from_slice(&status.stdout).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
