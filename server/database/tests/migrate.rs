@@ -6,6 +6,8 @@
 mod age;
 #[path = "migrate/extensions.rs"]
 mod extensions;
+#[path = "migrate/hosted.rs"]
+mod hosted;
 #[path = "migrate/platform.rs"]
 mod platform;
 #[path = "migrate/support.rs"]
@@ -14,17 +16,9 @@ mod support;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use database::migrate::{Error, Limits, Migrator, State, StatementError, set_role_passwords};
-use support::{Folder, count, text};
+use database::migrate::{Error, Limits, Migrator, Report, State, set_role_passwords};
+use support::{Folder, count, names, refused, text};
 use testkit::Database;
-
-/// A statement error, or a panic that shows what came instead.
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
-    match result {
-        Err(Error::Statement(error)) => *error,
-        other => panic!("expected a statement to be refused, got {other:?}"),
-    }
-}
 
 #[tokio::test]
 async fn the_platform_is_applied_once() {
@@ -204,22 +198,6 @@ async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
 }
 
 #[tokio::test]
-async fn what_cannot_run_in_a_transaction_is_told_so() {
-    let database = Database::empty().await;
-    let mut client = database.client().await;
-    let folder = Folder::new();
-    folder.write("1_index.sql", "create table t (id int);\ncreate index concurrently on t (id);");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
-    assert_eq!((error.line, error.code.as_str()), (2, "25001"));
-    assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("CONCURRENTLY")), "{error}");
-
-    folder.write("1_index.sql", "create type e as enum ('a');");
-    folder.write("2_value.sql", "alter type e add value 'b';\nselect 'b'::e;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
-    assert_eq!((error.line, error.code.as_str()), (2, "55P04"));
-}
-
-#[tokio::test]
 async fn brackets_in_a_file_end_no_transaction() {
     let database = Database::empty().await;
     let mut client = database.client().await;
@@ -235,25 +213,27 @@ async fn brackets_in_a_file_end_no_transaction() {
 }
 
 #[tokio::test]
-async fn a_changed_file_is_refused() {
+async fn a_changed_file_is_told_of_and_stops_nothing() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
-    folder.write("1_a.sql", "create table a (id int);\n");
+    folder.write("2_a.sql", "create table a (id int);\n");
     Migrator::new(&mut client).project(folder.path()).await.unwrap();
 
-    folder.write("1_a.sql", "create table a (id int);\r\n");
-    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    folder.write("2_a.sql", "create table a (id int);\r\n");
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!(report, Report::default(), "line ends are no change");
 
-    folder.write("1_a.sql", "create table a (id bigint);\n");
-    folder.write("2_b.sql", "create table b (id int);\n");
-    let error = Migrator::new(&mut client).project(folder.path()).await.unwrap_err();
-    assert!(matches!(&error, Error::Changed { file, .. } if file == "1_a.sql"), "{error}");
-    assert!(error.to_string().contains("new migration"), "{error}");
+    folder.write("2_a.sql", "create table a (id bigint);\n");
+    folder.write("3_b.sql", "create table b (id int);\n");
     let status = Migrator::new(&mut client).status(folder.path()).await.unwrap();
     let states: Vec<State> = status.project.iter().map(|entry| entry.state).collect();
     assert_eq!(states, [State::Changed, State::Pending]);
     assert!(!status.is_current());
+    folder.write("1_late.sql", "create table late (id int);\n");
+    let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert_eq!((report.changed, report.applied), (names(["2_a.sql"]), names(["1_late.sql", "3_b.sql"])));
+    assert_eq!(report.out_of_order, ["1_late.sql"]);
 }
 
 #[tokio::test]
@@ -392,7 +372,7 @@ async fn a_database_of_another_release_is_refused() {
 }
 
 #[tokio::test]
-async fn seed_files_run_when_their_content_is_new() {
+async fn seed_files_run_once() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     client.batch_execute("create table t (id int primary key, n int)").await.unwrap();
@@ -410,16 +390,15 @@ async fn seed_files_run_when_their_content_is_new() {
     assert!(second.applied.is_empty(), "the same file, however its path is given");
     assert_eq!(count(&client, "select n from t").await, 1);
 
-    root.write(
-        "supabase/seed.sql",
-        "insert into t values (1, 1) on conflict (id) do update set n = t.n + 10;",
-    );
-    Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
-    assert_eq!(count(&client, "select n from t").await, 11);
+    root.write("supabase/seed.sql", "update t set n = 10; insert into nowhere values (1);");
+    let edited = Migrator::new(&mut client).seed(root.path(), &files).await.unwrap();
+    assert_eq!((edited.changed, edited.applied), (names(["supabase/seed.sql"]), Vec::new()));
+    assert_eq!(count(&client, "select n from t").await, 1, "an edited seed is told of and not run again");
 
-    root.write("supabase/seed.sql", "insert into t values (2, 2);\ninsert into nowhere values (1);");
+    let files = ["supabase/more.sql", "supabase/seed.sql"].map(PathBuf::from);
+    root.write("supabase/more.sql", "insert into t values (2, 2);\ninsert into nowhere values (1);");
     let error = refused(Migrator::new(&mut client).seed(root.path(), &files).await);
-    assert_eq!((error.file.as_str(), error.line), ("supabase/seed.sql", 2));
+    assert_eq!((error.file.as_str(), error.line), ("supabase/more.sql", 2));
     assert_eq!(count(&client, "select count(*) from t").await, 1);
 }
 

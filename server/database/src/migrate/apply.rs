@@ -1,20 +1,36 @@
-//! Runs one file in one transaction, under the migrations' lock.
+//! The session that files are run in: its state at their beginning, the migrations' lock, and what bounds them.
 
 use std::time::Duration;
 
-use tokio_postgres::error::SqlState;
-use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Transaction};
+use tokio::time::Instant;
+use tokio_postgres::{Client, GenericClient, SimpleQueryMessage, Transaction};
 
-use super::error::{Error, StatementError};
-use super::split::{Statement, line_at, split};
+use super::error::Error;
 
 /// Key of the advisory lock that every migration holds until its transaction ends: the ASCII codes of "basalt", then 1.
 const LOCK: i64 = 0x6261_7361_6c74_0001;
 
-/// Extensions that hosted Supabase makes in every project, so that every schema pulled from there asks for them, and
-/// that stock Postgres does not have.
-const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
+/// How often the lock is tried while another process has it.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Sets the search path that a new session would have, as [`begin`] does: the setting of the role in this database, of the
+/// role, of the database, or of all. One that the connection itself names wins over them.
+///
+/// `reset all` alone does not lead there, since it knows what was set when the session began: before the platform's schema
+/// was made, or, behind a pooler, at any time. Source: PostgreSQL documentation, "ALTER ROLE", on the order.
+const FRESH_SEARCH_PATH: &str = "
+select pg_catalog.set_config('search_path', coalesce(
+  (select pg_catalog.current_setting('search_path')
+     from pg_catalog.pg_settings where name = 'search_path' and source = 'client'),
+  (select pg_catalog.substr(setting, pg_catalog.length('search_path=') + 1)
+     from pg_catalog.pg_db_role_setting s cross join lateral pg_catalog.unnest(s.setconfig) as setting
+    where s.setrole in (0, (select oid from pg_catalog.pg_roles where rolname = session_user))
+      and s.setdatabase in (
+        0, (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database()))
+      and pg_catalog.starts_with(setting, 'search_path=')
+    order by (s.setrole <> 0) desc, (s.setdatabase <> 0) desc
+    limit 1),
+  pg_catalog.current_setting('search_path')), false)";
 
 /// How long migrations may wait and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,119 +49,72 @@ impl Default for Limits {
     }
 }
 
-/// A file to be run: its name for messages, its text and its statements.
-pub(super) struct File<'a> {
-    pub(super) name: &'a str,
-    pub(super) sql: &'a str,
-    pub(super) statements: Vec<Statement<'a>>,
-}
-
-impl<'a> File<'a> {
-    /// Errors: [`Error::Unsuitable`] with the line of what cannot be run.
-    pub(super) fn parse(name: &'a str, sql: &'a str) -> Result<Self, Error> {
-        let unsuitable = |offset, problem, hint: &str| Error::Unsuitable {
-            file: name.to_owned(),
-            line: line_at(sql, offset),
-            problem,
-            hint: hint.to_owned(),
-        };
-        let statements =
-            split(sql).map_err(|refused| unsuitable(refused.offset, refused.problem, refused.hint))?;
-        for statement in &statements {
-            if transaction_control(statement) == TransactionControl::Foreign {
-                return Err(unsuitable(
-                    statement.first_token,
-                    format!(
-                        "{}, which would end or change the transaction that holds the whole file",
-                        statement.words[0]
-                    ),
-                    "Remove it.",
-                ));
-            }
-        }
-        Ok(Self { name, sql, statements })
-    }
-
-    /// Runs the statements in order, and returns the hosted platform's extensions that they ask for and that this
-    /// Postgres lacks.
-    pub(super) async fn run(&self, transaction: &Transaction<'_>) -> Result<Vec<String>, Error> {
-        let mut missing_extensions = Vec::new();
-        for statement in &self.statements {
-            if transaction_control(statement) == TransactionControl::Bracket {
-                continue;
-            }
-            if let Some(extension) = hosted_extension(statement)
-                && !is_available(transaction, extension).await?
-            {
-                missing_extensions.push(extension.to_owned());
-                continue;
-            }
-            self.run_one(transaction, statement).await?;
-        }
-        Ok(missing_extensions)
-    }
-
-    async fn run_one(&self, transaction: &Transaction<'_>, statement: &Statement<'_>) -> Result<(), Error> {
-        transaction.batch_execute(statement.text).await.map_err(|error| match error.as_db_error() {
-            Some(refusal) => {
-                Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
-            }
-            None => Error::Database { doing: "run a migration's statement", source: error },
-        })
-    }
-}
-
-/// The extension that `create extension if not exists …` asks for, if it is one that every hosted project has.
-fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
-    let words: Vec<&str> = statement.words.iter().take(5).map(String::as_str).collect();
-    if words != ["CREATE", "EXTENSION", "IF", "NOT", "EXISTS"] {
-        return None;
-    }
-    // The name may be quoted, and is then none of the words.
-    let name =
-        statement.text.split_whitespace().skip_while(|word| !word.eq_ignore_ascii_case("exists")).nth(1)?;
-    let name = name.trim_matches('"');
-    HOSTED_EXTENSIONS.iter().copied().find(|hosted| *hosted == name)
-}
-
-async fn is_available(transaction: &Transaction<'_>, extension: &str) -> Result<bool, Error> {
-    let sql = "select exists (select from pg_catalog.pg_available_extensions where name = $1)";
-    let rows = transaction
-        .query_typed(sql, &[(&extension, Type::TEXT)])
-        .await
-        .map_err(Error::database("look for an extension"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
-}
-
-/// Begins a transaction that holds the migrations' lock and whose waits are bounded.
+/// Begins a transaction that holds the migrations' lock and whose waits are bounded, in a session as a new one would be.
 ///
 /// The lock ends with the transaction, so that it works through a pooler that hands out connections per transaction.
 /// Settings that earlier statements left on the connection are undone first.
 pub(super) async fn begin<'a>(client: &'a mut Client, limits: &Limits) -> Result<Transaction<'a>, Error> {
     let transaction = client.transaction().await.map_err(Error::database("begin a migration"))?;
-    let prepare = format!("reset all; set local lock_timeout = {}", milliseconds(limits.turn));
-    transaction.batch_execute(&prepare).await.map_err(Error::database("begin a migration"))?;
-    let locked = transaction.batch_execute(&format!("select pg_catalog.pg_advisory_xact_lock({LOCK})")).await;
-    locked.map_err(|error| match error.code() {
-        Some(&SqlState::LOCK_NOT_AVAILABLE) => Error::Busy(limits.turn),
-        _ => Error::Database { doing: "wait for the migrations' lock", source: error },
-    })?;
-    let bounds = format!(
-        "set local lock_timeout = {}; set local statement_timeout = {}",
-        milliseconds(limits.lock),
-        milliseconds(limits.file),
-    );
-    transaction.batch_execute(&bounds).await.map_err(Error::database("begin a migration"))?;
+    take_turn(&transaction, "pg_try_advisory_xact_lock", limits).await?;
+    transaction
+        .batch_execute(&format!("reset all; {FRESH_SEARCH_PATH}; {}", bounds("local", limits)))
+        .await
+        .map_err(Error::database("begin a migration"))?;
     Ok(transaction)
 }
+
+/// Begins a further transaction of a file that is run in steps, whose `set` statements stay in force, under [`hold`].
+pub(super) async fn resume<'a>(client: &'a mut Client) -> Result<Transaction<'a>, Error> {
+    client.transaction().await.map_err(Error::database("go on with a migration"))
+}
+
+/// Takes the lock until [`let_go`], for a file whose statements cannot all be run in one transaction.
+pub(super) async fn hold(client: &mut Client, limits: &Limits) -> Result<(), Error> {
+    take_turn(&*client, "pg_try_advisory_lock", limits).await?;
+    let fresh = format!("reset all; {FRESH_SEARCH_PATH}; {}", bounds("session", limits));
+    client.batch_execute(&fresh).await.map_err(Error::database("begin a migration"))
+}
+
+/// Ends [`hold`] and what the file left of its settings. A connection that fails here has lost both anyway.
+pub(super) async fn let_go(client: &Client) {
+    let unlock = format!("{RESTORE}; select pg_catalog.pg_advisory_unlock({LOCK})");
+    if let Err(error) = client.batch_execute(&unlock).await {
+        tracing::debug!(%error, "the migrations' lock was not given back");
+    }
+}
+
+/// Tries to get the lock rather than waiting for it inside a statement: whoever waits there holds a snapshot, for which
+/// `create index concurrently` of the process that has the lock would wait in turn. So does whoever has asked by the
+/// extended protocol in a transaction, until the next statement.
+async fn take_turn(client: &impl GenericClient, function: &str, limits: &Limits) -> Result<(), Error> {
+    let sql = format!("select pg_catalog.{function}({LOCK})");
+    let deadline = Instant::now() + limits.turn;
+    loop {
+        let answer = client.client().simple_query(&sql).await;
+        let answer = answer.map_err(Error::database("wait for the migrations' lock"))?;
+        let is_mine = |message: &SimpleQueryMessage| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("t"));
+        if answer.iter().any(is_mine) {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(Error::Busy(limits.turn));
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+}
+
+fn bounds(scope: &str, limits: &Limits) -> String {
+    let (lock, file) = (milliseconds(limits.lock), milliseconds(limits.file));
+    format!("set {scope} lock_timeout = {lock}; set {scope} statement_timeout = {file}")
+}
+
+/// Undoes what `set` statements left on a session.
+const RESTORE: &str = "reset session authorization; reset role; reset all";
 
 /// Undoes what a file's `set` statements left, so that what is recorded after it is recorded as the administrator,
 /// and so that nothing outlives the commit on a connection that somebody else may use next.
 pub(super) async fn restore_session(transaction: &Transaction<'_>) -> Result<(), Error> {
-    transaction
-        .batch_execute("reset session authorization; reset role; reset all")
-        .await
-        .map_err(Error::database("undo the settings of a migration"))
+    transaction.batch_execute(RESTORE).await.map_err(Error::database("undo the settings of a migration"))
 }
 
 /// Runs `work` within the time that one file may take in all.
@@ -161,52 +130,7 @@ pub(super) async fn bounded<T>(
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum TransactionControl {
-    /// An ordinary statement.
-    None,
-    /// A plain `begin` or `commit`: the file is one transaction anyway.
-    Bracket,
-    /// Anything that would end the file's transaction or change its kind.
-    Foreign,
-}
-
-fn transaction_control(statement: &Statement<'_>) -> TransactionControl {
-    use TransactionControl::{Bracket, Foreign, None};
-    let words: Vec<&str> = statement.words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["BEGIN" | "COMMIT" | "END"] | ["BEGIN" | "COMMIT" | "END", "WORK" | "TRANSACTION"] => Bracket,
-        ["START", "TRANSACTION"] => Bracket,
-        ["ROLLBACK", "TO", ..] | ["ROLLBACK", "WORK" | "TRANSACTION", "TO", ..] => None,
-        ["BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => Foreign,
-        ["START" | "PREPARE", "TRANSACTION", ..] => Foreign,
-        _ => None,
-    }
-}
-
 /// `duration` as Postgres takes time settings: whole milliseconds, at least one, since zero means no limit.
 fn milliseconds(duration: Duration) -> i32 {
     i32::try_from(duration.as_millis()).unwrap_or(i32::MAX).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_may_bracket_itself_but_not_leave_its_transaction() {
-        for fine in
-            ["begin; select 1; commit;", "START TRANSACTION; END", "savepoint a; rollback to a; release a"]
-        {
-            assert!(File::parse("x.sql", fine).is_ok(), "{fine}");
-        }
-        for (foreign, line) in [
-            ("select 1;\nrollback;", 2),
-            ("begin isolation level serializable", 1),
-            ("\n\nprepare transaction 'x'", 3),
-        ] {
-            let error = File::parse("x.sql", foreign).err().unwrap().to_string();
-            assert!(error.starts_with(&format!("x.sql, line {line}: found ")), "{error}");
-        }
-    }
 }

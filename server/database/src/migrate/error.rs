@@ -30,24 +30,10 @@ pub enum Error {
         /// What to do about it.
         hint: String,
     },
-    /// A file was edited after it had been applied.
-    #[error(
-        "{file} was changed after it had been applied: its SHA-256 is {found}, applied was {recorded}. \
-         Restore the file as it was and put the change into a new migration"
-    )]
-    Changed {
-        /// The file's name.
-        file: String,
-        /// SHA-256 of the text that was applied, hexadecimal.
-        recorded: String,
-        /// SHA-256 of the text as it is now, hexadecimal.
-        found: String,
-    },
     /// This binary's own schema is another than the one that the database was made with.
     #[error(
         "{file} of this program is not the {file} that this database was made with. Use the release that made the \
-         database or a later one; if its content is of no value, make it anew \
-         (the embedded one by deleting the data folder, `.basalt`)"
+         database or a later one; if its content is of no value, make it anew with `basalt db reset`"
     )]
     PlatformChanged {
         /// The file's name.
@@ -106,6 +92,14 @@ impl Error {
     pub(super) fn database(doing: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
         move |source| Self::Database { doing, source }
     }
+
+    /// The same, of a file whose statements up to the one at `line` were applied before and stay.
+    pub(super) fn after(mut self, line: Option<usize>) -> Self {
+        if let Self::Statement(error) = &mut self {
+            error.applied = line;
+        }
+        self
+    }
 }
 
 /// The client's error as one line: what the server said, where the client alone would only say "db error".
@@ -141,6 +135,8 @@ pub struct StatementError {
     pub hint: Option<String>,
     /// The call stack inside the server, of functions and `do` blocks.
     pub context: Option<String>,
+    /// The line of the last statement of the file that was applied and stays so; `None` if nothing of it was.
+    pub applied: Option<usize>,
 }
 
 impl std::error::Error for StatementError {}
@@ -156,7 +152,14 @@ impl fmt::Display for StatementError {
         if !self.statement.is_empty() {
             writeln!(f, "  statement: {}", self.statement.replace('\n', "\n    "))?;
         }
-        write!(f, "  Nothing of this file was applied")
+        match self.applied {
+            None => write!(f, "  Nothing of this file was applied"),
+            Some(line) => write!(
+                f,
+                "  What stands up to line {line} was applied, since it cannot be part of a transaction, and is run again \
+                 with the next try: undo it, or write it to be run twice (if not exists)"
+            ),
+        }
     }
 }
 
@@ -181,6 +184,7 @@ impl StatementError {
                 .or_else(|| missing_extension(error).map(extensions::remedy))
                 .or_else(|| error.hint().map(str::to_owned)),
             context: error.where_().filter(|_| !names_password(statement.text)).map(str::to_owned),
+            applied: None,
         }
     }
 }
@@ -189,8 +193,8 @@ impl StatementError {
 fn hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "25001" => {
-            "A migration is one transaction, and this statement cannot run inside one. Leave out CONCURRENTLY, or run \
-             the statement by hand with psql."
+            "A file is one transaction as far as Postgres allows, and this statement was not recognized as one that cannot \
+             run inside one. Run it by hand with psql."
         }
         "55P04" => "A new value of an enum can be used from the next migration on: split this file in two.",
         "55P03" => "Another session held a lock on the table for too long. Try again when it is idle.",

@@ -3,6 +3,7 @@
 //! A project's history lies where the Supabase CLI keeps it, in the CLI's form, so that either tool goes on where the
 //! other stopped. What the CLI does not record (checksums, the platform's own files) lies in schema `basalt`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tokio_postgres::types::{ToSql, Type};
@@ -57,6 +58,17 @@ pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
         .batch_execute(TABLES)
         .await
         .map_err(Error::database("create the tables that record migrations"))
+}
+
+/// Whether Basalt has made its tables here, whatever it had to record then.
+pub(super) async fn is_marked(client: &impl GenericClient) -> Result<bool, Error> {
+    let sql = "select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
+                               where n.nspname = 'basalt' and c.relname = 'platform_migrations')";
+    let rows = client
+        .query_typed(sql, &[])
+        .await
+        .map_err(Error::database("see whether the database is Basalt's"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
 /// Whether all the tables are there.
@@ -128,7 +140,7 @@ pub(super) async fn record_project(
     transaction: &Transaction<'_>,
     version: &str,
     name: &str,
-    statements: &[&str],
+    statements: &[Cow<'_, str>],
     checksum: &str,
 ) -> Result<(), Error> {
     let history =

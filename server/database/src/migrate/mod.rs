@@ -5,18 +5,22 @@
 //! at the same moment. A project's history is kept in `supabase_migrations`, in the form of the Supabase CLI; either
 //! tool goes on where the other stopped.
 //!
-//! A file is SQL as it runs on hosted Supabase. What depends on how it is run there is allowed for: a file may bracket
-//! itself with `begin` and `commit`, and may ask for extensions that every hosted project has.
+//! A file is SQL as it runs on hosted Supabase, in a session as a new one of the administrator's would be. What depends
+//! on how it is run there is allowed for: a file may bracket itself with `begin` and `commit`, may ask for extensions
+//! that every hosted project has, may be what `pg_dump` wrote, and may hold statements that refuse to be run in a
+//! transaction, between which it is then applied step by step.
 //!
-//! This module refuses to guess: a file that was changed after it had been applied, or that only `psql` could run, is
-//! an error that says so, with file and line.
+//! A file that was changed after it had been applied is told of and not run again; one that only `psql` could run is an
+//! error that says so, with file and line. See `docs/decisions/0036`.
 
 mod age;
 mod apply;
 mod error;
+mod file;
 mod ledger;
 mod passwords;
 mod platform;
+mod project;
 mod source;
 mod split;
 mod status;
@@ -31,10 +35,11 @@ pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
 pub use status::{Entry, State, Status};
 
-use apply::File;
+use file::File;
 use ledger::Record;
 use platform::PlatformFile;
-use source::{Folder, MigrationFile};
+use project::Target;
+use source::Folder;
 
 /// What a run of migrations did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,6 +55,10 @@ pub struct Report {
     /// Extensions of hosted Supabase that files ask for and that this Postgres lacks. The statements that would make
     /// them were passed over; whatever calls them fails when it does.
     pub missing_extensions: Vec<String>,
+    /// Names of files that were edited after they had been applied. They were not run again.
+    pub changed: Vec<String>,
+    /// Names of those of the applied files whose version is older than one that the database had before.
+    pub out_of_order: Vec<String>,
 }
 
 /// Brings a database up to date, over a connection of an administrator (a superuser, for the platform's schema).
@@ -72,6 +81,11 @@ impl<'a> Migrator<'a> {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Whether this database was set up by Basalt before: whether it has the table that records the platform's files.
+    pub async fn is_own(&self) -> Result<bool, Error> {
+        ledger::is_marked(&*self.client).await
     }
 
     /// Applies the files of `schema/platform`, which are part of this binary: what hosted Supabase already has.
@@ -101,32 +115,39 @@ impl<'a> Migrator<'a> {
     /// A folder that does not exist has none.
     ///
     /// What the Supabase CLI has applied counts as applied, whatever the file says now, since the CLI keeps no
-    /// checksum. A file with an older version than the last applied one is applied, too: branches get merged.
+    /// checksum. A file with an older version than the last applied one is applied, too: branches get merged. One that
+    /// was edited after it had been applied is left alone; the report names it.
     ///
-    /// Errors: [`Error::Changed`], [`Error::SameVersion`], [`Error::Unreadable`], and all that running a file can meet.
+    /// Errors: [`Error::SameVersion`], [`Error::Unreadable`], and all that running a file can meet.
     pub async fn project(&mut self, folder: &Path) -> Result<Report, Error> {
         let folder = Folder::read(folder).await?;
         self.ensure_ledger().await?;
         let records = ledger::project(&*self.client).await?;
         let known = |version: &str| folder.migrations.iter().any(|file| file.version == version);
         let mut report = Report { unknown: unknown(&records, known), ..Report::default() };
+        let newest = records.keys().max().cloned().unwrap_or_default();
         for file in &folder.migrations {
             if let Some(record) = records.get(&file.version) {
-                unchanged(&file.file, record, &source::checksum(&file.sql))?;
+                if record.checksum.as_ref().is_some_and(|applied| *applied != source::checksum(&file.sql)) {
+                    report.changed.push(file.file.clone());
+                }
                 continue;
             }
-            let outcome = apply_project(self.client, &self.limits, file);
+            let outcome = project::apply(self.client, &self.limits, Target::Migration(file));
             report.add(&file.file, apply::bounded(&file.file, &self.limits, outcome).await?);
+            if file.version < newest {
+                report.out_of_order.push(file.file.clone());
+            }
         }
         report.ignored = folder.ignored;
         report.log("project");
         Ok(report)
     }
 
-    /// Runs those of `files`, in their order, that this database has not seen in their present form. They lie in the
-    /// project's folder `root`, and are recorded by their path below it, as the Supabase CLI records them.
+    /// Runs those of `files`, in their order, that this database has not seen. They lie in the project's folder `root`,
+    /// and are recorded by their path below it, as the Supabase CLI records them.
     ///
-    /// A changed seed file is run again, so it has to be written to be run twice (`on conflict do nothing`).
+    /// A file that was edited after it had been run is left alone, as the Supabase CLI has it; the report names it.
     ///
     /// Errors: [`Error::Unreadable`], and all that running a file can meet.
     pub async fn seed(&mut self, root: &Path, files: &[PathBuf]) -> Result<Report, Error> {
@@ -139,10 +160,14 @@ impl<'a> Migrator<'a> {
         for file in files {
             let sql = source::read_text(&root.join(file)).await?;
             let (path, hash) = (seed_path(root, file), source::digest(sql.as_bytes()));
-            if recorded.get(&path) == Some(&hash) {
+            if let Some(applied) = recorded.get(&path) {
+                if *applied != hash {
+                    report.changed.push(path);
+                }
                 continue;
             }
-            let outcome = apply_seed(self.client, &self.limits, &path, &sql, &hash);
+            let target = Target::Seed { path: &path, sql: &sql, hash: &hash };
+            let outcome = project::apply(self.client, &self.limits, target);
             report.add(&path, apply::bounded(&path, &self.limits, outcome).await?);
         }
         report.log("seed");
@@ -197,6 +222,9 @@ impl Report {
         for file in &self.ignored {
             tracing::warn!(file, "passed over: a migration is named <version>_<name>.sql");
         }
+        for file in &self.out_of_order {
+            tracing::warn!(file, "applied, though the database has a newer {what} migration");
+        }
         for extension in &self.missing_extensions {
             tracing::warn!(extension, "this Postgres has no such extension: passed over");
         }
@@ -227,47 +255,13 @@ async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFil
     };
     let mut missing_extensions = Vec::new();
     if !adopted {
-        missing_extensions = parsed.run(&transaction).await?;
+        parsed.run(&transaction, &parsed.statements, &mut missing_extensions).await?;
         apply::restore_session(&transaction).await?;
     }
     let record = Record { name: file.name().to_owned(), checksum: Some(file.checksum()), adopted };
     ledger::record_platform(&transaction, file.version(), &record).await?;
     transaction.commit().await.map_err(Error::database("commit a migration"))?;
     Ok(if adopted { Outcome::Adopted } else { Outcome::Ran { missing_extensions } })
-}
-
-async fn apply_project(client: &mut Client, limits: &Limits, file: &MigrationFile) -> Result<Outcome, Error> {
-    let parsed = File::parse(&file.file, &file.sql)?;
-    let checksum = source::checksum(&file.sql);
-    let transaction = apply::begin(client, limits).await?;
-    if let Some(record) = ledger::project(&transaction).await?.get(&file.version) {
-        return unchanged(&file.file, record, &checksum).map(|()| Outcome::AlreadyThere);
-    }
-    let missing_extensions = parsed.run(&transaction).await?;
-    apply::restore_session(&transaction).await?;
-    let statements: Vec<&str> = parsed.statements.iter().map(|statement| statement.text).collect();
-    ledger::record_project(&transaction, &file.version, &file.name, &statements, &checksum).await?;
-    transaction.commit().await.map_err(Error::database("commit a migration"))?;
-    Ok(Outcome::Ran { missing_extensions })
-}
-
-async fn apply_seed(
-    client: &mut Client,
-    limits: &Limits,
-    path: &str,
-    sql: &str,
-    hash: &str,
-) -> Result<Outcome, Error> {
-    let parsed = File::parse(path, sql)?;
-    let transaction = apply::begin(client, limits).await?;
-    if ledger::seeds(&transaction).await?.get(path).is_some_and(|recorded| recorded == hash) {
-        return Ok(Outcome::AlreadyThere);
-    }
-    let missing_extensions = parsed.run(&transaction).await?;
-    apply::restore_session(&transaction).await?;
-    ledger::record_seed(&transaction, path, hash).await?;
-    transaction.commit().await.map_err(Error::database("commit a seed file"))?;
-    Ok(Outcome::Ran { missing_extensions })
 }
 
 async fn holds(transaction: &tokio_postgres::Transaction<'_>, condition: &str) -> Result<bool, Error> {
@@ -284,18 +278,6 @@ fn unchanged_platform(file: &PlatformFile, record: &Record) -> Result<(), Error>
         Some(recorded) if *recorded != file.checksum() => {
             Err(Error::PlatformChanged { file: file.file.to_owned() })
         }
-        _ => Ok(()),
-    }
-}
-
-/// Errors: [`Error::Changed`] if `record` says that another text was applied.
-fn unchanged(file: &str, record: &Record, checksum: &str) -> Result<(), Error> {
-    match &record.checksum {
-        Some(recorded) if recorded != checksum => Err(Error::Changed {
-            file: file.to_owned(),
-            recorded: recorded.clone(),
-            found: checksum.to_owned(),
-        }),
         _ => Ok(()),
     }
 }

@@ -36,6 +36,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0013_auth_rows.sql",
     "0014_generated_columns.sql",
     "0015_vault.sql",
+    "0017_extensions_of_new_projects.sql",
 ];
 
 impl PlatformFile {
@@ -91,6 +92,6 @@ mod tests {
         assert_eq!((FILES[0].version(), FILES[0].name()), ("0001", "roles"));
         assert_eq!(FILES[0].skip_condition(), None);
         assert!(FILES[2].skip_condition().unwrap().contains("auth.sessions"));
-        assert!(FILES.iter().all(|file| crate::migrate::apply::File::parse(file.file, file.sql).is_ok()));
+        assert!(FILES.iter().all(|file| crate::migrate::file::File::parse(file.file, file.sql).is_ok()));
     }
 }

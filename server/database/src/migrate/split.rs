@@ -1,9 +1,15 @@
 //! Cuts a file of SQL into its statements, as `psql` and the Supabase CLI do.
 //!
 //! It knows just enough of the lexical rules (PostgreSQL documentation, section 4.1) to tell a semicolon that ends a
-//! statement from one inside a string, a quoted identifier, a comment, parentheses or a `begin atomic` body. What only
-//! a `psql` session can carry out (its backslash commands, data after `copy … from stdin`) is refused here, where the
-//! line is known.
+//! statement from one inside a string, a quoted identifier, a comment, parentheses or a `begin atomic` body. Of what
+//! `psql` adds to SQL it knows what `pg_dump` writes: the rows after `copy … from stdin`, and `\restrict`, which means
+//! nothing here. Other backslash commands are refused, where the line is known.
+
+use std::borrow::Cow;
+
+/// Commands of `psql` that `pg_dump` brackets its output with. They shield a `psql` session from the dumped database;
+/// here nothing but SQL is run anyway.
+const SHIELDS: [&str; 2] = ["\\restrict", "\\unrestrict"];
 
 /// How many of a statement's words are kept to recognize it by.
 const KEPT_WORDS: usize = 24;
@@ -19,6 +25,18 @@ pub(super) struct Statement<'a> {
     pub(super) first_token: usize,
     /// The first words outside of quotes and parentheses, in upper case.
     pub(super) words: Vec<String>,
+    /// The rows that follow `copy … from stdin` in the file.
+    pub(super) data: Option<&'a str>,
+}
+
+impl Statement<'_> {
+    /// The statement as `psql` would be given it: with its rows, if it has any.
+    pub(super) fn source(&self) -> Cow<'_, str> {
+        match self.data {
+            Some(data) => Cow::Owned(format!("{};\n{data}\\.", self.text)),
+            None => Cow::Borrowed(self.text),
+        }
+    }
 }
 
 /// Why a file cannot be cut into statements.
@@ -38,7 +56,7 @@ pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, Unsplittable> {
     while scanner.at < scanner.bytes.len() {
         scanner.step()?;
     }
-    scanner.finish_statement(scanner.bytes.len())?;
+    scanner.finish_statement(scanner.bytes.len());
     Ok(scanner.statements)
 }
 
@@ -90,12 +108,20 @@ impl<'a> Scanner<'a> {
     fn step(&mut self) -> Result<(), Unsplittable> {
         let byte = self.bytes[self.at];
         match (byte, self.peek(1)) {
-            (b'-', Some(b'-')) => self.line_comment(),
+            (b'-', Some(b'-')) => self.rest_of_line(),
             (b'/', Some(b'*')) => return self.block_comment(),
             _ if byte.is_ascii_whitespace() => self.at += 1,
             (b';', _) if self.parentheses == 0 && self.body == 0 => {
-                self.finish_statement(self.at)?;
+                let takes_rows = reads_standard_input(&self.words);
+                self.finish_statement(self.at);
                 self.at += 1;
+                if takes_rows {
+                    self.take_rows();
+                }
+                self.start = self.at;
+            }
+            (b'\\', _) if self.first_token.is_none() && SHIELDS.contains(&self.command()) => {
+                self.rest_of_line();
                 self.start = self.at;
             }
             _ => {
@@ -137,7 +163,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn line_comment(&mut self) {
+    /// Passes over what is left of the line.
+    fn rest_of_line(&mut self) {
         let rest = &self.bytes[self.at..];
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     }
@@ -260,7 +287,7 @@ impl<'a> Scanner<'a> {
         )
     }
 
-    fn finish_statement(&mut self, end: usize) -> Result<(), Unsplittable> {
+    fn finish_statement(&mut self, end: usize) {
         let words = std::mem::take(&mut self.words);
         let raw = &self.sql[self.start..end];
         let text = raw.trim();
@@ -269,22 +296,36 @@ impl<'a> Scanner<'a> {
         self.parentheses = 0;
         self.body = 0;
         self.after_begin = false;
-        if reads_standard_input(&words) {
-            return Err(self.refuse(
-                first_token,
-                "copy … from stdin, whose data only psql can send",
-                "Write the rows as INSERT statements (pg_dump --inserts does).",
-            ));
-        }
         if !text.is_empty() {
-            self.statements.push(Statement { text, offset, first_token, words });
+            let data = reads_standard_input(&words).then_some("");
+            self.statements.push(Statement { text, offset, first_token, words, data });
         }
-        Ok(())
+    }
+
+    /// Gives the `copy … from stdin` that has just ended its rows: the lines after its own, up to `\.` or the end.
+    fn take_rows(&mut self) {
+        self.rest_of_line();
+        let start = self.sql.len().min(self.at + 1);
+        let mut end = start;
+        for line in self.sql[start..].split_inclusive('\n') {
+            self.at = end + line.len();
+            if line.trim_end() == "\\." {
+                break;
+            }
+            end = self.at;
+        }
+        if let Some(statement) = self.statements.last_mut() {
+            statement.data = Some(&self.sql[start..end]);
+        }
+    }
+
+    /// The command of `psql` that begins here.
+    fn command(&self) -> &'a str {
+        self.sql[self.at..].split_whitespace().next().unwrap_or_default()
     }
 
     fn backslash(&self) -> Unsplittable {
-        let command: String =
-            self.sql[self.at..].chars().take_while(|c| !c.is_whitespace()).take(24).collect();
+        let command: String = self.command().chars().take(24).collect();
         self.refuse(
             self.at,
             &format!("{command}, a command of psql"),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use database::migrate::{Error, StatementError};
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
@@ -34,4 +35,17 @@ pub(crate) async fn text(client: &Client, sql: &str) -> String {
 pub(crate) async fn count(client: &Client, sql: &str) -> usize {
     let number: i64 = client.query_typed(&format!("select ({sql})::bigint"), &[]).await.unwrap()[0].get(0);
     usize::try_from(number).unwrap()
+}
+
+/// A statement error, or a panic that shows what came instead.
+pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
+    match result {
+        Err(Error::Statement(error)) => *error,
+        other => panic!("expected a statement to be refused, got {other:?}"),
+    }
+}
+
+/// Names of files, as reports have them.
+pub(crate) fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
 }

@@ -93,15 +93,39 @@ fn words_and_offsets_describe_the_statement() {
 
 #[test]
 fn what_only_psql_can_do_is_refused_with_its_line() {
-    let sql = "select 1;\n\\restrict abc\nselect 2;";
-    let refused = refusal(sql);
-    assert_eq!(line_at(sql, refused.offset), 2);
-    assert!(refused.problem.contains("\\restrict"), "{}", refused.problem);
+    for (sql, line, found) in [
+        ("select 1;\n\\connect other\nselect 2;", 2, "\\connect"),
+        ("select 1\n\\restrict abc\n", 2, "\\restrict"),
+    ] {
+        let refused = refusal(sql);
+        assert_eq!(line_at(sql, refused.offset), line);
+        assert!(refused.problem.contains(found), "{}", refused.problem);
+    }
+}
 
-    let sql = "select 1;\n\ncopy public.t (a, b) from stdin;\n1\t2\n\\.\n";
-    let refused = refusal(sql);
-    assert_eq!(line_at(sql, refused.offset), 3);
-    assert!(refused.problem.contains("stdin"), "{}", refused.problem);
+#[test]
+fn what_pg_dump_writes_for_psql_is_understood() {
+    let sql = "-- PostgreSQL database dump\n\\restrict abc\n\nselect 1;\n\\unrestrict abc\n";
+    assert_eq!(texts(sql), ["select 1"]);
+
+    let sql = "copy public.t (a, b) from stdin;\n1\t'x;\n\\N\ty\n\\.\n;\r\nselect 2;\nCOPY t FROM STDIN\n;\r\n\\.\r\nselect 3";
+    let statements = split(sql).unwrap();
+    let found: Vec<_> = statements.iter().map(|statement| (statement.text, statement.data)).collect();
+    assert_eq!(
+        found,
+        [
+            ("copy public.t (a, b) from stdin", Some("1\t'x;\n\\N\ty\n")),
+            ("select 2", None),
+            ("COPY t FROM STDIN", Some("")),
+            ("select 3", None),
+        ]
+    );
+    assert_eq!(statements[0].source(), "copy public.t (a, b) from stdin;\n1\t'x;\n\\N\ty\n\\.");
+    for (unfinished, rows) in
+        [("copy t from stdin", ""), ("copy t from stdin;", ""), ("copy t from stdin;\n1", "1")]
+    {
+        assert_eq!(split(unfinished).unwrap()[0].data, Some(rows), "{unfinished}");
+    }
     assert_eq!(texts("copy t to stdout; copy t from '/file'").len(), 2);
 }
 

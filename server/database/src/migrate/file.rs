@@ -1,0 +1,324 @@
+//! A file that is to be run: what of it is run in one transaction, and how each of its statements is.
+
+use bytes::Bytes;
+use futures_util::SinkExt as _;
+use tokio_postgres::types::Type;
+use tokio_postgres::{CopyInSink, GenericClient};
+
+use super::error::{Error, StatementError};
+use super::split::{Statement, line_at, split};
+
+/// Extensions that hosted Supabase makes in every project, so that every schema pulled from there asks for them, and
+/// that stock Postgres does not have.
+const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
+
+/// Rows of `copy … from stdin` are sent in pieces of this many bytes.
+const COPY_PIECE: usize = 64 * 1024;
+
+/// A file to be run: its name for messages, its text and its statements.
+pub(super) struct File<'a> {
+    pub(super) name: &'a str,
+    pub(super) sql: &'a str,
+    pub(super) statements: Vec<Statement<'a>>,
+}
+
+/// Statements that are run in one transaction, or one that refuses to be run in any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step<'f> {
+    Together(&'f [Statement<'f>]),
+    Alone(&'f Statement<'f>),
+}
+
+impl<'f> Step<'f> {
+    pub(super) fn statements(self) -> &'f [Statement<'f>] {
+        match self {
+            Self::Together(statements) => statements,
+            Self::Alone(statement) => std::slice::from_ref(statement),
+        }
+    }
+}
+
+impl<'a> File<'a> {
+    /// Errors: [`Error::Unsuitable`] with the line of what cannot be run.
+    pub(super) fn parse(name: &'a str, sql: &'a str) -> Result<Self, Error> {
+        let unsuitable = |offset, problem, hint: &str| Error::Unsuitable {
+            file: name.to_owned(),
+            line: line_at(sql, offset),
+            problem,
+            hint: hint.to_owned(),
+        };
+        let statements =
+            split(sql).map_err(|refused| unsuitable(refused.offset, refused.problem, refused.hint))?;
+        for statement in &statements {
+            if transaction_control(statement) == TransactionControl::Foreign {
+                return Err(unsuitable(
+                    statement.first_token,
+                    format!(
+                        "{}, which would end or change the transaction that holds the whole file",
+                        statement.words[0]
+                    ),
+                    "Remove it.",
+                ));
+            }
+        }
+        Ok(Self { name, sql, statements })
+    }
+
+    /// The steps before the last, and the statements of the last, with which the file is recorded.
+    ///
+    /// A file is one step, unless it has a statement that cannot be run in a transaction, or commits a new value of an
+    /// enum that it goes on to use.
+    pub(super) fn steps(&self) -> (Vec<Step<'_>>, &[Statement<'_>]) {
+        let (mut steps, mut start, mut has_new_value) = (Vec::new(), 0, false);
+        for (index, statement) in self.statements.iter().enumerate() {
+            has_new_value |= adds_enum_value(statement);
+            let is_alone = refuses_transactions(statement);
+            let is_border = has_new_value && commits(statement) && does_work(&self.statements[index..]);
+            if !is_alone && !is_border {
+                continue;
+            }
+            let before = &self.statements[start..index];
+            if does_work(before) {
+                steps.push(Step::Together(before));
+            }
+            if is_alone {
+                steps.push(Step::Alone(statement));
+            }
+            (start, has_new_value) = (index + 1, false);
+        }
+        (steps, &self.statements[start..])
+    }
+
+    /// Runs `statements`, which are some of this file's, in order. Adds the hosted platform's extensions that they ask
+    /// for and that this Postgres lacks to `missing_extensions`.
+    pub(super) async fn run(
+        &self,
+        client: &impl GenericClient,
+        statements: &[Statement<'_>],
+        missing_extensions: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        for statement in statements {
+            if transaction_control(statement) == TransactionControl::Bracket {
+                continue;
+            }
+            if let Some(extension) = hosted_extension(statement)
+                && !is_available(client, extension).await?
+            {
+                missing_extensions.push(extension.to_owned());
+                continue;
+            }
+            if is_of_newer_dump(statement) && !knows_transaction_timeout(client).await? {
+                continue;
+            }
+            if let Some(role) = created_role(statement)
+                && has_role(client, &role).await?
+            {
+                tracing::warn!(
+                    file = self.name,
+                    role,
+                    "the role exists already, as roles belong to the whole server"
+                );
+                continue;
+            }
+            self.run_one(client, statement).await?;
+        }
+        Ok(())
+    }
+
+    async fn run_one(&self, client: &impl GenericClient, statement: &Statement<'_>) -> Result<(), Error> {
+        let ran = match statement.data {
+            None => client.batch_execute(statement.text).await,
+            Some(rows) => copy(client, statement.text, rows).await,
+        };
+        ran.map_err(|error| match error.as_db_error() {
+            Some(refusal) => {
+                Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
+            }
+            None => Error::Database { doing: "run a migration's statement", source: error },
+        })
+    }
+}
+
+/// Runs `copy … from stdin` with `rows`.
+async fn copy(client: &impl GenericClient, sql: &str, rows: &str) -> Result<(), tokio_postgres::Error> {
+    let sink: CopyInSink<Bytes> = client.client().copy_in(sql).await?;
+    let mut sink = std::pin::pin!(sink);
+    for piece in rows.as_bytes().chunks(COPY_PIECE) {
+        sink.send(Bytes::copy_from_slice(piece)).await?;
+    }
+    sink.finish().await.map(drop)
+}
+
+/// The extension that `create extension if not exists …` asks for, if it is one that every hosted project has.
+fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
+    let words: Vec<&str> = statement.words.iter().take(5).map(String::as_str).collect();
+    if words != ["CREATE", "EXTENSION", "IF", "NOT", "EXISTS"] {
+        return None;
+    }
+    // The name may be quoted, and is then none of the words.
+    let name =
+        statement.text.split_whitespace().skip_while(|word| !word.eq_ignore_ascii_case("exists")).nth(1)?;
+    let name = name.trim_matches('"');
+    HOSTED_EXTENSIONS.iter().copied().find(|hosted| *hosted == name)
+}
+
+async fn is_available(client: &impl GenericClient, extension: &str) -> Result<bool, Error> {
+    let sql = "select exists (select from pg_catalog.pg_available_extensions where name = $1)";
+    let rows = client
+        .query_typed(sql, &[(&extension, Type::TEXT)])
+        .await
+        .map_err(Error::database("look for an extension"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// The role that the statement makes. Another database of the server may have made it, or this one before it was made
+/// anew.
+fn created_role(statement: &Statement<'_>) -> Option<String> {
+    match words(statement).as_slice() {
+        ["CREATE", "USER", "MAPPING", ..] => return None,
+        ["CREATE", "ROLE" | "USER" | "GROUP", ..] => {}
+        _ => return None,
+    }
+    let name = statement.text.get(statement.first_token - statement.offset..)?.split_whitespace().nth(2)?;
+    Some(match name.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"')?.replace("\"\"", "\""),
+        None => name.to_ascii_lowercase(),
+    })
+}
+
+async fn has_role(client: &impl GenericClient, role: &str) -> Result<bool, Error> {
+    let sql = "select exists (select from pg_catalog.pg_roles where rolname = $1::text)";
+    let rows =
+        client.query_typed(sql, &[(&role, Type::TEXT)]).await.map_err(Error::database("look for a role"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// Whether this is the one setting that dumps of Postgres 17 begin with and that older servers do not know.
+fn is_of_newer_dump(statement: &Statement<'_>) -> bool {
+    matches!(words(statement).as_slice(), ["SET", "TRANSACTION_TIMEOUT", ..])
+}
+
+async fn knows_transaction_timeout(client: &impl GenericClient) -> Result<bool, Error> {
+    let sql = "select exists (select from pg_catalog.pg_settings where name = 'transaction_timeout')";
+    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("look for a setting"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+#[derive(PartialEq, Eq)]
+enum TransactionControl {
+    /// An ordinary statement.
+    None,
+    /// A plain `begin` or `commit`: the file is one transaction anyway.
+    Bracket,
+    /// Anything that would end the file's transaction or change its kind.
+    Foreign,
+}
+
+fn words<'s>(statement: &'s Statement<'_>) -> Vec<&'s str> {
+    statement.words.iter().map(String::as_str).collect()
+}
+
+fn transaction_control(statement: &Statement<'_>) -> TransactionControl {
+    use TransactionControl::{Bracket, Foreign, None};
+    match words(statement).as_slice() {
+        ["BEGIN" | "COMMIT" | "END"] | ["BEGIN" | "COMMIT" | "END", "WORK" | "TRANSACTION"] => Bracket,
+        ["START", "TRANSACTION"] => Bracket,
+        ["ROLLBACK", "TO", ..] | ["ROLLBACK", "WORK" | "TRANSACTION", "TO", ..] => None,
+        ["BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => Foreign,
+        ["START" | "PREPARE", "TRANSACTION", ..] => Foreign,
+        _ => None,
+    }
+}
+
+/// Whether there is more in `statements` than brackets.
+fn does_work(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| transaction_control(statement) == TransactionControl::None)
+}
+
+fn commits(statement: &Statement<'_>) -> bool {
+    matches!(words(statement).as_slice(), ["COMMIT" | "END", ..])
+}
+
+fn adds_enum_value(statement: &Statement<'_>) -> bool {
+    let words = words(statement);
+    words.starts_with(&["ALTER", "TYPE"]) && words.windows(2).any(|pair| pair == ["ADD", "VALUE"])
+}
+
+/// Whether Postgres runs the statement outside of transactions alone.
+fn refuses_transactions(statement: &Statement<'_>) -> bool {
+    let words = words(statement);
+    let is_concurrent = words.contains(&"CONCURRENTLY");
+    match words.as_slice() {
+        ["CREATE", "INDEX", ..] | ["CREATE", "UNIQUE", "INDEX", ..] | ["DROP", "INDEX", ..] => is_concurrent,
+        ["REINDEX", "SCHEMA" | "DATABASE" | "SYSTEM", ..] => true,
+        ["REINDEX", ..] => is_concurrent || statement.text.to_ascii_uppercase().contains("CONCURRENTLY"),
+        ["ALTER", "TABLE", ..] => is_concurrent && words.contains(&"DETACH"),
+        ["VACUUM", ..] | ["ALTER", "SYSTEM", ..] => true,
+        ["CREATE" | "DROP", "DATABASE" | "TABLESPACE", ..] => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_bracket_itself_but_not_leave_its_transaction() {
+        for fine in
+            ["begin; select 1; commit;", "START TRANSACTION; END", "savepoint a; rollback to a; release a"]
+        {
+            assert!(File::parse("x.sql", fine).is_ok(), "{fine}");
+        }
+        for (foreign, line) in [
+            ("select 1;\nrollback;", 2),
+            ("begin isolation level serializable", 1),
+            ("\n\nprepare transaction 'x'", 3),
+        ] {
+            let error = File::parse("x.sql", foreign).err().unwrap().to_string();
+            assert!(error.starts_with(&format!("x.sql, line {line}: found ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_role_that_is_made_is_known() {
+        for (sql, role) in [
+            ("-- who\ncreate role \"Report\"\"er\" nologin", Some("Report\"er")),
+            ("CREATE USER Someone\nWITH password 'x'", Some("someone")),
+            ("alter role a login", None),
+            ("create user mapping for a server b", None),
+        ] {
+            let file = File::parse("x.sql", sql).unwrap();
+            assert_eq!(created_role(&file.statements[0]).as_deref(), role, "{sql}");
+        }
+    }
+
+    /// How many statements each step has; 0 for one that is run alone. The last step's number is the last.
+    fn steps(sql: &str) -> Vec<usize> {
+        let file = File::parse("x.sql", sql).unwrap();
+        let (earlier, last) = file.steps();
+        let counts = earlier.iter().map(|step| match step {
+            Step::Together(statements) => statements.len(),
+            Step::Alone(_) => 0,
+        });
+        counts.chain([last.len()]).collect()
+    }
+
+    #[test]
+    fn a_file_is_one_step_unless_postgres_will_not_have_it() {
+        for one in [
+            "",
+            "create table a (b int); create index on a (b); vacuum_log()",
+            "begin; select 1; commit; begin; select 2; commit;",
+            "alter type t add value 'x'; commit",
+            "refresh materialized view concurrently m",
+        ] {
+            assert_eq!(steps(one).len(), 1, "{one}");
+        }
+        assert_eq!(steps("create unique index concurrently if not exists i on t (a)"), [0, 0]);
+        assert_eq!(steps("select 1; drop index concurrently i; vacuum analyze t; select 2"), [1, 0, 0, 1]);
+        assert_eq!(steps("begin; alter type t add value 'x'; commit; select 't'::x; select 2"), [2, 2]);
+        assert_eq!(steps("reindex (verbose, concurrently) index i; reindex table t"), [0, 1]);
+        assert_eq!(steps("alter table p detach partition q concurrently"), [0, 0]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Applies one file of a project and records it.
+
+use tokio_postgres::{Client, Transaction};
+
+use super::Outcome;
+use super::apply::{self, Limits};
+use super::error::Error;
+use super::file::{File, Step};
+use super::ledger;
+use super::source::{MigrationFile, checksum};
+use super::split::{Statement, line_at};
+
+/// A file of a project, as what it is recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target<'a> {
+    Migration(&'a MigrationFile),
+    Seed { path: &'a str, sql: &'a str, hash: &'a str },
+}
+
+impl<'a> Target<'a> {
+    fn file(self) -> Result<File<'a>, Error> {
+        match self {
+            Self::Migration(file) => File::parse(&file.file, &file.sql),
+            Self::Seed { path, sql, .. } => File::parse(path, sql),
+        }
+    }
+
+    /// Whether another process was faster.
+    async fn is_recorded(self, transaction: &Transaction<'_>) -> Result<bool, Error> {
+        Ok(match self {
+            Self::Migration(file) => ledger::project(transaction).await?.contains_key(&file.version),
+            Self::Seed { path, .. } => ledger::seeds(transaction).await?.contains_key(path),
+        })
+    }
+
+    async fn record(self, transaction: &Transaction<'_>, statements: &[Statement<'_>]) -> Result<(), Error> {
+        match self {
+            Self::Migration(file) => {
+                let statements: Vec<_> = statements.iter().map(Statement::source).collect();
+                let hash = checksum(&file.sql);
+                ledger::record_project(transaction, &file.version, &file.name, &statements, &hash).await
+            }
+            Self::Seed { path, hash, .. } => ledger::record_seed(transaction, path, hash).await,
+        }
+    }
+}
+
+/// Runs the file and records it, in one transaction if it can be.
+pub(super) async fn apply(
+    client: &mut Client,
+    limits: &Limits,
+    target: Target<'_>,
+) -> Result<Outcome, Error> {
+    let file = target.file()?;
+    let (earlier, last) = file.steps();
+    if earlier.is_empty() {
+        let transaction = apply::begin(client, limits).await?;
+        return finish(transaction, target, &file, last, Vec::new()).await;
+    }
+    apply::hold(client, limits).await?;
+    let outcome = in_steps(client, target, &file, &earlier, last).await;
+    apply::let_go(client).await;
+    outcome
+}
+
+/// Runs the steps of a file one after the other. What those before a failing one did stays done.
+async fn in_steps(
+    client: &mut Client,
+    target: Target<'_>,
+    file: &File<'_>,
+    earlier: &[Step<'_>],
+    last: &[Statement<'_>],
+) -> Result<Outcome, Error> {
+    let transaction = apply::resume(client).await?;
+    if target.is_recorded(&transaction).await? {
+        return Ok(Outcome::AlreadyThere);
+    }
+    transaction.commit().await.map_err(Error::database("look for the records of migrations"))?;
+    let mut missing_extensions = Vec::new();
+    let mut done = None;
+    for step in earlier {
+        let statements = step.statements();
+        let ran = match step {
+            Step::Together(_) => together(client, file, statements, &mut missing_extensions).await,
+            Step::Alone(_) => file.run(&*client, statements, &mut missing_extensions).await,
+        };
+        ran.map_err(|error| error.after(done))?;
+        done = statements.last().map(|statement| line_at(file.sql, statement.first_token));
+    }
+    let transaction = apply::resume(client).await?;
+    finish(transaction, target, file, last, missing_extensions).await.map_err(|error| error.after(done))
+}
+
+async fn together(
+    client: &mut Client,
+    file: &File<'_>,
+    statements: &[Statement<'_>],
+    missing_extensions: &mut Vec<String>,
+) -> Result<(), Error> {
+    let transaction = apply::resume(client).await?;
+    file.run(&transaction, statements, missing_extensions).await?;
+    transaction.commit().await.map_err(Error::database("commit a part of a file"))
+}
+
+/// Runs the statements with which the file is done, and records it.
+async fn finish(
+    transaction: Transaction<'_>,
+    target: Target<'_>,
+    file: &File<'_>,
+    statements: &[Statement<'_>],
+    mut missing_extensions: Vec<String>,
+) -> Result<Outcome, Error> {
+    if target.is_recorded(&transaction).await? {
+        return Ok(Outcome::AlreadyThere);
+    }
+    file.run(&transaction, statements, &mut missing_extensions).await?;
+    apply::restore_session(&transaction).await?;
+    target.record(&transaction, &file.statements).await?;
+    transaction.commit().await.map_err(Error::database("commit a file"))?;
+    Ok(Outcome::Ran { missing_extensions })
+}
