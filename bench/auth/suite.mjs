@@ -87,7 +87,7 @@ class Stage {
     const server = await Server.start({
       binary,
       only: ['auth'],
-      env: { ...env, DATABASE_URL: recorder.uri },
+      env: { ...env, DATABASE_URL: recorder.uri, BASALT_ADOPT_DATABASE: '1' },
     })
     try {
       const url = `${server.access.url}/auth/v1`

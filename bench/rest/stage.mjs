@@ -87,6 +87,7 @@ export class Stage {
   async another(binary) {
     const server = await this.#start(binary, {
       DATABASE_URL: this.admin.uri,
+      BASALT_ADOPT_DATABASE: '1',
       PGRST_DB_POOL: String(pool),
     })
     return {

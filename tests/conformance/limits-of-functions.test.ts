@@ -39,7 +39,12 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  const startSecond = () => Server.start({ only, dataDir, env: { ...env, DATABASE_URL: database } })
+  const startSecond = () =>
+    Server.start({
+      only,
+      dataDir,
+      env: { ...env, DATABASE_URL: database, BASALT_ADOPT_DATABASE: '1' },
+    })
 
   /** Calls a function as the proxy does for a caller at `address`. */
   async function call(server: Server, name: string, address: string, body: object) {

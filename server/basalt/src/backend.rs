@@ -1,10 +1,13 @@
 //! The database and the keys, as every command needs them.
 
+mod consent;
+pub(crate) mod reset;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::cluster::{Cluster, Options, Search};
+use database::cluster::{Cluster, DEFAULT_PASSWORD, Options, Search};
 use database::migrate::{self, Migrator, Report, State};
 use database::{Client, Database};
 use tokens::{KeyOverrides, Keys};
@@ -50,6 +53,7 @@ impl Backend {
         data_folder(settings)?;
         let options = Options {
             port: Some(settings.database.port),
+            password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
             search,
             progress: Some(Arc::new(|progress| console::step(progress))),
             ..Options::new(&settings.data_dir)
@@ -119,13 +123,7 @@ impl Backend {
 
     /// A pool of administrator's connections, of which one at a time is needed.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
-        let settings = database::Settings {
-            client_pool_size: 1,
-            pool_size: 1,
-            application_name: "basalt-admin".to_owned(),
-            ..database::Settings::new(&self.admin)
-        };
-        Ok(Database::connect(settings).await?)
+        admin_of(&self.admin).await
     }
 
     /// Stops the Postgres that was started, if one was.
@@ -136,6 +134,17 @@ impl Backend {
             tracing::warn!("Postgres did not shut down cleanly; it will recover at the next start");
         }
     }
+}
+
+/// As [`Backend::admin`], for the database of `uri`.
+async fn admin_of(uri: &str) -> Result<Database, Error> {
+    let settings = database::Settings {
+        client_pool_size: 1,
+        pool_size: 1,
+        application_name: "basalt-admin".to_owned(),
+        ..database::Settings::new(uri)
+    };
+    Ok(Database::connect(settings).await?)
 }
 
 /// Why the database of `DATABASE_URL` cannot be used. The value is not repeated: it may hold a password.
@@ -179,14 +188,21 @@ pub(crate) enum Logins {
     Administrator,
 }
 
-/// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed.
+/// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed. One
+/// that Basalt has not set up before is set up only if somebody agrees.
 ///
 /// Where the platform was there already, as on hosted Supabase, the roles and their passwords belong to the servers
 /// that use them: they are left alone, and the services log in as the administrator.
 pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<Logins, Error> {
     let mut client: Client = admin.client().await?;
     let mut migrator = Migrator::new(&mut client);
+    if settings.database.url.is_some() && !migrator.is_own().await? {
+        consent::to_adopt(settings).await?;
+    }
     say("platform schema", &migrator.platform().await?);
+    if let Some(roles) = settings.project.roles() {
+        say("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
+    }
     if settings.migrations.enabled {
         say("migrations", &migrator.project(&settings.migrations.path).await?);
     }
@@ -209,6 +225,13 @@ fn password(keys: &Keys, role: &str) -> String {
 }
 
 fn say(what: &str, report: &Report) {
+    for file in &report.changed {
+        tracing::warn!(
+            file,
+            "edited after it had been applied, and not applied again: put the change into a new file, or make the \
+             database anew with `basalt db reset`, which deletes its data"
+        );
+    }
     match report.applied.as_slice() {
         [] => {}
         [file] => console::step(format_args!("{what}: {file}")),

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
+#[path = "cli/projects.rs"]
+mod projects;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -115,6 +118,19 @@ impl Served {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.to_owned(), body.to_owned())
+    }
+
+    /// Asks until the answer's body is this one, for as long as connections may take to be made again.
+    fn until(&self, path: &str, body: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (status, answer) = self.get(path);
+            if answer == body {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{path} still answers {status} {answer}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// What the kernel says of the process.
@@ -251,6 +267,7 @@ async fn two_nodes_start_together_on_another_postgres() {
     let node = |name: &str| {
         let mut command = basalt(project.path());
         command.arg("--data-dir").arg(project.path().join(name)).env("DATABASE_URL", &url);
+        command.env("BASALT_ADOPT_DATABASE", "1");
         command.env("JWT_SECRET", "a secret that both nodes share, 32 bytes or more");
         command.env("STORAGE_FILE_BACKEND_PATH", project.path().join("objects"));
         Served::launch(command)

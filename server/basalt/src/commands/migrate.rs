@@ -14,6 +14,10 @@ pub(super) struct Arguments {
     /// Show each migration and whether it is applied, and change nothing
     #[arg(long)]
     status: bool,
+    /// Set up the database of DATABASE_URL without asking, if Basalt has not done so before
+    /// [env: BASALT_ADOPT_DATABASE=1]
+    #[arg(long, short)]
+    pub(super) yes: bool,
 }
 
 /// Applies what is pending, or shows what is.
@@ -44,8 +48,8 @@ async fn status(settings: &Settings, admin: &database::Database) -> Result<(), E
     let changed = status.platform.iter().chain(&status.project).any(|entry| entry.state == State::Changed);
     console::print(match status.is_current() {
         _ if changed => {
-            "\nFiles were edited after they had been applied. Restore them and put the change into new ones; \
-             until then nothing else is applied."
+            "\nFiles were edited after they had been applied, and are not applied again: put the change into new ones, \
+             or make the database anew with `basalt db reset`."
         }
         true => "\nNothing is pending.",
         false => "\nRun `basalt migrate` (or `basalt serve`) to apply what is pending.",

@@ -1,5 +1,6 @@
 //! The command line: one module per command.
 
+mod db;
 mod doctor;
 mod extensions;
 mod functions;
@@ -74,6 +75,9 @@ enum Command {
     /// Make files of migrations
     #[command(subcommand)]
     Migration(migration::Arguments),
+    /// Make the project's database anew
+    #[command(subcommand)]
+    Db(db::Arguments),
     /// Show the project's API keys, making them if there are none yet
     ///
     /// The publishable key and the legacy anon key may be published. The secret key and the legacy service_role key
@@ -116,6 +120,10 @@ struct ServeArguments {
     /// Serve only these parts, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Option<Vec<Service>>,
+    /// Set up the database of DATABASE_URL without asking, if Basalt has not done so before
+    /// [env: BASALT_ADOPT_DATABASE=1]
+    #[arg(long, short)]
+    yes: bool,
     /// The port to listen on; the next free one if it is taken, any free one for 0
     /// [default: 54321] [env: BASALT_PORT]
     #[arg(long)]
@@ -159,8 +167,12 @@ impl Arguments {
             Command::Doctor => block_on(doctor::run(flags)),
             Command::Extensions => block_on(extensions::run(load(&flags)?)),
             Command::Functions(arguments) => functions::run(arguments, flags),
-            Command::Migrate(arguments) => block_on(migrate::run(load(&flags)?, arguments)),
             Command::Migration(arguments) => migration::run(&Settings::load(&flags)?, arguments),
+            Command::Migrate(arguments) => {
+                let flags = Flags { yes: arguments.yes, ..flags };
+                block_on(migrate::run(load(&flags)?, arguments))
+            }
+            Command::Db(arguments) => block_on(db::run(load(&flags)?, arguments)),
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
             Command::Status(arguments) => block_on(status::run(Settings::load(&flags)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&flags)?)),
@@ -211,8 +223,8 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
 
 impl ServeArguments {
     fn added_to(self, flags: Flags) -> Flags {
-        let Self { only, port, host, dev, env_file, file, .. } = self;
-        Flags { only, port, host, dev, env_file, file, ..flags }
+        let Self { only, port, host, dev, env_file, file, yes, .. } = self;
+        Flags { only, port, host, dev, env_file, file, yes, ..flags }
     }
 
     fn instead(&self) -> Option<Instead> {

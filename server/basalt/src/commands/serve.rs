@@ -126,6 +126,21 @@ async fn with_backend(
     result
 }
 
+/// Puts the files of the project's buckets in place, as a start does, beside a server that may be running.
+pub(super) async fn fill_buckets(
+    settings: &Settings,
+    backend: &Backend,
+    logins: Logins,
+    keys: &tokens::Keys,
+) -> Result<(), Error> {
+    let Some(storage) = &settings.services.storage else { return Ok(()) };
+    let access = Access { backend, logins, keys };
+    let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
+    let filled = services::open_storage(storage, &database, &keys.verifier(), &settings.buckets).await;
+    database.close().await;
+    filled.map(drop)
+}
+
 async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<Logins, Error> {
     let admin = backend.admin().await?;
     let migrated = backend::migrate(settings, keys, &admin).await;

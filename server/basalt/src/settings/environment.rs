@@ -1,7 +1,7 @@
 //! The process's environment together with the project's `.env` files.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Invalid;
 
@@ -15,6 +15,8 @@ const FILES: [&str; 2] = [".env.local", ".env"];
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     values: BTreeMap<String, String>,
+    /// The files that values were read from; those of the process have none.
+    files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
@@ -48,7 +50,8 @@ impl Environment {
     /// An environment of exactly these variables. An empty value counts as not set, as in compose files that hand
     /// on what the host may not have.
     pub(crate) fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self { values: pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect() }
+        let values = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        Self { values, files: BTreeMap::new() }
     }
 
     fn add_file(&mut self, path: &Path) -> Result<(), Invalid> {
@@ -68,8 +71,9 @@ impl Environment {
                 }
                 error => unusable(&error),
             })?;
-            if !value.is_empty() {
-                self.values.entry(name).or_insert(value);
+            if !value.is_empty() && !self.values.contains_key(&name) {
+                self.files.insert(name.clone(), path.to_owned());
+                self.values.insert(name, value);
             }
         }
         Ok(())
@@ -78,6 +82,11 @@ impl Environment {
     /// The value of `name`, if it is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
+    }
+
+    /// The file that the value of `name` is from; `None` for one of the process's own, and where there is none.
+    pub(crate) fn file(&self, name: &str) -> Option<&Path> {
+        self.files.get(name).map(PathBuf::as_path)
     }
 
     /// All names with their values.
@@ -107,6 +116,8 @@ mod tests {
         assert_eq!(environment.get("A"), Some("process"));
         assert_eq!(environment.get("B"), Some("local"));
         assert_eq!(environment.get("EMPTY"), None);
+        assert_eq!(environment.file("B"), Some(folder.path().join(".env.local").as_path()));
+        assert_eq!(environment.file("A"), None);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(crate) use services::{Service, Services};
 use storage::BucketDefinition;
 use value::Bytes;
 
+use crate::uri;
+
 /// The data folder's name in the project's folder.
 pub(crate) const DATA_FOLDER: &str = ".basalt";
 /// Port of the API and the site; the Supabase CLI's `api.port`.
@@ -75,6 +77,8 @@ pub(crate) struct Flags {
     pub(crate) open_functions: bool,
     /// `--env-file`: variables for functions.
     pub(crate) env_file: Option<PathBuf>,
+    /// `--yes`: what would be asked is agreed to.
+    pub(crate) yes: bool,
     /// PostgREST's configuration file, for a server that stands in for it.
     pub(crate) file: Option<PathBuf>,
 }
@@ -124,8 +128,17 @@ pub(crate) struct Settings {
 /// Which database to use.
 #[derive(Clone)]
 pub(crate) struct DatabaseSettings {
-    /// Another Postgres than the embedded one, as a user that may create roles. `DATABASE_URL`.
+    /// Another Postgres than the embedded one, as a user that may create roles. `DATABASE_URL`, unless it is the URL of
+    /// the embedded one, which is that of the Supabase CLI's.
     pub(crate) url: Option<String>,
+    /// The file that the URL is from; `None` for the process's environment.
+    pub(crate) url_file: Option<PathBuf>,
+    /// Whether a database that Basalt has not set up may be set up without asking. `--yes`, `BASALT_ADOPT_DATABASE`.
+    /// Default: false.
+    pub(crate) adopt: bool,
+    /// Whether programs of this machine may log in to the embedded one as `postgres` with the password `postgres`, as
+    /// with the Supabase CLI. `basalt.default_database_password`, `BASALT_DEFAULT_DATABASE_PASSWORD`. Default: true.
+    pub(crate) default_password: bool,
     /// Port of the embedded one on 127.0.0.1. `db.port`, `BASALT_DATABASE_PORT`. Default: 54322.
     pub(crate) port: u16,
     /// Major version that the project expects. `db.major_version`.
@@ -254,6 +267,7 @@ impl Settings {
             self.site.dev = Some(url.trim_end_matches('/').to_owned());
             self.site.enabled = true;
         }
+        self.database.adopt |= flags.yes;
         if let Some(only) = &flags.only {
             self.services.restrict(only);
             self.site.enabled &= only.contains(&Service::Site);
@@ -308,9 +322,26 @@ fn origin(key: &str, url: &str) -> Result<String, Invalid> {
 }
 
 fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
+    let configured = reader.get("db.port", &[])?.unwrap_or(DEFAULT_DATABASE_PORT);
+    let port = reader.get("db.port", &["BASALT_DATABASE_PORT"])?.unwrap_or(DEFAULT_DATABASE_PORT);
+    let default_password = reader
+        .get("basalt.default_database_password", &["BASALT_DEFAULT_DATABASE_PASSWORD"])?
+        .unwrap_or(true);
+    let url: Option<String> = reader.get("", &["DATABASE_URL"])?;
+    let is_embedded = |url: &String| uri::is_local_default(url, &[configured, port]);
+    if url.as_ref().is_some_and(is_embedded) && !default_password {
+        reader.warn(
+            "DATABASE_URL is that of the embedded Postgres, which does not take the password in it, since \
+             basalt.default_database_password is false"
+                .to_owned(),
+        );
+    }
     Ok(DatabaseSettings {
-        url: reader.get("", &["DATABASE_URL"])?,
-        port: reader.get("db.port", &["BASALT_DATABASE_PORT"])?.unwrap_or(DEFAULT_DATABASE_PORT),
+        url: url.filter(|url| !is_embedded(url)).map(|url| uri::without_orm_parameters(&url)),
+        url_file: reader.file_of("DATABASE_URL"),
+        adopt: reader.get("", &["BASALT_ADOPT_DATABASE"])?.unwrap_or(false),
+        default_password,
+        port,
         major_version: reader.get("db.major_version", &[])?,
         binaries: reader.get("", &["POSTGRES_BIN"])?,
     })
@@ -326,10 +357,14 @@ fn migrations(reader: &mut Reader<'_>, project: &Project) -> Result<Migrations, 
 
 fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
     let patterns: Option<Vec<String>> = reader.get("db.seed.sql_paths", &[])?;
-    Ok(Seed {
-        enabled: reader.get("db.seed.enabled", &[])?.unwrap_or(true),
-        files: project.glob(&patterns.unwrap_or_else(|| vec!["seed.sql".to_owned()])),
-    })
+    let enabled = reader.get("db.seed.enabled", &[])?.unwrap_or(true);
+    for pattern in patterns.iter().flatten().filter(|_| enabled) {
+        // The Supabase CLI writes this one into every new project, with or without the file.
+        if pattern != "./seed.sql" && project.glob(std::slice::from_ref(pattern)).is_empty() {
+            reader.warn(format!("db.seed.sql_paths: no file matches {pattern:?}"));
+        }
+    }
+    Ok(Seed { enabled, files: project.glob(&patterns.unwrap_or_else(|| vec!["seed.sql".to_owned()])) })
 }
 
 fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, Invalid> {

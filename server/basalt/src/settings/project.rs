@@ -49,8 +49,14 @@ impl Project {
         joined.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
     }
 
+    /// The SQL that makes a project's own roles before its first migration, `supabase/roles.sql`, if there is one.
+    pub(crate) fn roles(&self) -> Option<PathBuf> {
+        let file = self.base.join("roles.sql");
+        (self.base != self.root && file.is_file()).then_some(file)
+    }
+
     /// The files that `patterns` name, in the order of the patterns and by name within each. A pattern may have
-    /// `*` and `?` in its last part. A pattern without a match is not an error: the CLI only warns, too.
+    /// `*` and `?` in any part. A pattern without a match is not an error: the CLI only warns, too.
     pub(crate) fn glob(&self, patterns: &[String]) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = Vec::new();
         for pattern in patterns {
@@ -64,21 +70,27 @@ impl Project {
     }
 }
 
-fn matching(path: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Vec::new();
-    };
-    if !name.contains(['*', '?']) {
-        return if path.is_file() { vec![path.to_owned()] } else { Vec::new() };
+/// The files that `pattern` names, whose parts may hold wildcards.
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        let name = part.as_os_str().to_str().filter(|name| name.contains(['*', '?']));
+        found = match name {
+            None => found.into_iter().map(|path| path.join(part)).collect(),
+            Some(name) => found.iter().flat_map(|folder| entries(folder, name)).collect(),
+        };
     }
+    found.retain(|path| path.is_file());
+    found
+}
+
+/// What in `folder` has a name like `pattern`.
+fn entries(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let is_like = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|name| wildcard(pattern.as_bytes(), name.as_bytes()))
+    };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| {
-            entry.file_name().to_str().is_some_and(|file| wildcard(name.as_bytes(), file.as_bytes()))
-        })
-        .map(|entry| entry.path())
-        .filter(|file| file.is_file())
-        .collect()
+    entries.filter(is_like).map(|entry| entry.path()).collect()
 }
 
 /// Matches `*` (any characters) and `?` (one).
@@ -157,5 +169,7 @@ mod tests {
         let names: Vec<_> =
             project.glob(&patterns).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
         assert_eq!(names, ["seed.sql", "a.sql", "b.sql"]);
+        let nested = ["./se*s/?.sql", "*/none/*.sql"].map(str::to_owned);
+        assert_eq!(project.glob(&nested).len(), 2);
     }
 }

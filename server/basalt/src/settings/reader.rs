@@ -1,6 +1,7 @@
 //! Reads settings: the environment first, then `config.toml`, and remembers which keys anybody asked for.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::value::Value;
 use super::{Environment, Invalid, known};
@@ -130,6 +131,11 @@ impl<'a> Reader<'a> {
     /// Whether the environment variable `name` is set.
     pub(crate) fn is_in_environment(&self, name: &str) -> bool {
         self.environment.get(name).is_some()
+    }
+
+    /// The file that the environment variable `name` was read from; `None` for one of the process's own.
+    pub(crate) fn file_of(&self, name: &str) -> Option<PathBuf> {
+        self.environment.file(name).map(Path::to_owned)
     }
 
     /// Tells the operator one sentence about the settings.

@@ -86,12 +86,21 @@ impl DataDir {
         }
     }
 
-    /// Makes a password of 256 random bits and keeps it.
-    pub(super) fn new_password(&self) -> Result<String, Error> {
-        let password = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
+    /// Keeps the superuser's password.
+    pub(super) fn keep_password(&self, password: &str) -> Result<(), Error> {
         let line = format!("*:*:*:{SUPERUSER}:{password}\n");
-        write_whole(&self.password_file(), line.as_bytes(), 0o600)?;
-        Ok(password)
+        write_whole(&self.password_file(), line.as_bytes(), 0o600)
+    }
+
+    /// Keeps no password any more.
+    pub(super) fn forget_password(&self) -> Result<(), Error> {
+        let file = self.password_file();
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &file)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes what an interrupted `initdb` left. The lock is ours, so nobody else is at work there.

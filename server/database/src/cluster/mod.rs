@@ -39,6 +39,9 @@ pub use uri::uri;
 
 use data_dir::{DataDir, SUPERUSER};
 
+/// The password that the Supabase CLI gives to its local database, known to everybody.
+pub const DEFAULT_PASSWORD: &str = "postgres";
+
 /// The database that every cluster has and that Basalt uses, as hosted Supabase does.
 const DATABASE: &str = "postgres";
 
@@ -88,6 +91,9 @@ pub struct Options {
     /// The port on 127.0.0.1 that is wanted for `psql`; the next free one is taken if it is not free. 0 takes any
     /// free one, `None` opens none. Default: 54322, as the Supabase CLI has it.
     pub port: Option<u16>,
+    /// The superuser's password, which must need no escaping in libpq's password file. Default: a random one, kept in
+    /// `pgpass`.
+    pub password: Option<&'static str>,
     /// Where to look for Postgres.
     pub search: Search,
     /// Hears of the steps that can take long.
@@ -98,7 +104,7 @@ impl Options {
     /// The cluster of `data_dir`, with all else as by default.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let search = Search::new(None);
-        Self { data_dir: data_dir.into(), port: Some(54322), search, progress: None }
+        Self { data_dir: data_dir.into(), port: Some(54322), password: None, search, progress: None }
     }
 }
 
@@ -148,7 +154,7 @@ impl Cluster {
         // Open for passing through, so that the socket can be inside and goes when the folder does.
         let made = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
         made.map_err(Error::io("create", &data_dir))?;
-        setup::start(Options { data_dir, port, search, progress: None }, true).await
+        setup::start(Options { port, search, ..Options::new(data_dir) }, true).await
     }
 
     /// The URI of the superuser, over the private unix socket. Holds the password: not for logs.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use postgres_protocol::password::scram_sha_256;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::{Mutex, watch};
@@ -16,9 +17,10 @@ use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
 use super::postmaster::{Plan, Postmaster, free_port};
 use super::{
-    Cluster, Options, Progress, State, Timings, configuration, extensions, initdb, orphan, run_dir,
-    supervisor,
+    Cluster, DEFAULT_PASSWORD, Options, Progress, State, Timings, configuration, extensions, initdb, orphan,
+    run_dir, supervisor,
 };
+use crate::identifier::quote_literal;
 
 /// How long the first connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -47,7 +49,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
     let is_new = data.major()?.is_none();
     let found = Instant::now();
-    let password = cluster(throwaway, &data, &binaries, account.as_ref(), &report).await?;
+    let password = cluster(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
     extensions::keep_vault_key(&data.cluster(), account.as_ref())?;
     let made = Instant::now();
     let plan = Plan {
@@ -118,37 +120,41 @@ async fn binaries(
     Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
 }
 
-/// Sees to it that the cluster is there and fit to be started, and returns the superuser's password.
+/// Sees to it that the cluster is there and fit to be started, and returns the superuser's password: the `wanted` one,
+/// else a random one.
 async fn cluster(
+    wanted: Option<&str>,
     throwaway: bool,
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
     report: &impl Fn(Progress),
 ) -> Result<String, Error> {
-    let kept = data.password()?;
+    let fits = |kept: &String| wanted.map_or(kept != DEFAULT_PASSWORD, |wanted| kept == wanted);
+    let kept = data.password()?.filter(fits);
+    let password = kept.clone().unwrap_or_else(|| wanted.map_or_else(random_password, str::to_owned));
     if data.major()?.is_none() {
         report(Progress::CreatingCluster { version: binaries.version().clone() });
         // Kept before the cluster is there: a cluster whose password nobody knows would be the worse half.
-        let password = kept.map_or_else(|| data.new_password(), Ok)?;
+        data.keep_password(&password)?;
         initdb::create(data, binaries, account, &password, throwaway).await?;
         return Ok(password);
     }
     data.mend(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
     configuration::write(&data.cluster(), throwaway, account)?;
-    match kept {
-        Some(password) => Ok(password),
-        None => {
-            let password = data.new_password()?;
-            let set = set_password(data, binaries, account, &password).await;
-            if set.is_err() {
-                // Else the next start would take it for the one that is set.
-                let _ = std::fs::remove_file(data.password_file());
-            }
-            set.map(|()| password)
-        }
+    if kept.is_none() {
+        // In this order, so that no password is ever kept that is not the one that is set.
+        data.forget_password()?;
+        set_password(data, binaries, account, &password).await?;
+        data.keep_password(&password)?;
     }
+    Ok(password)
+}
+
+/// A password of 256 random bits.
+fn random_password() -> String {
+    format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>())
 }
 
 /// Sets the superuser's password in a cluster that is not running, by Postgres's single-user mode.
@@ -168,8 +174,8 @@ async fn set_password(
     run_as(&mut command, account);
     let failed = |error| initdb::start_error("postgres", &program, account, error);
     let mut child = command.spawn().map_err(failed)?;
-    // The password is made of hex digits alone, so that it needs no quoting.
-    let statement = format!("alter role {SUPERUSER} password '{password}'\n");
+    let verifier = quote_literal(&scram_sha_256(password.as_bytes()));
+    let statement = format!("alter role {SUPERUSER} password {verifier}\n");
     let run = async {
         if let Some(mut input) = child.stdin.take() {
             input.write_all(statement.as_bytes()).await?;

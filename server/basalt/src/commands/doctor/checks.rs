@@ -204,14 +204,27 @@ async fn pending(settings: &Settings, admin: &Database) -> Verdict {
         Ok(status) => status,
         Err(error) => return Verdict::Broken(error),
     };
-    let entries = || status.platform.iter().chain(&status.project);
-    let changed: Vec<_> =
-        entries().filter(|e| e.state == State::Changed).map(|e| e.version.as_str()).collect();
-    if !changed.is_empty() {
+    let changed = |entries: &[migrate::Entry]| -> String {
+        let changed = entries.iter().filter(|entry| entry.state == State::Changed);
+        changed.map(|entry| entry.version.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (of_platform, of_project) = (changed(&status.platform), changed(&status.project));
+    if !of_platform.is_empty() {
         return Verdict::Broken(format!(
-            "migrations were edited after they had been applied: {}.\nRestore the files and put the change into new ones",
-            changed.join(", ")
+            "the database was made by another release, whose files {of_platform} differ: use that release or a later one"
         ));
+    }
+    if !of_project.is_empty() {
+        return Verdict::Note(format!(
+            "answers; migrations were edited after they had been applied, and are not applied again: {of_project}.\n\
+             Put the change into new ones, or make the database anew with `basalt db reset`"
+        ));
+    }
+    let entries = || status.platform.iter().chain(&status.project);
+    if settings.database.url.is_some() && entries().all(|entry| entry.state == State::Pending) {
+        return Verdict::Note(
+            "answers, and was not set up by Basalt: `basalt serve` asks before it does, or is told with --yes".to_owned(),
+        );
     }
     match entries().filter(|entry| entry.state == State::Pending).count() {
         0 => Verdict::Fine("answers, and no migration is pending".to_owned()),

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use database::cluster::DEFAULT_PASSWORD;
+
 use crate::backend::Backend;
 use crate::commands::functions::Functions;
 use crate::console;
@@ -23,7 +25,7 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Prints it. Secrets are named by where they are, never shown.
+    /// Prints it. Secrets are named by where they are, never shown; a password that everybody knows is none.
     pub(super) fn print(&self, took: Duration) {
         let origin = self.origin();
         let functions = Functions::of(self.settings);
@@ -91,9 +93,13 @@ impl Banner<'_> {
         format!("http://{host}:{}", self.address.port())
     }
 
-    /// A command line for the database's administrator.
+    /// How the database's administrator gets in: a URL, or a command line that names no password.
     fn psql(&self) -> String {
         match &self.backend.cluster {
+            Some(cluster) if self.settings.database.default_password => {
+                let port = cluster.tcp_port().unwrap_or_default();
+                format!("postgresql://{DEFAULT_PASSWORD}:{DEFAULT_PASSWORD}@127.0.0.1:{port}/postgres")
+            }
             Some(cluster) => {
                 let file = display_path(&cluster.password_file());
                 let port = cluster.tcp_port().unwrap_or_default();

@@ -97,11 +97,7 @@ impl Running {
         }
         if let Some(storage) = &services.storage {
             let database = self.open(access, STORAGE_ADMIN).await?;
-            let opened = Storage::open(storage.clone(), database, verifier.clone()).await;
-            let opened =
-                opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
-            seed(&opened, &settings.buckets).await?;
-            self.storage = Some(opened);
+            self.storage = Some(open_storage(storage, &database, &verifier, &settings.buckets).await?);
         }
         self.start_net(access.backend).await
     }
@@ -177,6 +173,19 @@ impl Running {
 
 fn shared(service: impl poem::Endpoint + 'static) -> Shared {
     Arc::new(service.map_to_response().boxed())
+}
+
+/// Opens the object store and fills `buckets`.
+pub(super) async fn open_storage(
+    settings: &storage::Settings,
+    database: &Database,
+    verifier: &tokens::Verifier,
+    buckets: &[Bucket],
+) -> Result<Storage, Error> {
+    let opened = Storage::open(settings.clone(), database.clone(), verifier.clone()).await;
+    let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
+    seed(&opened, buckets).await?;
+    Ok(opened)
 }
 
 async fn seed(storage: &Storage, buckets: &[Bucket]) -> Result<(), Error> {

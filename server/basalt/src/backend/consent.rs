@@ -1,0 +1,56 @@
+//! Agreement of a person to what cannot be taken back: setting up a database that somebody else made, and deleting one.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::settings::{Settings, display_path};
+use crate::uri;
+
+/// Asks whether the database of `DATABASE_URL`, which Basalt has not set up, may be.
+///
+/// Errors: unless it was agreed to beforehand, or is now.
+pub(super) async fn to_adopt(settings: &Settings) -> Result<(), Error> {
+    let Some(url) = settings.database.url.as_deref().filter(|_| !settings.database.adopt) else {
+        return Ok(());
+    };
+    let what = adoption(url, settings.database.url_file.as_deref());
+    let advice = format!(
+        "If it shall, say so once with --yes or BASALT_ADOPT_DATABASE=1. If not, have DATABASE_URL name the database \
+         that Basalt brings, postgresql://postgres:postgres@127.0.0.1:{}/postgres, or take it away",
+        settings.database.port
+    );
+    ask(&what, "Set it up?", &advice).await
+}
+
+fn adoption(url: &str, file: Option<&Path>) -> String {
+    let from = file.map_or_else(|| "the environment".to_owned(), display_path);
+    format!(
+        "DATABASE_URL (from {from}) names {}, which Basalt has not set up. It would make the API's roles and the schemas \
+         auth, storage, realtime, extensions and basalt there, where they are missing, and run the project's migrations \
+         and seed. Nothing has been changed.",
+        uri::place(url)
+    )
+}
+
+/// Tells a person at the terminal `what` is to be done and asks `question`.
+///
+/// Errors: [`Error::Advice`] of `what` and `advice` for any answer but yes, and where nobody is there to answer.
+pub(super) async fn ask(what: &str, question: &str, advice: &str) -> Result<(), Error> {
+    let refused = || Err(Error::Advice(format!("{what} {advice}")));
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return refused();
+    }
+    let prompt = format!("{what}\n{question} [y/N] ");
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut answer = String::new();
+        let mut terminal = std::io::stderr();
+        let asked = terminal.write_all(prompt.as_bytes()).and_then(|()| terminal.flush());
+        asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer)).map(|_| answer)
+    });
+    let agrees = |answer: &str| ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str());
+    match answer.await {
+        Ok(Ok(answer)) if agrees(&answer) => Ok(()),
+        _ => refused(),
+    }
+}

@@ -1,0 +1,189 @@
+//! Makes a project's database anew: dropped, created, migrated and seeded, while keys and settings stay.
+//!
+//! A server that runs on it keeps running: its sessions are ended, and it connects again.
+
+use std::time::Duration;
+
+use database::migrate::{Migrator, State};
+use database::{Client, Database, quote_identifier, quote_literal};
+use tokio::time::{Instant, sleep};
+
+use super::{Backend, Logins, consent};
+use crate::console;
+use crate::error::Error;
+use crate::settings::{Settings, display_path};
+use crate::uri;
+
+/// How long replication of the database may take to end.
+const REPLICATION_LIMIT: Duration = Duration::from_secs(10);
+const REPLICATION_PAUSE: Duration = Duration::from_millis(50);
+
+/// Drops the roles that the project has made. Those of the platform stay, since running servers log in as them, and so
+/// does one that another database of the cluster needs.
+const DROP_ROLES: &str = r"
+do $$
+declare
+  of_project name;
+begin
+  for of_project in
+    select rolname from pg_catalog.pg_roles
+    where rolname !~ '^(pg_|supabase_)'
+      and rolname not in (current_user, 'postgres', 'anon', 'authenticated', 'service_role', 'authenticator',
+        'dashboard_user', 'pgbouncer', 'pgsodium_keyholder', 'pgsodium_keyiduser', 'pgsodium_keymaker')
+  loop
+    begin
+      execute pg_catalog.format('drop role %I', of_project);
+    exception when dependent_objects_still_exist then null;
+    end;
+  end loop;
+end $$";
+
+/// A database that is to be made anew.
+struct Doomed {
+    name: String,
+    owner: String,
+}
+
+/// Asks whether the database may be deleted, unless `yes` says so, and makes it anew.
+///
+/// Errors: for a database that Basalt has not set up by itself; when nobody agrees; when the server's administrator may
+/// not drop or create it; and all that migrating it can meet.
+pub(crate) async fn run(
+    settings: &Settings,
+    backend: &Backend,
+    keys: &tokens::Keys,
+    yes: bool,
+) -> Result<Logins, Error> {
+    let doomed = look(settings, backend).await?;
+    if !yes {
+        agree(settings).await?;
+    }
+    let is_embedded = settings.database.url.is_none();
+    console::step("making the database anew");
+    recreate(backend, &doomed, is_embedded).await?;
+    forget_objects(settings)?;
+    let admin = backend.admin().await?;
+    let migrated = super::migrate(&adopted(settings), keys, &admin).await;
+    admin.close().await;
+    migrated
+}
+
+/// The settings, with the consent that asking for the reset was.
+fn adopted(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    settings.database.adopt = true;
+    settings
+}
+
+async fn agree(settings: &Settings) -> Result<(), Error> {
+    let what = match &settings.database.url {
+        None => format!("the embedded database in {}", display_path(&settings.data_dir)),
+        Some(url) => uri::place(url),
+    };
+    let what = format!(
+        "This deletes everything in {what}: tables, users, and what was uploaded. Keys and settings stay; migrations, \
+         seed and buckets are applied anew."
+    );
+    consent::ask(&what, "Go on?", "Nothing has been changed. To agree beforehand, say --yes").await
+}
+
+/// Looks at the database that is to be made anew.
+///
+/// Errors: for one that Basalt has not set up by itself.
+async fn look(settings: &Settings, backend: &Backend) -> Result<Doomed, Error> {
+    let admin = backend.admin().await?;
+    let found = look_in(settings, &admin).await;
+    admin.close().await;
+    found
+}
+
+async fn look_in(settings: &Settings, admin: &Database) -> Result<Doomed, Error> {
+    let mut client: Client = admin.client().await?;
+    if let Some(url) = &settings.database.url {
+        let mut migrator = Migrator::new(&mut client);
+        let status = migrator.status(&settings.migrations.path).await?;
+        let is_adopted = status.platform.iter().any(|entry| entry.state == State::Adopted);
+        if is_adopted || !migrator.is_own().await? {
+            let place = uri::place(url);
+            return Err(Error::Advice(format!(
+                "{place} was not set up by Basalt, which therefore does not delete it"
+            )));
+        }
+    }
+    let sql = "select datname::text, pg_catalog.pg_get_userbyid(datdba)::text from pg_catalog.pg_database \
+               where datname = pg_catalog.current_database()";
+    let row = client.query_one(sql, &[]).await.map_err(database::Error::from)?;
+    Ok(Doomed { name: row.get(0), owner: row.get(1) })
+}
+
+async fn recreate(backend: &Backend, doomed: &Doomed, is_embedded: bool) -> Result<(), Error> {
+    // No session can drop the database that it is in.
+    let beside = if doomed.name == "postgres" { "template1" } else { "postgres" };
+    let maintenance = super::admin_of(&uri::for_database(&backend.admin, beside)).await?;
+    let result = replace(&maintenance, doomed, is_embedded).await;
+    maintenance.close().await;
+    result
+}
+
+async fn replace(maintenance: &Database, doomed: &Doomed, is_embedded: bool) -> Result<(), Error> {
+    let client = maintenance.client().await?;
+    let name = quote_identifier(&doomed.name);
+    let allow = |allowed: bool| format!("alter database {name} with allow_connections {allowed}");
+    run_one(&client, &allow(false)).await?;
+    let dropped = async {
+        end_replication(&client, &doomed.name).await?;
+        run_one(&client, &format!("drop database {name} with (force)")).await
+    };
+    if let Err(error) = dropped.await {
+        run_one(&client, &allow(true)).await?;
+        return Err(error);
+    }
+    if is_embedded {
+        run_one(&client, DROP_ROLES).await?;
+    }
+    run_one(&client, &format!("create database {name} with owner {}", quote_identifier(&doomed.owner))).await
+}
+
+async fn run_one(client: &Client, sql: &str) -> Result<(), Error> {
+    Ok(client.batch_execute(sql).await.map_err(database::Error::from)?)
+}
+
+/// Ends what reads the database's changes: Postgres drops no database whose slots are in use.
+async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
+    let name = quote_literal(name);
+    let end = format!(
+        "select pg_catalog.pg_terminate_backend(active_pid) from pg_catalog.pg_replication_slots \
+         where database = {name} and active_pid is not null"
+    );
+    let deadline = Instant::now() + REPLICATION_LIMIT;
+    loop {
+        let ended = client.query(&end, &[]).await.map_err(database::Error::from)?;
+        if ended.is_empty() || Instant::now() >= deadline {
+            return Ok(());
+        }
+        sleep(REPLICATION_PAUSE).await;
+    }
+}
+
+/// Removes the files of uploads, of which nothing knows any more, where they lie in the data folder.
+fn forget_objects(settings: &Settings) -> Result<(), Error> {
+    let Some(storage) = &settings.services.storage else { return Ok(()) };
+    if !storage.path.starts_with(&settings.data_dir) {
+        tracing::warn!("files of uploads stay where they are, since that is not the project's data folder");
+        return Ok(());
+    }
+    let removing =
+        |error| Error::io(format!("remove the files of uploads in {}", display_path(&storage.path)))(error);
+    let entries = match std::fs::read_dir(&storage.path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(removing)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(removing)?.path();
+        // A link is removed, not followed.
+        let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_dir());
+        let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(removing)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Projects and databases that were not made for Basalt, and what becomes of them.
+
+use std::path::Path;
+
+use database::cluster::Cluster;
+use database::{Client, Database};
+
+use super::{Served, basalt, text};
+
+/// A project as people have them: what it uses without naming a schema is in `extensions`.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "config.toml",
+        "project_id = 'todo'\n[db.seed]\nsql_paths = ['./seeds/*.sql']\n\
+         [storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'",
+    );
+    write(folder.path(), "roles.sql", "create role reporter nologin;");
+    write(
+        folder.path(),
+        "migrations/20260101000000_todos.sql",
+        "create table public.todos (id uuid primary key default uuid_generate_v4(), task text, secret text);
+         grant select on public.todos to reporter;
+         create function public.on_user() returns trigger language plpgsql security definer as $$
+         begin insert into public.todos (task) values ('greet ' || new.email); return new; end $$;
+         create trigger on_user after insert on auth.users for each row execute function public.on_user();
+         insert into storage.buckets (id, name, public) values ('notes', 'notes', true);
+         create policy \"Everybody\" on storage.objects for all using (bucket_id = 'notes');",
+    );
+    write(
+        folder.path(),
+        "seeds/1_users.sql",
+        "insert into auth.users (id, email, encrypted_password) values (gen_random_uuid(), 'ada@example.com',
+           crypt('password', gen_salt('bf', 4)));",
+    );
+    write(folder.path(), "pictures/lamp.txt", "a lamp");
+    folder
+}
+
+fn write(project: &Path, name: &str, content: &str) {
+    let path = project.join("supabase").join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+fn run(project: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = basalt(project).args(arguments).output().unwrap();
+    (output.status.success(), text(&output))
+}
+
+const TASKS: &str = "/rest/v1/todos?select=task&order=task";
+const SEEDED: &str = "[{\"task\":\"greet ada@example.com\"}, \n {\"task\":\"seeded\"}]";
+
+fn tasks(served: &Served) -> String {
+    served.get(TASKS).1
+}
+
+#[test]
+fn a_reset_makes_the_database_anew_under_a_running_server_and_keeps_the_keys() {
+    let project = project();
+    let served = Served::start(project.path());
+    assert_eq!(tasks(&served), r#"[{"task":"greet ada@example.com"}]"#);
+    let keys = std::fs::read_to_string(project.path().join(".basalt/keys.json")).unwrap();
+    let psql = |sql: &str| run(project.path(), &["psql", "-Atc", sql]);
+    assert!(psql("alter role anon set statement_timeout = '9s'; insert into todos (task) values ('mine')").0);
+    assert!(psql("create role leftover").0);
+    let upload = project.path().join(".basalt/objects/left");
+    std::fs::create_dir_all(&upload).unwrap();
+
+    let (done, said) = run(project.path(), &["db", "reset"]);
+    assert!(!done && said.contains("embedded database") && said.contains("--yes"), "{said}");
+    assert!(tasks(&served).contains("mine"), "nobody agreed");
+
+    write(project.path(), "seeds/2_more.sql", "insert into todos (task) values ('seeded');");
+    let (done, said) = run(project.path(), &["db", "reset", "--yes"]);
+    assert!(done && said.contains("as new"), "{said}");
+    served.until(TASKS, SEEDED);
+    assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
+    assert!(!upload.exists(), "files that nothing knows of any more are removed");
+    let left = "select string_agg(rolname, ',') from pg_roles where rolname in ('leftover', 'reporter')";
+    assert_eq!(psql(left).1, "reporter\n", "roles of the project are made anew");
+    assert_eq!(std::fs::read_to_string(project.path().join(".basalt/keys.json")).unwrap(), keys);
+    assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+    served.stop();
+
+    let (done, said) = run(project.path(), &["db", "reset", "-y", "--no-seed"]);
+    assert!(done && !said.contains("1_users"), "{said}");
+    let served = Served::start(project.path());
+    served.until(TASKS, SEEDED);
+    served.stop();
+}
+
+#[test]
+fn edited_files_are_told_of_and_stop_nobody() {
+    let project = project();
+    let (done, said) = run(project.path(), &["migrate"]);
+    assert!(done && said.contains("roles: supabase/roles.sql"), "{said}");
+    write(project.path(), "seeds/1_users.sql", "this is no SQL any more");
+    write(project.path(), "migrations/20260101000000_todos.sql", "create table public.others (id int);");
+    write(project.path(), "migrations/20251231000000_older.sql", "create table public.older (id int);");
+    let (done, said) = run(project.path(), &["migrate"]);
+    assert!(done, "{said}");
+    for told in [
+        "20260101000000_todos.sql",
+        "supabase/seeds/1_users.sql",
+        "basalt db reset",
+        "20251231000000_older.sql",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    let (_, status) = run(project.path(), &["migrate", "--status"]);
+    assert!(status.contains("changed since                20260101000000 todos"), "{status}");
+    Served::start(project.path()).stop();
+}
+
+/// A session of the administrator of another Postgres.
+async fn client(postgres: &Cluster) -> (Database, Client) {
+    let uri = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
+    let database = Database::connect(database::Settings::new(uri)).await.unwrap();
+    let client = database.client().await.unwrap();
+    (database, client)
+}
+
+async fn one(client: &Client, sql: &str) -> i64 {
+    client.query_one(&format!("select ({sql})::bigint"), &[]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_somebody_elses_is_set_up_only_with_consent() {
+    let project = project();
+    let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
+    let (pool, theirs) = client(&postgres).await;
+    theirs.batch_execute("create table public.theirs (id int)").await.unwrap();
+    let port = postgres.tcp_port().unwrap();
+    let url =
+        format!("postgresql://postgres:{}@127.0.0.1:{port}/postgres?schema=public", postgres.password());
+    std::fs::write(project.path().join(".env"), format!("DATABASE_URL=\"{url}\"\n")).unwrap();
+
+    let schemas =
+        "select count(*) from pg_namespace where nspname in ('auth', 'basalt', 'supabase_migrations')";
+    for command in [&["migrate"][..], &["serve", "--port", "0"], &["db", "reset", "--yes"]] {
+        let (done, said) = run(project.path(), command);
+        assert!(!done && said.contains(&format!("the database postgres on 127.0.0.1:{port}")), "{said}");
+        assert!(!said.contains(postgres.password()), "{said}");
+        assert_eq!(one(&theirs, schemas).await, 0, "{command:?} changed something");
+    }
+    let (_, said) = run(project.path(), &["migrate"]);
+    for told in [".env)", "--yes", "BASALT_ADOPT_DATABASE=1", "postgresql://postgres:postgres@127.0.0.1:"] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    let (_, said) = run(project.path(), &["doctor"]);
+    assert!(said.contains("was not set up by Basalt"), "{said}");
+
+    let agreed = basalt(project.path()).arg("migrate").env("BASALT_ADOPT_DATABASE", "1").output().unwrap();
+    assert!(agreed.status.success(), "{}", text(&agreed));
+    let (done, said) = run(project.path(), &["migrate"]);
+    assert!(done, "a database is asked about once: {said}");
+    assert_eq!(one(&theirs, "select count(*) from public.todos").await, 1);
+    let (done, said) = run(project.path(), &["db", "reset", "--yes"]);
+    assert!(done, "{said}");
+    drop(theirs);
+    let theirs = pool.client().await.unwrap();
+    assert_eq!(one(&theirs, "select count(*) from pg_class where relname in ('theirs', 'todos')").await, 1);
+    postgres.stop().await;
+}
+
+/// The port that the embedded Postgres listens on.
+fn port(project: &Path) -> String {
+    let lock = std::fs::read_to_string(project.join(".basalt/postgres/postmaster.pid")).unwrap();
+    lock.lines().nth(3).unwrap().trim().to_owned()
+}
+
+async fn logs_in(uri: String) -> bool {
+    let database = Database::connect(database::Settings::new(uri)).await.unwrap();
+    let answer = database.ping().await;
+    database.close().await;
+    answer.is_ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_supabase_clis_url_is_the_embedded_database() {
+    let project = project();
+    std::fs::write(
+        project.path().join(".env"),
+        "DATABASE_URL=postgresql://postgres:postgres@127.0.0.1:54322/postgres?schema=public\n",
+    )
+    .unwrap();
+    let uri =
+        |password: &str, port: &str| format!("postgresql://postgres:{password}@127.0.0.1:{port}/postgres");
+    // As an earlier release has made it, with a password of its own.
+    for (open, works) in [("false", false), ("true", true), ("false", false)] {
+        let mut command = basalt(project.path());
+        command.env("BASALT_DEFAULT_DATABASE_PASSWORD", open);
+        let served = Served::ready(Served::launch(command));
+        let port = port(project.path());
+        assert_eq!(logs_in(uri("postgres", &port)).await, works, "{open}");
+        assert!(!logs_in(uri("another", &port)).await);
+        let (done, said) = run(project.path(), &["psql", "-Atc", "select count(*) from todos"]);
+        assert_eq!((done, said.as_str()), (true, "1\n"));
+        served.stop();
+    }
+}
