@@ -135,7 +135,7 @@ impl Auth {
             saml: ServiceProvider::new(&settings)?,
             saml_remote: Remote::new(client.clone(), &settings),
             providers: Providers::new(client, &settings.providers),
-            verifier: keys.verifier(),
+            verifier: keys.verifier().with_methods(&settings.token.methods),
             settings,
             database,
             keys,
@@ -148,6 +148,9 @@ impl Auth {
 pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     inbox::Inbox::new(folder)
 }
+
+/// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Face::exposing`].
+pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
 /// Whether `path` (relative to the mount point) is opened by links, redirects or other servers, which cannot send
 /// an API key; for [`gateway::Gateway::guarded_except`].

@@ -26,6 +26,19 @@ pub struct Caller {
     /// holds an opaque key; then the token that the API key is or stands for. None if there is neither, or if
     /// `Authorization` uses a scheme other than Bearer, which then is the service's to read. Not yet verified.
     pub bearer: Option<Bearer>,
+    /// Where `bearer` comes from. An API key opens the project, but is no user's token.
+    pub bearer_source: BearerSource,
+}
+
+/// Where a [`Caller::bearer`] comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BearerSource {
+    /// `Authorization`.
+    Authorization,
+    /// The API key of a request without `Authorization`: a token with the role that the key is for.
+    LegacyKey,
+    /// An opaque API key (`sb_…`), for which the token of its role stands.
+    OpaqueKey,
 }
 
 impl<'a> FromRequest<'a> for Caller {

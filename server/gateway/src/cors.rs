@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT");
-const ANY: HeaderValue = HeaderValue::from_static("*");
+pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
 /// The answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None` for every
@@ -37,8 +37,8 @@ pub fn preflight(request: &Request) -> Option<Response> {
     Some(response)
 }
 
-/// Lets scripts of any origin read the answer and all of its headers.
-pub(crate) fn admit(headers: &mut HeaderMap) {
+/// Lets scripts of any origin read the answer and those of its headers that `exposed` names.
+pub(crate) fn admit(headers: &mut HeaderMap, exposed: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, ANY);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.clone());
 }

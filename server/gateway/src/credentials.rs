@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use poem::{Request, Response};
 use tokens::{ApiKeyKind, ApiKeys, Keys, Verifier};
 
-use crate::Bearer;
+use crate::{Bearer, BearerSource};
 
 const API_KEY: HeaderName = HeaderName::from_static("apikey");
 
@@ -32,23 +32,28 @@ impl Credentials {
         Credentials { verifier: keys.verifier(), anon, service_role, keys }
     }
 
-    /// The API key of `request` (header `apikey`, else query parameter `apikey`) and the token for the service.
-    pub(crate) fn of(&self, request: &Request) -> (Presented, Option<Bearer>) {
+    /// The API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service, and where
+    /// that comes from.
+    pub(crate) fn of(&self, request: &Request) -> (Presented, Option<Bearer>, BearerSource) {
         let key = api_key(request);
         let presented = match &key {
             None => Presented::Nothing,
             Some(key) => self.recognise(key).map_or(Presented::Unknown, Presented::Known),
         };
-        let bearer = match request.headers().contains_key(AUTHORIZATION) {
-            false => key.and_then(|key| self.exchange(key)),
-            true => Bearer::of(request.headers()),
+        let shown = match request.headers().contains_key(AUTHORIZATION) {
+            false => key,
+            // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
+            true => match Bearer::of(request.headers()) {
+                Some(opaque) if ApiKeys::is_opaque(&opaque) => Some(key.unwrap_or(opaque)),
+                token => return (presented, token, BearerSource::Authorization),
+            },
         };
-        // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
-        let bearer = match bearer {
-            Some(opaque) if ApiKeys::is_opaque(&opaque) => self.exchange(api_key(request).unwrap_or(opaque)),
-            other => other,
-        };
-        (presented, bearer)
+        match shown {
+            Some(opaque) if ApiKeys::is_opaque(&opaque) => {
+                (presented, self.exchange(&opaque), BearerSource::OpaqueKey)
+            }
+            legacy => (presented, legacy, BearerSource::LegacyKey),
+        }
     }
 
     fn recognise(&self, key: &str) -> Option<ApiKeyKind> {
@@ -59,12 +64,9 @@ impl Credentials {
         })
     }
 
-    /// The token that a service sees in place of `key`: that of the same role for an opaque key, else the key.
-    fn exchange(&self, key: Bearer) -> Option<Bearer> {
-        if !ApiKeys::is_opaque(&key) {
-            return Some(key);
-        }
-        match self.keys.api_keys().identify(&key)? {
+    /// The token of the same role that a service sees in place of an opaque key.
+    fn exchange(&self, key: &str) -> Option<Bearer> {
+        match self.keys.api_keys().identify(key)? {
             ApiKeyKind::Anon | ApiKeyKind::Publishable => self.anon.clone(),
             ApiKeyKind::ServiceRole | ApiKeyKind::Secret => self.service_role.clone(),
             ApiKeyKind::Token => None,

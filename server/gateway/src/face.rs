@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use poem::{Endpoint, IntoResponse, Request, Response};
 
 use crate::credentials::{Presented, hide, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
-use crate::{Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
+use crate::{Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
 
 /// A service as the world sees it.
 pub struct Face<E> {
@@ -23,6 +23,8 @@ pub struct Face<E> {
     owns_cors: bool,
     /// Whether the service sees what proxies note, though none is trusted.
     shows_notes: bool,
+    /// Which headers of its answers scripts of other origins may read.
+    exposed: HeaderValue,
     metrics: Arc<ServiceMetrics>,
     endpoint: E,
 }
@@ -36,7 +38,17 @@ impl<E: Endpoint> Face<E> {
     ) -> Face<E> {
         let metrics = gateway.0.metrics.service(service);
         let body_limit = gateway.0.settings.body_limit;
-        Face { gateway, service, is_open, body_limit, owns_cors: false, shows_notes: true, metrics, endpoint }
+        Face {
+            gateway,
+            service,
+            is_open,
+            body_limit,
+            owns_cors: false,
+            shows_notes: true,
+            exposed: cors::ANY,
+            metrics,
+            endpoint,
+        }
     }
 
     /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
@@ -58,6 +70,12 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
+    /// Lets scripts of other origins read those headers alone that `names` lists, separated by commas, in place of all.
+    pub fn exposing(mut self, names: &'static str) -> Face<E> {
+        self.exposed = HeaderValue::from_static(names);
+        self
+    }
+
     async fn answer(&self, mut request: Request, request_id: &RequestId, address: IpAddr) -> Response {
         if !self.owns_cors
             && let Some(response) = cors::preflight(&request)
@@ -65,12 +83,17 @@ impl<E: Endpoint> Face<E> {
             return response;
         }
         let inner = &self.gateway.0;
-        let (presented, bearer) = inner.credentials.of(&request);
+        let (presented, bearer, bearer_source) = match &inner.credentials {
+            Some(credentials) => credentials.of(&request),
+            None => (Presented::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
+        };
         let needs_key = self.is_open.is_some_and(|is_open| !is_open(request.uri().path()));
         if needs_key && let Some(response) = refusal(&presented) {
             return response;
         }
-        hide(&mut request);
+        if inner.credentials.is_some() {
+            hide(&mut request);
+        }
         if !self.shows_notes && inner.settings.trusted_proxies == 0 {
             forwarded::forget(request.headers_mut());
         }
@@ -78,7 +101,13 @@ impl<E: Endpoint> Face<E> {
             Presented::Known(kind) => Some(kind),
             Presented::Nothing | Presented::Unknown => None,
         };
-        request.extensions_mut().insert(Caller { request_id: request_id.clone(), address, api_key, bearer });
+        request.extensions_mut().insert(Caller {
+            request_id: request_id.clone(),
+            address,
+            api_key,
+            bearer,
+            bearer_source,
+        });
         let Ok(watch) = body_limit::impose(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
@@ -115,7 +144,7 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let mut response = self.answer(request, &request_id, address).await;
         let headers = response.headers_mut();
         if !self.owns_cors {
-            cors::admit(headers);
+            cors::admit(headers, &self.exposed);
         }
         headers.insert(X_REQUEST_ID, request_id.header().clone());
         headers.insert(SB_REQUEST_ID, request_id.header().clone());

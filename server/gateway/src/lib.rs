@@ -21,7 +21,7 @@ use std::sync::Arc;
 use poem::{Endpoint, Response};
 use tokens::Keys;
 
-pub use caller::{Bearer, Caller};
+pub use caller::{Bearer, BearerSource, Caller};
 pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
@@ -38,7 +38,8 @@ pub struct Gateway(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
-    credentials: Credentials,
+    /// None where nobody asks for API keys.
+    credentials: Option<Credentials>,
     metrics: Metrics,
 }
 
@@ -47,9 +48,15 @@ impl Gateway {
     pub fn new(settings: Settings, keys: Keys) -> Gateway {
         Gateway(Arc::new(Inner {
             settings,
-            credentials: Credentials::new(keys),
+            credentials: Some(Credentials::new(keys)),
             metrics: Metrics::default(),
         }))
+    }
+
+    /// A gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
+    /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
+    pub fn without_keys(settings: Settings) -> Gateway {
+        Gateway(Arc::new(Inner { settings, credentials: None, metrics: Metrics::default() }))
     }
 
     /// `endpoint` for everybody, with or without an API key. `service` names it in logs and metrics.

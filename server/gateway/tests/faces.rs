@@ -33,8 +33,7 @@ fn mirror() -> impl Endpoint<Output = Response> {
     make_sync(|request| {
         let caller = request.extensions().get::<Caller>().unwrap();
         let kind = caller.api_key.map(|kind| format!("{kind:?}"));
-        let body =
-            json!({ "kind": kind, "bearer": caller.bearer.as_deref(), "id": caller.request_id.as_str() });
+        let body = json!({ "kind": kind, "bearer": caller.bearer.as_deref(), "source": format!("{:?}", caller.bearer_source), "id": caller.request_id.as_str() });
         Response::builder().body(body.to_string())
     })
 }
@@ -90,15 +89,16 @@ async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
     let api = keys.api_keys();
     let user = keys.sign(&json!({ "role": "authenticated" })).unwrap();
     let cases = [
-        (api.publishable(), None, Some(api.anon())),
-        (api.secret(), None, Some(api.service_role())),
-        (api.anon(), None, Some(api.anon())),
-        (api.publishable(), Some(format!("Bearer {}", api.publishable())), Some(api.anon())),
-        (api.publishable(), Some(format!("bearer {user}")), Some(user.as_str())),
-        (api.anon(), Some("Bearer ".to_owned()), Some("")),
-        (api.anon(), Some("AWS4-HMAC-SHA256 Credential=x".to_owned()), None),
+        (api.publishable(), None, Some(api.anon()), "OpaqueKey"),
+        (api.secret(), None, Some(api.service_role()), "OpaqueKey"),
+        (api.anon(), None, Some(api.anon()), "LegacyKey"),
+        (api.publishable(), Some(format!("Bearer {}", api.publishable())), Some(api.anon()), "OpaqueKey"),
+        (api.anon(), Some(format!("Bearer {}", api.secret())), Some(api.anon()), "LegacyKey"),
+        (api.publishable(), Some(format!("bearer {user}")), Some(user.as_str()), "Authorization"),
+        (api.anon(), Some("Bearer ".to_owned()), Some(""), "Authorization"),
+        (api.anon(), Some("AWS4-HMAC-SHA256 Credential=x".to_owned()), None, "Authorization"),
     ];
-    for (key, authorization, expected) in cases {
+    for (key, authorization, expected, source) in cases {
         let mut request = get("/").header("apikey", key);
         if let Some(authorization) = &authorization {
             request = request.header("authorization", authorization);
@@ -106,6 +106,7 @@ async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
         let (status, body) = ask(&face, request).await;
         assert_eq!(status, StatusCode::OK);
         assert_eq!(body["bearer"].as_str(), expected, "{authorization:?}");
+        assert_eq!(body["source"], source, "{authorization:?}");
     }
 }
 
@@ -121,6 +122,16 @@ async fn an_open_service_takes_anybody_and_trusts_nobody() {
     assert_eq!((status, &body["kind"], &body["bearer"]), (StatusCode::OK, &Value::Null, &Value::Null));
     let alone = get("/").header("authorization", format!("Bearer {}", keys.api_keys().secret()));
     assert_eq!(ask(&face, alone).await.1["bearer"], keys.api_keys().service_role());
+}
+
+#[tokio::test]
+async fn behind_another_gateway_api_keys_mean_nothing() {
+    let api = keys().api_keys().clone();
+    let face = Gateway::without_keys(Settings::default()).open("mirror", mirror());
+    let with_key = get("/?apikey=x").header("apikey", api.secret());
+    assert_eq!(ask(&face, with_key).await.1["bearer"], Value::Null);
+    let opaque = get("/").header("authorization", format!("Bearer {}", api.secret()));
+    assert_eq!(ask(&face, opaque).await.1["bearer"], api.secret());
 }
 
 #[tokio::test]
@@ -160,9 +171,17 @@ async fn refusals_and_failures_can_be_read_across_origins_and_carry_the_id() {
         let response = response.unwrap();
         assert_eq!(response.status(), status);
         assert_eq!(response.headers()["access-control-allow-origin"], "*");
+        assert_eq!(response.headers()["access-control-expose-headers"], "*");
         assert_eq!(response.headers()["x-request-id"].len(), 36);
         assert_eq!(response.headers()["x-request-id"], response.headers()["sb-request-id"]);
     }
+}
+
+#[tokio::test]
+async fn a_service_names_the_headers_that_scripts_may_read() {
+    let face = gateway(&keys()).guarded("mirror", mirror()).exposing("Link, X-Total-Count");
+    let refused = face.call(get("/").finish()).await.unwrap();
+    assert_eq!(refused.headers()["access-control-expose-headers"], "Link, X-Total-Count");
 }
 
 #[tokio::test]

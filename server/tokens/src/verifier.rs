@@ -113,6 +113,21 @@ impl Verifier {
         Verifier { keys, issuers: Arc::default(), cache, audience: None }
     }
 
+    /// The same verifier for a service that takes a key's tokens with the algorithm that it signs with alone, and with a
+    /// cache of its own. Where `methods` names any, those that fit the key are taken instead (GoTrue's
+    /// `JWT_VALID_METHODS`).
+    pub fn with_methods(&self, methods: &[String]) -> Verifier {
+        let restricted = self.keys.iter().cloned().map(|mut key| {
+            let own = key.algorithm();
+            key.algorithms.retain(|algorithm| match methods {
+                [] => *algorithm == own,
+                named => named.iter().any(|name| name.parse() == Ok(*algorithm)),
+            });
+            key
+        });
+        Verifier { keys: restricted.collect(), cache: Remembered::new(CACHE_BYTES), ..self.clone() }
+    }
+
     /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Verifier {
@@ -267,6 +282,22 @@ mod tests {
         let again = verifier.verify_at(&token, 1_030).unwrap();
         assert!(Arc::ptr_eq(&first, &again));
         assert_eq!(verifier.verify_at(&token, 1_031).unwrap_err(), Error::Expired);
+    }
+
+    #[test]
+    fn methods_are_those_that_keys_sign_with_or_that_are_named() {
+        let every = verifier();
+        let with = |algorithm| {
+            let key = EncodingKey::from_secret(SECRET);
+            jsonwebtoken::encode(&Header::new(algorithm), &json!({}), &key).unwrap()
+        };
+        let (usual, other) = (with(Algorithm::HS256), with(Algorithm::HS512));
+        assert!(every.verify_at(&usual, 0).is_ok() && every.verify_at(&other, 0).is_ok());
+        let strict = every.with_methods(&[]);
+        assert!(strict.verify_at(&usual, 0).is_ok());
+        assert_eq!(strict.verify_at(&other, 0).unwrap_err(), Error::NoSuitableKey, "though others took it");
+        let named = every.with_methods(&["HS512".to_owned(), "RS256".to_owned()]);
+        assert!(named.verify_at(&other, 0).is_ok() && named.verify_at(&usual, 0).is_err());
     }
 
     #[test]

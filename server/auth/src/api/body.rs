@@ -69,11 +69,18 @@ impl Format for Either {
     const CONTENT_TYPES: &'static [&'static str] = &[FORM, JSON];
 }
 
+impl<T> Posted<T, JsonAlone> {
+    /// Some fields alone. Errors: as [`read`](Self::read).
+    pub(super) fn read_as<U: DeserializeOwned>(&self) -> Result<U, Error> {
+        let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
+        fields.and_then(|fields| U::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
+    }
+}
+
 impl<T: DeserializeOwned> Posted<T, JsonAlone> {
     /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
     pub(super) fn read(&self) -> Result<T, Error> {
-        let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
-        fields.and_then(|fields| T::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
+        self.read_as()
     }
 
     /// An empty body is one without fields. Errors: as [`read`](Self::read).

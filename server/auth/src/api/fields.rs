@@ -14,9 +14,16 @@ pub(super) struct Security {
     captcha_token: Option<String>,
 }
 
-impl Security {
-    pub(super) fn token(this: Option<&Security>) -> Option<&str> {
-        this?.captcha_token.as_deref()
+/// The field of a body that [`Security`] is in.
+#[derive(Deserialize)]
+pub(super) struct Proof {
+    gotrue_meta_security: Option<Security>,
+}
+
+impl Proof {
+    /// The captcha's token; empty without one.
+    pub(super) fn token(self) -> String {
+        self.gotrue_meta_security.and_then(|security| security.captcha_token).unwrap_or_default()
     }
 }
 

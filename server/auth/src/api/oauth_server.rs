@@ -192,7 +192,9 @@ impl OauthServerApi {
         let grant_type = fields.grant_type.unwrap_or_default();
         token::check_grant_type(&client, &grant_type)?;
         if grant_type == clients::REFRESH_TOKEN {
-            let token = fields.refresh_token.unwrap_or_default();
+            let token = fields.refresh_token.filter(|token| !token.is_empty()).ok_or_else(|| {
+                Error::oauth("invalid_request", "refresh_token is required for refresh_token grant")
+            })?;
             let origin = request::client(request)?;
             let refreshed = refresh::refresh(auth, &token, Some(client.id), &origin).await?;
             return Ok(session_answer::wrapped(refreshed.session, |session| {

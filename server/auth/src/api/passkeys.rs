@@ -131,10 +131,7 @@ impl PasskeysApi {
     ) -> Result<Json<Ceremony>, Error> {
         passkeys::must_be_enabled(&self.auth)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
-        // Clients that have no captcha send no body at all.
-        let fields = body.read().unwrap_or_default();
-        let token = Security::token(fields.gotrue_meta_security.as_ref());
-        request::captcha(&self.auth, request, token).await?;
+        request::captcha(&self.auth, request, &body).await?;
         let context = request::context(&self.auth, request, None)?;
         Ok(Json(passkeys::start_authentication(&context).await?.into()))
     }

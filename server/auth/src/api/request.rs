@@ -1,14 +1,16 @@
 //! What endpoints want to know of a request.
 
-use gateway::Caller;
-use http::header::{HOST, REFERER, USER_AGENT};
+use gateway::{BearerSource, Caller};
+use http::header::{AUTHORIZATION, HOST, REFERER, USER_AGENT};
 use http::{HeaderMap, HeaderName};
 use poem::Request;
 use url::form_urlencoded;
 
+use super::body::Body;
+use super::fields::Proof;
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
-use crate::limits::{self, Bucket};
+use crate::limits::Bucket;
 use crate::store::sessions::{Addressed, Client};
 use crate::{Auth, Error};
 
@@ -39,12 +41,33 @@ pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
 
 /// The user whose access token the request carries; errors as [`bearer::authenticate`].
 pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Error> {
-    bearer::authenticate(auth, caller(request)?.bearer.as_deref()).await
+    let caller = caller(request)?;
+    // An API key names the project, never a user.
+    let token = match caller.bearer_source {
+        BearerSource::Authorization => authorization(request, caller),
+        BearerSource::LegacyKey | BearerSource::OpaqueKey => None,
+    };
+    bearer::authenticate(auth, token).await
 }
 
 /// Whoever administers users with this request; errors as [`bearer::authorize_admin`].
 pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error> {
-    bearer::authorize_admin(auth, caller(request)?.bearer.as_deref()).await
+    let caller = caller(request)?;
+    // Supabase's gateway writes the token of an opaque key into `Authorization`, and leaves legacy keys where they are.
+    let token = match caller.bearer_source {
+        BearerSource::Authorization => authorization(request, caller),
+        BearerSource::OpaqueKey => caller.bearer.as_deref(),
+        BearerSource::LegacyKey => None,
+    };
+    bearer::authorize_admin(auth, token).await
+}
+
+/// The token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.
+fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
+    let token = caller.bearer.as_deref()?;
+    let header = request.headers().get(AUTHORIZATION)?;
+    let is_one_word = !token.is_empty() && !token.contains(char::is_whitespace);
+    (is_one_word && header.len() == "Bearer ".len() + token.len()).then_some(token)
 }
 
 /// The audience that the request is about: header `X-JWT-AUD`, else that of the caller's token unless it is an
@@ -101,18 +124,20 @@ pub(super) fn parameter(request: &Request, name: &str) -> String {
 
 /// Takes one of what the client may do of `bucket`; errors as [`Limits::take`](crate::limits::Limits::take).
 pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Result<(), Error> {
-    let address = caller(request)?.address;
-    let client = limits::client(auth.limits.header(), request.headers(), address);
+    let client = auth.limits.client(request.headers(), caller(request)?.address);
     auth.limits.take(bucket, client.as_deref()).await
 }
 
-/// Demands the proof of being human that settings may ask of everybody but administrators; errors as
-/// [`Captchas::check`](crate::captcha::Captchas::check).
-pub(super) async fn captcha(auth: &Auth, request: &Request, token: Option<&str>) -> Result<(), Error> {
+/// Demands the proof of being human that settings may ask of everybody but administrators. Nothing of the body is
+/// judged where they do not.
+///
+/// Errors: `bad_json`; those of [`Captchas::check`](crate::captcha::Captchas::check).
+pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -> Result<(), Error> {
     if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
         return Ok(());
     }
-    auth.captchas.check(token.unwrap_or_default(), client(request)?.address).await
+    let token = body.read_as::<Proof>()?.token();
+    auth.captchas.check(&token, client(request)?.address).await
 }
 
 /// The value of a header, unless it is missing, empty or no text.

@@ -76,9 +76,8 @@ impl SendApi {
     #[oai(path = "/otp", method = "post")]
     async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
         request::limit(&self.auth, request, Bucket::Otp).await?;
+        request::captcha(&self.auth, request, &body).await?;
         let fields = body.read()?;
-        let token = Security::token(fields.gotrue_meta_security.as_ref());
-        request::captcha(&self.auth, request, token).await?;
         let (email, phone) = (fields.email.as_deref().unwrap_or(""), fields.phone.as_deref().unwrap_or(""));
         let address = match (email, phone) {
             ("", "") => return Err(Error::validation("One of email or phone must be set")),
@@ -96,9 +95,9 @@ impl SendApi {
     #[oai(path = "/magiclink", method = "post")]
     async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
         request::limit(&self.auth, request, Bucket::MagicLink).await?;
+        request::captcha(&self.auth, request, &body).await?;
+        send::require_magic_link(&self.auth)?;
         let fields = body.read()?;
-        let token = Security::token(fields.gotrue_meta_security.as_ref());
-        request::captcha(&self.auth, request, token).await?;
         let email = fields.email.as_deref().unwrap_or_default();
         if email.is_empty() {
             let message = "Password recovery requires an email";
@@ -113,11 +112,11 @@ impl SendApi {
     async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<Sent>, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Recover).await?;
-        let fields = body.read()?;
-        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
+        request::captcha(auth, request, &body).await?;
         if !auth.settings.providers.email {
             return Err(Code::EmailProviderDisabled.because("Email logins are disabled"));
         }
+        let fields = body.read()?;
         let email = fields.email.unwrap_or_default();
         if email.is_empty() {
             return Err(Error::validation("Password recovery requires an email"));
@@ -135,8 +134,8 @@ impl SendApi {
     async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<Sent>, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Resend).await?;
+        request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
-        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let repeat = Repeat::parse(&fields.kind.unwrap_or_default())?;
         let method = fields.code_challenge_method;
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;

@@ -67,8 +67,8 @@ impl SignUpApi {
         body: Body<SignUpFields>,
     ) -> Result<Response<Json<SessionOrUser>>, Error> {
         let auth = &self.auth;
+        request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
-        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let context = request::context(auth, request, None)?;
         let data = object("data", fields.data)?;

@@ -86,8 +86,8 @@ impl SsoApi {
         let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::Sso).await?;
+        request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
-        request::captcha(auth, request, Security::token(fields.gotrue_meta_security.as_ref())).await?;
         let departure = Departure {
             provider_id: fields.provider_id,
             domain: fields.domain.as_deref().unwrap_or_default(),

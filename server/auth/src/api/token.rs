@@ -73,20 +73,31 @@ impl TokenApi {
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
         match grant_type.0.as_deref() {
-            Some("password") => self.password(request, body.read()?).await,
-            Some("refresh_token") => self.refresh_token(request, body.read()?).await,
-            Some("pkce") => self.pkce(request, body.read()?).await,
-            Some("id_token") => self.id_token(request, body.read()?).await,
-            Some("web3") => self.web3(request, body.read()?).await,
+            Some("password") => {
+                request::captcha(&self.auth, request, &body).await?;
+                self.password(request, self.counted(request, Bucket::Token, &body).await?).await
+            }
+            Some("refresh_token") => {
+                self.refresh_token(request, self.counted(request, Bucket::Refresh, &body).await?).await
+            }
+            Some("pkce") => self.pkce(request, self.counted(request, Bucket::Token, &body).await?).await,
+            Some("id_token") => {
+                self.id_token(request, self.counted(request, Bucket::Token, &body).await?).await
+            }
+            Some("web3") => self.web3(request, &body).await,
             _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
         }
     }
 }
 
 impl TokenApi {
+    /// The fields of a request that is counted whatever they are: else guesses would be free that break the form.
+    async fn counted(&self, request: &Request, bucket: Bucket, body: &Body<Grant>) -> Result<Grant, Error> {
+        request::limit(&self.auth, request, bucket).await?;
+        body.read()
+    }
+
     async fn password(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::captcha(&self.auth, request, Security::token(grant.gotrue_meta_security.as_ref())).await?;
-        request::limit(&self.auth, request, Bucket::Token).await?;
         let (email, phone) = (grant.email.unwrap_or_default(), grant.phone.unwrap_or_default());
         let address = Address::of_sign_in(&email, &phone)?;
         let password = grant.password.unwrap_or_default();
@@ -97,7 +108,6 @@ impl TokenApi {
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::limit(&self.auth, request, Bucket::Refresh).await?;
         let token = grant.refresh_token.unwrap_or_default();
         let refreshed = refresh::refresh(&self.auth, &token, None, &request::client(request)?).await?;
         let answer = session_answer::plain(refreshed.session);
@@ -109,14 +119,12 @@ impl TokenApi {
     }
 
     async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::limit(&self.auth, request, Bucket::Token).await?;
         let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
         let context = request::context(&self.auth, request, None)?;
         code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
     }
 
     async fn id_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::limit(&self.auth, request, Bucket::Token).await?;
         let shown = Shown {
             id_token: grant.id_token.unwrap_or_default(),
             access_token: grant.access_token.unwrap_or_default(),
@@ -138,9 +146,11 @@ impl TokenApi {
         id_token::sign_in(&context, &shown, target).await.map(session_answer::plain)
     }
 
-    async fn web3(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        request::captcha(&self.auth, request, Security::token(grant.gotrue_meta_security.as_ref())).await?;
+    async fn web3(&self, request: &Request, body: &Body<Grant>) -> Result<Response<Json<Session>>, Error> {
+        request::captcha(&self.auth, request, body).await?;
         request::limit(&self.auth, request, Bucket::Web3).await?;
+        web3::require_enabled(&self.auth)?;
+        let grant = body.read()?;
         let [chain, message, signature] =
             [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);
         let context = request::context(&self.auth, request, None)?;

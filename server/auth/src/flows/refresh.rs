@@ -24,17 +24,14 @@ pub(crate) struct Refreshed {
 /// get the same new one. `oauth_client` is the OAuth client that has proved who it is, if one has.
 ///
 /// Errors (all 400 unless stated): `validation_failed`, `refresh_token_not_found`, `refresh_token_already_used`,
-/// `session_not_found`, `session_expired`, `user_banned`; OAuth-style for an empty token and for sessions of OAuth
-/// clients; `conflict` (409) when the session stays locked for five seconds.
+/// `session_not_found`, `session_expired`, `user_banned`; OAuth-style for sessions of OAuth clients; `conflict` (409)
+/// when the session stays locked for five seconds.
 pub(crate) async fn refresh(
     auth: &Auth,
     token: &str,
     oauth_client: Option<Uuid>,
     client: &Client<'_>,
 ) -> Result<Refreshed, Error> {
-    if token.is_empty() {
-        return Err(Error::oauth("invalid_request", "refresh_token required"));
-    }
     let token = RefreshToken::parse(token)?;
     let is_checked = check_encrypted(auth, &token).await?;
     let settings = &auth.settings;

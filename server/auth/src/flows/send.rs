@@ -15,7 +15,7 @@ use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
 use crate::store::users::{self, Account};
-use crate::{Code, Error, MailKind};
+use crate::{Auth, Code, Error, MailKind};
 
 /// A request for a code to sign in with.
 pub(crate) struct Otp {
@@ -48,16 +48,23 @@ pub(crate) async fn otp(context: &Context<'_>, wish: Otp) -> Result<String, Erro
 }
 
 fn check_enabled(context: &Context<'_>, wish: &Otp) -> Result<(), Error> {
-    let providers = &context.auth.settings.providers;
-    let disabled = |message| Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message);
     match wish.address {
-        Address::Email(_) if !providers.email => Err(disabled("Email logins are disabled")),
-        Address::Email(_) if !providers.magic_link => Err(disabled("Login with magic link is disabled")),
-        Address::Phone(_) if !providers.phone => {
+        Address::Email(_) => require_magic_link(context.auth),
+        Address::Phone(_) if !context.auth.settings.providers.phone => {
             Err(Code::PhoneProviderDisabled.because("Unsupported phone provider"))
         }
         Address::Phone(_) => deliver::check_channel(context, &wish.channel),
-        Address::Email(_) => Ok(()),
+    }
+}
+
+/// Errors: `email_provider_disabled` (422) where nobody signs in by mail.
+pub(crate) fn require_magic_link(auth: &Auth) -> Result<(), Error> {
+    let providers = &auth.settings.providers;
+    let disabled = |message| Err(Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message));
+    match (providers.email, providers.magic_link) {
+        (false, _) => disabled("Email logins are disabled"),
+        (true, false) => disabled("Login with magic link is disabled"),
+        (true, true) => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
 use crate::store::Work;
 use crate::web3::{Chain, Message, Signed};
-use crate::{Code, Error, Web3Settings};
+use crate::{Auth, Code, Error, Web3Settings};
 
 /// What identities call all wallets.
 const PROVIDER: &str = "web3";
@@ -66,11 +66,17 @@ fn invalid_grant(description: impl Into<std::borrow::Cow<'static, str>>) -> Erro
     Error::oauth("invalid_grant", description)
 }
 
+/// Errors: `web3_provider_disabled` where no wallets sign in at all.
+pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
+    let providers = &auth.settings.providers;
+    if providers.ethereum.enabled || providers.solana.enabled {
+        return Ok(());
+    }
+    Err(Code::Web3ProviderDisabled.because("Web3 provider is disabled"))
+}
+
 fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Settings), Error> {
     let providers = &context.auth.settings.providers;
-    if !providers.ethereum.enabled && !providers.solana.enabled {
-        return Err(Code::Web3ProviderDisabled.because("Web3 provider is disabled"));
-    }
     let chain = Chain::parse(chain).ok_or_else(|| Code::Web3UnsupportedChain.because("Unsupported chain"))?;
     let settings = match chain {
         Chain::Ethereum => &providers.ethereum,

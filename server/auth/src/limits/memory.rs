@@ -1,65 +1,97 @@
 //! Allowances that one node counts alone.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::Allowance;
 
-/// Clients remembered at most, some hundred bytes each.
+/// Clients remembered at most for each thing that is counted, some hundred bytes each.
 const CLIENTS: usize = 20_000;
 /// Longest name of a client that is remembered whole.
 const LONGEST_NAME: usize = 64;
+/// When nothing flows in, what was taken is forgotten after this.
+const NOTHING_FLOWS: Duration = Duration::from_secs(3600);
 
-/// What each client has left.
+/// What each client has left of each thing.
 #[derive(Default)]
 pub(super) struct Memory {
-    clients: Mutex<HashMap<Box<str>, Left>>,
+    buckets: Mutex<HashMap<String, HashMap<Box<str>, Left>>>,
 }
 
 #[derive(Clone, Copy)]
 struct Left {
     tokens: f64,
     at: Instant,
-}
-
-impl Left {
-    fn now(self, allowance: Allowance, now: Instant) -> f64 {
-        let since = now.saturating_duration_since(self.at).as_secs_f64();
-        (self.tokens + since * allowance.rate).min(allowance.burst)
-    }
+    /// When it is whole again, which is the same as unknown.
+    whole_at: Instant,
 }
 
 impl Memory {
     /// Takes one of what `client` may do. Returns whether there was one.
-    pub(super) fn take(&self, client: &str, allowance: Allowance) -> bool {
-        self.take_at(client, allowance, Instant::now())
+    pub(super) fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> bool {
+        self.take_at(bucket, client, allowance, Instant::now())
     }
 
-    fn take_at(&self, client: &str, allowance: Allowance, now: Instant) -> bool {
+    fn take_at(&self, bucket: &str, client: &str, allowance: Allowance, now: Instant) -> bool {
+        let Allowance { burst, rate } = allowance;
+        let full = Left { tokens: burst, at: now, whole_at: now };
+        self.change(bucket, client, full, |left| {
+            let since = now.saturating_duration_since(left.at).as_secs_f64();
+            let tokens = (left.tokens + since * rate).min(burst);
+            let granted = tokens >= 1.0;
+            let tokens = if granted { tokens - 1.0 } else { tokens };
+            let missing = Duration::try_from_secs_f64((burst - tokens) / rate).unwrap_or(NOTHING_FLOWS);
+            (granted, Left { tokens, at: now, whole_at: now + missing.min(NOTHING_FLOWS) })
+        })
+    }
+
+    /// Takes one of `number` that `client` may do within `window`, counted from the first. Returns whether there was
+    /// one.
+    pub(super) fn count_for(&self, bucket: &str, client: &str, number: f64, window: Duration) -> bool {
+        self.count_at(bucket, client, number, window, Instant::now())
+    }
+
+    fn count_at(&self, bucket: &str, client: &str, number: f64, window: Duration, now: Instant) -> bool {
+        let full = Left { tokens: number.floor(), at: now, whole_at: now + window };
+        self.change(bucket, client, full, |left| {
+            let left = if left.whole_at <= now { full } else { left };
+            let granted = left.tokens >= 1.0;
+            (granted, if granted { Left { tokens: left.tokens - 1.0, ..left } } else { left })
+        })
+    }
+
+    /// Puts in place what `change` makes of what `client` has left, which is `full` for strangers.
+    fn change(
+        &self,
+        bucket: &str,
+        client: &str,
+        full: Left,
+        change: impl FnOnce(Left) -> (bool, Left),
+    ) -> bool {
         // Every critical section leaves the map whole, so that a panic elsewhere spoils nothing.
-        let mut clients = self.clients.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let clients = match buckets.get_mut(bucket) {
+            Some(clients) => clients,
+            None => buckets.entry(bucket.to_owned()).or_default(),
+        };
         let client = client.get(..LONGEST_NAME).unwrap_or(client);
         if clients.len() >= CLIENTS && !clients.contains_key(client) {
-            clients.retain(|_, left| left.now(allowance, now) < allowance.burst);
+            clients.retain(|_, left| left.whole_at > full.at);
             if clients.len() >= CLIENTS {
                 // More clients at once than are remembered: forgetting all is fairer than refusing strangers.
                 clients.clear();
             }
         }
-        let full = Left { tokens: allowance.burst, at: now };
         let left = clients.entry(client.into()).or_insert(full);
-        let tokens = left.now(allowance, now);
-        let granted = tokens >= 1.0;
-        *left = Left { tokens: if granted { tokens - 1.0 } else { tokens }, at: now };
+        let (granted, changed) = change(*left);
+        *left = changed;
         granted
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const ALLOWANCE: Allowance = Allowance { burst: 3.0, rate: 0.5 };
@@ -67,18 +99,34 @@ mod tests {
     #[test]
     fn a_burst_is_granted_and_then_the_rate() {
         let (memory, now) = (Memory::default(), Instant::now());
-        let take = |seconds| memory.take_at("a", ALLOWANCE, now + Duration::from_secs(seconds));
+        let take = |seconds| memory.take_at("x", "a", ALLOWANCE, now + Duration::from_secs(seconds));
         assert_eq!([take(0), take(0), take(0), take(0)], [true, true, true, false]);
         assert_eq!([take(1), take(2), take(2), take(100)], [false, true, false, true]);
-        assert!(memory.take_at("b", ALLOWANCE, now));
+        assert!(memory.take_at("x", "b", ALLOWANCE, now) && memory.take_at("y", "a", ALLOWANCE, now));
+    }
+
+    #[test]
+    fn a_number_holds_for_a_window_that_the_first_begins() {
+        let (memory, now, window) = (Memory::default(), Instant::now(), Duration::from_secs(10));
+        let count = |seconds| memory.count_at("x", "a", 2.5, window, now + Duration::from_secs(seconds));
+        assert_eq!([count(0), count(9), count(9), count(10), count(19)], [true, true, false, true, true]);
+        assert!(!count(19) && !memory.count_at("x", "none", 0.5, window, now));
+    }
+
+    #[test]
+    fn what_never_flows_back_is_forgotten_all_the_same() {
+        let (memory, now) = (Memory::default(), Instant::now());
+        assert!(memory.take_at("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
+        assert!(!memory.take_at("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
+        assert!(memory.buckets.lock().unwrap()["x"]["a"].whole_at <= now + NOTHING_FLOWS);
     }
 
     #[test]
     fn many_clients_take_bounded_memory() {
         let (memory, now) = (Memory::default(), Instant::now());
         for client in 0..=CLIENTS {
-            assert!(memory.take_at(&client.to_string(), ALLOWANCE, now));
+            assert!(memory.take_at("x", &client.to_string(), ALLOWANCE, now));
         }
-        assert!(memory.clients.lock().unwrap().len() <= CLIENTS);
+        assert!(memory.buckets.lock().unwrap()["x"].len() <= CLIENTS);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Counted in Postgres by all nodes together, one statement per request, except for refreshes: those are counted by
 //! each node alone, in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`).
+//! In upstream's place each process counts everything alone.
 
 mod memory;
 mod shared;
@@ -108,21 +109,35 @@ struct Allowance {
     rate: f64,
 }
 
+impl Allowance {
+    /// Where it is counted: beside every other allowance, so that a changed setting holds at once and nobody is held to
+    /// what was taken of the one before.
+    fn key(self, name: &str) -> String {
+        format!("{name} {} {}", self.burst, self.rate)
+    }
+}
+
 /// The counters.
 pub(crate) struct Limits {
     settings: LimitSettings,
-    shared: Shared,
+    /// None where each process counts alone.
+    shared: Option<Shared>,
     memory: Memory,
 }
 
 impl Limits {
     pub(crate) fn new(settings: LimitSettings, database: Database) -> Limits {
-        Limits { settings, shared: Shared::new(database), memory: Memory::default() }
+        let shared = (!settings.per_process).then(|| Shared::new(database));
+        Limits { settings, shared, memory: Memory::default() }
     }
 
-    /// The header that tells clients apart, if one is set.
-    pub(crate) fn header(&self) -> Option<&str> {
-        self.settings.header.as_deref()
+    /// Whom a request counts for, as [`client`]; nobody without a header where each process counts alone: it stands
+    /// behind a gateway then, whose address all clients share.
+    pub(crate) fn client<'a>(&self, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
+        match (self.settings.header.as_deref(), self.settings.per_process) {
+            (None, true) => None,
+            (header, _) => client(header, headers, address),
+        }
     }
 
     /// Takes one of what `client` may do; see [`client`]. Without a client nothing is counted.
@@ -131,17 +146,36 @@ impl Limits {
     pub(crate) async fn take(&self, bucket: Bucket, client: Option<&str>) -> Result<(), Error> {
         let Some(client) = client else { return Ok(()) };
         let allowance = bucket.allowance(&self.settings);
-        let granted = match bucket {
-            Bucket::Refresh => self.memory.take(client, allowance),
-            bucket => self.shared.take(bucket.name(), client, allowance).await?,
-        };
+        let shared = self.shared.as_ref().filter(|_| bucket != Bucket::Refresh);
+        let granted = self.take_from(shared, bucket.name(), client, allowance).await?;
         if granted { Ok(()) } else { Err(refusals::over_request_rate_limit()) }
+    }
+
+    async fn take_from(
+        &self,
+        shared: Option<&Shared>,
+        name: &str,
+        client: &str,
+        allowance: Allowance,
+    ) -> Result<bool, Error> {
+        let key = allowance.key(name);
+        match shared {
+            Some(shared) => shared.take(&key, client, allowance).await,
+            None => Ok(self.memory.take(&key, client, allowance)),
+        }
+    }
+
+    async fn count_for(&self, key: &str, client: &str, number: f64, window: Duration) -> Result<bool, Error> {
+        match &self.shared {
+            Some(shared) => shared.count_for(key, client, number, window).await,
+            None => Ok(self.memory.count_for(key, client, number, window)),
+        }
     }
 
     /// Whether `name` is used for the first time within `window`, on any node. Kept with the counters because it is one:
     /// of things that may happen once.
     pub(crate) async fn is_first_use(&self, name: &str, window: Duration) -> Result<bool, Error> {
-        self.shared.count_for("used", name, 1.0, window).await
+        self.count_for("used", name, 1.0, window).await
     }
 
     /// Takes one of the mails that this project may send.
@@ -175,9 +209,12 @@ impl Limits {
             Some(per) => {
                 let rate =
                     Allowance { burst: rate.events, rate: 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE) };
-                self.shared.take(name, EVERYBODY, rate).await
+                self.take_from(self.shared.as_ref(), name, EVERYBODY, rate).await
             }
-            None => self.shared.count_for(name, EVERYBODY, rate.events, Duration::from_secs(3600)).await,
+            None => {
+                let (key, hour) = (format!("{name} {}", rate.events), Duration::from_secs(3600));
+                self.count_for(&key, EVERYBODY, rate.events, hour).await
+            }
         }
     }
 }
@@ -186,11 +223,7 @@ impl Limits {
 ///
 /// None if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
 /// tries things out, or a proxy behind which everybody has the same address.
-pub(crate) fn client<'a>(
-    header: Option<&str>,
-    headers: &'a http::HeaderMap,
-    address: IpAddr,
-) -> Option<Cow<'a, str>> {
+fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {
         let unknown = address.is_loopback() || address.is_unspecified();
         return (!unknown).then(|| Cow::Owned(network(address)));

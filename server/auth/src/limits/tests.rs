@@ -45,17 +45,63 @@ async fn challenges_and_verifications_have_an_allowance_each() {
 #[tokio::test]
 async fn what_was_taken_flows_back() {
     let database = testkit::Database::create().await;
-    let limits = limits(&database, slow()).await;
-    assert_eq!(granted(&limits, Bucket::Otp, "a", 31).await, 30);
+    // One in a hundred seconds.
+    let limits = limits(&database, LimitSettings { otp: 3.0, ..slow() }).await;
+    let first = granted(&limits, Bucket::Otp, "a", 40).await;
+    assert!((30..=33).contains(&first), "{first}");
     let client = database.client().await;
-    // An hour at 30 in five minutes fills the bucket, and not beyond its brim.
+    // An hour fills the bucket, and not beyond its brim.
     client
         .batch_execute("update basalt.rate_limits set updated_at = updated_at - interval '1 hour'")
         .await
         .unwrap();
-    let faster = self::limits(&database, LimitSettings { otp: 30.0, ..slow() }).await;
-    let granted = granted(&faster, Bucket::Otp, "a", 40).await;
+    let granted = granted(&limits, Bucket::Otp, "a", 40).await;
     assert!((30..=33).contains(&granted), "{granted}");
+}
+
+#[tokio::test]
+async fn a_changed_limit_holds_at_once() {
+    let database = testkit::Database::create().await;
+    let node = async |settings| limits(&database, settings).await;
+    let before = node(slow()).await;
+    assert_eq!(granted(&before, Bucket::Otp, "a", 31).await, 30);
+    let raised = node(LimitSettings { otp: 2e-6, ..slow() }).await;
+    assert_eq!(granted(&raised, Bucket::Otp, "a", 31).await, 30, "nothing is held against the client");
+    let mails = async |number, per| {
+        let node = node(LimitSettings { mails: Rate { events: number, per }, ..slow() }).await;
+        let mut granted = 0;
+        for _ in 0..5 {
+            granted += usize::from(node.take_mail().await.is_ok());
+        }
+        granted
+    };
+    for per in [None, Some(Duration::from_secs(100_000))] {
+        assert_eq!((mails(2.0, per).await, mails(4.0, per).await, mails(2.0, per).await), (2, 4, 0));
+    }
+}
+
+#[tokio::test]
+async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
+    let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none");
+    let database = Database::connect(nothing_there).await.unwrap();
+    let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
+    let limits = Limits::new(settings.clone(), database.clone());
+    assert_eq!(granted(&limits, Bucket::Otp, "a", 40).await, 30);
+    assert_eq!(granted(&limits, Bucket::Recover, "a", 40).await, 30);
+    assert!(limits.take_mail().await.is_ok() && limits.take_mail().await.is_ok());
+    assert!(limits.take_mail().await.is_err());
+    let window = Duration::from_secs(100);
+    assert!(
+        limits.is_first_use("x", window).await.unwrap() && !limits.is_first_use("x", window).await.unwrap()
+    );
+    let headers = HeaderMap::from_iter([(
+        http::HeaderName::from_static("x-client"),
+        HeaderValue::from_static("198.51.100.1"),
+    )]);
+    let gateway = "203.0.113.7".parse().unwrap();
+    assert_eq!(limits.client(&headers, gateway), None);
+    let named = LimitSettings { header: Some("x-client".to_owned()), ..settings };
+    assert_eq!(Limits::new(named, database).client(&headers, gateway).as_deref(), Some("198.51.100.1"));
 }
 
 #[tokio::test]

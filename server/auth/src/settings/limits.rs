@@ -41,6 +41,9 @@ pub struct LimitSettings {
     pub mails: Rate,
     /// All text messages (`RATE_LIMIT_SMS_SENT`). Default 30 in an hour.
     pub text_messages: Rate,
+    /// Whether each process counts alone and in memory, and only what has the header, as upstream does: for a database
+    /// that has nothing but schema `auth`. Default false: all nodes count together.
+    pub per_process: bool,
 }
 
 impl Default for LimitSettings {
@@ -60,6 +63,7 @@ impl Default for LimitSettings {
             oauth_client_registration: 10.0,
             mails: hourly,
             text_messages: hourly,
+            per_process: false,
         }
     }
 }

@@ -11,6 +11,8 @@ pub struct TokenSettings {
     pub audience: String,
     /// Postgres role of new users (`JWT_DEFAULT_GROUP_NAME`). Default `authenticated`.
     pub default_role: String,
+    /// Algorithms of tokens that are taken (`JWT_VALID_METHODS`). Empty, the default: each key's own.
+    pub methods: Vec<String>,
     /// Roles whose tokens administer users (`JWT_ADMIN_ROLES`). Default `service_role`, `supabase_admin`.
     pub admin_roles: Vec<String>,
 }
@@ -22,6 +24,7 @@ impl Default for TokenSettings {
             expiry: Duration::from_secs(3600),
             audience: "authenticated".to_owned(),
             default_role: "authenticated".to_owned(),
+            methods: Vec::new(),
             admin_roles: vec!["service_role".to_owned(), "supabase_admin".to_owned()],
         }
     }

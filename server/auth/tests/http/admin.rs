@@ -65,6 +65,17 @@ async fn only_administrators_get_in() {
 }
 
 #[tokio::test]
+async fn an_opaque_key_administers_as_its_token_and_a_legacy_key_only_in_authorization() {
+    let server = Server::start().await;
+    let api = server.keys.api_keys().clone();
+    let with = async |key: &str| server.send(Method::GET, "/admin/users", &[("apikey", key)], ()).await;
+    assert_eq!(with(api.secret()).await.status, 200, "Supabase's gateway exchanges it");
+    assert_eq!(with(api.publishable()).await.refusal(), (403, "not_admin"));
+    assert_eq!(with(api.service_role()).await.refusal(), (401, "no_authorization"));
+    assert_eq!(server.get_as("/admin/users", api.service_role()).await.status, 200);
+}
+
+#[tokio::test]
 async fn an_administrators_session_counts_as_long_as_it_lives() {
     let server = Server::start().await;
     let id = server.user("ada@example.com").await;

@@ -107,7 +107,7 @@ impl Server {
         Server { endpoint, keys, database, settings }
     }
 
-    /// A request with the public API key.
+    /// A request with the public API key, unless `headers` have another.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -117,7 +117,9 @@ impl Server {
     ) -> Answer {
         let described = path.split('?').next().unwrap_or_default();
         let mut request = Request::builder().method(method.clone()).uri_str(path);
-        request = request.header("apikey", self.keys.api_keys().anon());
+        if headers.iter().all(|(name, _)| *name != "apikey") {
+            request = request.header("apikey", self.keys.api_keys().anon());
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -54,6 +54,53 @@ async fn nodes_limit_a_client_together_and_leave_others_alone() {
 }
 
 #[tokio::test]
+async fn a_request_counts_whatever_its_body_is() {
+    let limits = LimitSettings {
+        otp: 1e-6,
+        token: 1e-6,
+        web3: 1e-6,
+        verify: 1e-6,
+        header: Some("x-client".to_owned()),
+        ..LimitSettings::default()
+    };
+    let server = Server::with(Settings { limits, ..Settings::default() }).await;
+    for path in [
+        "/token?grant_type=password",
+        "/token?grant_type=refresh_token",
+        "/token?grant_type=web3",
+        "/verify",
+        "/otp",
+        "/recover",
+        "/resend",
+        "/magiclink",
+    ] {
+        let ask = async || server.send(Method::POST, path, &[("x-client", path)], "no JSON").await;
+        for _ in 0..30 {
+            assert!(matches!(ask().await.refusal().0, 400 | 422), "{path}");
+        }
+        assert_eq!(ask().await.refusal(), (429, "over_request_rate_limit"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_switch_is_looked_at_before_the_body() {
+    let mut settings = Settings::default();
+    settings.providers.email = false;
+    let server = Server::with(settings).await;
+    for (path, status, code) in [
+        ("/token?grant_type=web3", 422, "web3_provider_disabled"),
+        ("/magiclink", 422, "email_provider_disabled"),
+        ("/recover", 400, "email_provider_disabled"),
+        ("/sso", 404, "saml_provider_disabled"),
+        ("/passkeys/authentication/options", 404, "passkey_disabled"),
+        ("/oauth/clients/register", 404, "feature_disabled"),
+    ] {
+        let answer = server.send(Method::POST, path, &[], "no JSON").await;
+        assert_eq!(answer.refusal(), (status, code), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn imported_hashes_let_their_users_in() {
     let server = Server::start().await;
     let id = server.user("ann@row.example").await;

@@ -156,7 +156,7 @@ async fn the_consent_page_is_the_sites_own() {
     }
     let own = look(&[("authorization", &bearer), ("origin", "https://site.example.com")]).await;
     assert_eq!(own.status, StatusCode::OK);
-    assert_eq!(look(&[]).await.refusal(), (403, "bad_jwt"));
+    assert_eq!(look(&[]).await.refusal(), (401, "no_authorization"));
     for (id, body, refusal) in [
         (request.as_str(), "{\"action\":\"maybe\"}", (400, "validation_failed")),
         (request.as_str(), "{}", (400, "validation_failed")),

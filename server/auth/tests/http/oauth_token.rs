@@ -312,7 +312,7 @@ async fn user_info_tells_what_the_scopes_allow() {
 
     let own = app.server.get_as("/oauth/userinfo", &app.token).await;
     assert_eq!(own.body, json!({ "sub": user }), "no client's session has no scopes");
-    assert_eq!(app.server.get("/oauth/userinfo").await.refusal(), (403, "bad_jwt"));
+    assert_eq!(app.server.get("/oauth/userinfo").await.refusal(), (401, "no_authorization"));
     assert!(auth::is_open("/oauth/userinfo") && auth::is_open("/oauth/token"));
 }
 

@@ -113,8 +113,13 @@ async fn tokens_that_are_none_are_refused() {
     let (server, _) = signed_in(Settings::default()).await;
     assert_eq!(server.refresh("abcdefghijkl").await.refusal(), (400, "refresh_token_not_found"));
     assert_eq!(server.refresh("'; drop table auth.users").await.refusal(), (400, "validation_failed"));
-    let empty = server.refresh("").await;
-    assert_eq!((empty.status, empty.text("error")), (StatusCode::BAD_REQUEST, "invalid_request"));
+    for body in [json!({ "refresh_token": "" }), json!({}), json!({ "refresh_token": null })] {
+        let empty = server.post("/token?grant_type=refresh_token", body).await;
+        assert_eq!(
+            (empty.refusal(), empty.text("msg")),
+            ((400, "validation_failed"), "Refresh token is not valid")
+        );
+    }
 }
 
 #[tokio::test]

@@ -50,11 +50,79 @@ async fn tokens_are_checked_in_upstreams_order() {
 }
 
 #[tokio::test]
-async fn without_a_token_the_api_key_speaks_and_is_no_user() {
-    let (server, _, _) = signed_in().await;
-    let answer = server.send(Method::GET, "/user", &[], ()).await;
-    assert_eq!(answer.refusal(), (403, "bad_jwt"));
-    assert_eq!(answer.text("msg"), "invalid claim: missing sub claim");
+async fn an_api_key_is_no_users_token() {
+    let (server, token, _) = signed_in().await;
+    let api = server.keys.api_keys().clone();
+    let opaque = format!("Bearer {}", api.publishable());
+    let keys = [api.anon(), api.service_role(), api.publishable(), api.secret()];
+    for path in
+        ["/user", "/user/identities/authorize?provider=github", "/reauthenticate", "/factors", "/logout"]
+    {
+        let method = if matches!(path, "/factors" | "/logout") { Method::POST } else { Method::GET };
+        for key in keys {
+            let answer = server.send(method.clone(), path, &[("apikey", key)], "").await;
+            assert_eq!(answer.refusal(), (401, "no_authorization"), "{path} {key}");
+        }
+        let headers = [("apikey", api.publishable()), ("authorization", opaque.as_str())];
+        let answer = server.send(method, path, &headers, "").await;
+        assert_eq!(
+            answer.refusal(),
+            (401, "no_authorization"),
+            "{path}, as clients send a key without a session"
+        );
+    }
+    let answer = server.get_as("/user", api.anon()).await;
+    assert_eq!(
+        (answer.refusal(), answer.text("msg")),
+        ((403, "bad_jwt"), "invalid claim: missing sub claim")
+    );
+    let bearer = format!("Bearer {token}");
+    let headers = [("apikey", api.publishable()), ("authorization", bearer.as_str())];
+    assert_eq!(server.send(Method::GET, "/user", &headers, ()).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_token_is_one_word_after_one_space() {
+    let (server, token, _) = signed_in().await;
+    let of = async |header: String| {
+        let answer = server.send(Method::GET, "/user", &[("authorization", header.as_str())], ()).await;
+        (answer.status.as_u16(), answer.refusal().1.to_owned())
+    };
+    assert_eq!(of(format!("bEARER {token}")).await, (200, String::new()));
+    for header in [
+        format!("Bearer {token} x"),
+        format!("Bearer x {token}"),
+        format!("Bearer  {token}"),
+        format!("Bearer {token}\tx"),
+        format!("Token {token}"),
+        "Bearer a b".to_owned(),
+        "Bearer".to_owned(),
+        token.clone(),
+    ] {
+        assert_eq!(of(header.clone()).await, (401, "no_authorization".to_owned()), "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_names_the_algorithm_that_its_key_is_for() {
+    let (server, token, _) = signed_in().await;
+    let claims = token.split('.').nth(1).unwrap();
+    let secret = server.keys.jwt_secret().as_bytes().to_vec();
+    let signed = |name: &str, sign: &dyn Fn(&[u8]) -> Vec<u8>| {
+        use base64::Engine as _;
+        let encode = |bytes: &[u8]| base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(bytes);
+        let message =
+            format!("{}.{claims}", encode(json!({ "alg": name, "typ": "JWT" }).to_string().as_bytes()));
+        format!("{message}.{}", encode(&sign(message.as_bytes())))
+    };
+    fn mac<M: hmac::Mac + hmac::KeyInit>(secret: &[u8], message: &[u8]) -> Vec<u8> {
+        let mac = <M as hmac::KeyInit>::new_from_slice(secret).unwrap();
+        mac.chain_update(message).finalize().into_bytes().to_vec()
+    }
+    let short = signed("HS256", &|message| mac::<hmac::Hmac<sha2::Sha256>>(&secret, message));
+    let long = signed("HS512", &|message| mac::<hmac::Hmac<sha2::Sha512>>(&secret, message));
+    assert_eq!(server.get_as("/user", &short).await.status, 200);
+    assert_eq!(server.get_as("/user", &long).await.refusal(), (403, "bad_jwt"));
 }
 
 #[tokio::test]

@@ -48,8 +48,10 @@ pub(super) fn public(
         routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
     }
     if let Some(auth) = &running.auth {
-        routes = routes.mount(AUTH, gateway.guarded_except("auth", auth::is_open, auth.clone()));
-        routes = routes.mount(METADATA, gateway.open("auth", auth.clone().before(metadata)));
+        let face = gateway.guarded_except("auth", auth::is_open, auth.clone());
+        let metadata = gateway.open("auth", auth.clone().before(metadata));
+        routes = routes.mount(AUTH, face.exposing(auth::EXPOSED_HEADERS));
+        routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
     }
     if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
         let face = gateway.open("storage", storage::service(storage.clone()));

@@ -2,8 +2,9 @@
 
 use super::{Invalid, Reader};
 
-/// Variables that say what Basalt knows from elsewhere; every `.env` has them, so nobody is told.
-const REPLACED: [&str; 17] = [
+/// Variables that say what Basalt knows from elsewhere, which every `.env` has, and those that detail what is off; nobody
+/// is told of them.
+const REPLACED: &[&str] = &[
     "API_HOST",
     "API_PORT",
     "API_ENDPOINT",
@@ -12,7 +13,6 @@ const REPLACED: [&str; 17] = [
     "DB_NAMESPACE",
     "DB_MIGRATIONS_PATH",
     "JWT_ADMIN_GROUP_NAME",
-    "JWT_VALID_METHODS",
     "LOG_LEVEL",
     "LOG_FILE",
     "LOG_SQL",
@@ -21,10 +21,47 @@ const REPLACED: [&str; 17] = [
     "DB_CONN_PERCENTAGE",
     "DB_MAX_IDLE_POOL_SIZE",
     "DB_HEALTH_CHECK_PERIOD",
+    "DB_CONN_MAX_LIFETIME",
+    "DB_CONN_MAX_IDLE_TIME",
+    "DB_DB_NAMESPACE",
+    "API_API_EXTERNAL_URL",
+    "LOG_DISABLE_COLORS",
+    "LOG_QUOTE_EMPTY_FIELDS",
+    "LOG_TSFORMAT",
+    "DB_ADVISOR_OBSERVATION_INTERVAL",
+    "DB_ADVISOR_SAMPLING_INTERVAL",
+    "METRICS_EXPORTER",
+    "METRICS_OTEL_EXPORTER_OTLP_PROTOCOL",
+    "METRICS_OTEL_EXPORTER_PROMETHEUS_HOST",
+    "METRICS_OTEL_EXPORTER_PROMETHEUS_PORT",
+    "PROFILER_HOST",
+    "PROFILER_PORT",
+    "RELOADING_GRACE_PERIOD_INTERVAL",
+    "RELOADING_POLLER_INTERVAL",
+    "RELOADING_SIGNAL_NUMBER",
+    "TRACING_EXPORTER",
+    "TRACING_HOST",
+    "TRACING_OTEL_EXPORTER_OTLP_PROTOCOL",
+    "TRACING_PORT",
+    "TRACING_SERVICE_NAME",
+    "TRACING_TAGS",
+];
+
+/// Variables that upstream reads and has no use for itself.
+const UNUSED: [&str; 9] = [
+    "MAILER_URLPATHS_MAGIC_LINK",
+    "MAILER_URLPATHS_REAUTHENTICATION",
+    "MAILER_URLPATHS_PASSWORD_CHANGED_NOTIFICATION",
+    "MAILER_URLPATHS_EMAIL_CHANGED_NOTIFICATION",
+    "MAILER_URLPATHS_PHONE_CHANGED_NOTIFICATION",
+    "MAILER_URLPATHS_IDENTITY_LINKED_NOTIFICATION",
+    "MAILER_URLPATHS_IDENTITY_UNLINKED_NOTIFICATION",
+    "MAILER_URLPATHS_MFA_FACTOR_ENROLLED_NOTIFICATION",
+    "MAILER_URLPATHS_MFA_FACTOR_UNENROLLED_NOTIFICATION",
 ];
 
 /// Variables of things that are done in another way here or not at all.
-const WITHOUT_EFFECT: [(&str, &str); 18] = [
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("MAILER_EMAIL_BACKGROUND_SENDING", "a mail is handed over before the request is answered"),
     ("MAILER_EMAIL_VALIDATION_EXTENDED", "addresses are checked by their form alone"),
     ("MAILER_EMAIL_VALIDATION_SERVICE_URL", "addresses are checked by their form alone"),
@@ -49,17 +86,26 @@ const WITHOUT_EFFECT: [(&str, &str); 18] = [
     ("PROFILER_ENABLED", "there is no profiler"),
     ("DB_ADVISOR_ENABLED", "there is no database advisor"),
     ("RELOADING_NOTIFY_ENABLED", "settings are read at the start"),
+    ("RELOADING_POLLERENABLED", "settings are read at the start"),
+    ("RELOADING_SIGNAL_ENABLED", "settings are read at the start"),
+    ("API_REQUEST_ID_HEADER", "requests are named by X-Request-Id"),
+    ("INDEX_WORKER_ENSURE_USER_SEARCH_INDEXES_EXIST", "indexes for searches of users are not made"),
+    ("INDEX_WORKER_MAX_USERS_THRESHOLD", "indexes for searches of users are not made"),
+    (
+        "EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED",
+        "a password that is added to an account makes no identity",
+    ),
 ];
 
 /// Notes which of them are set.
 pub(super) fn note(reader: &mut Reader<'_>) -> Result<(), Invalid> {
-    for name in REPLACED {
+    for name in REPLACED.iter().chain(&UNUSED) {
         let _: Option<String> = reader.get("", &[&format!("GOTRUE_{name}")])?;
     }
     for (name, reason) in WITHOUT_EFFECT {
         let name = format!("GOTRUE_{name}");
         let set: Option<String> = reader.get("", &[&name])?;
-        if set.is_some_and(|value| !value.eq_ignore_ascii_case("false")) {
+        if set.is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0") {
             reader.warn(format!("{name} has no effect here: {reason}"));
         }
     }

@@ -17,6 +17,10 @@ pub(super) fn read(reader: &mut Reader<'_>, sends_mail: bool) -> Result<LimitSet
     let from_file = !reader.is_in_environment("GOTRUE_RATE_LIMIT_EMAIL_SENT");
     let kept = Rate { events: KEPT_MAILS, per: None };
     let mails = mails.map(|PerHour(rate)| rate).filter(|_| sends_mail || !from_file);
+    // The first is what upstream's splitting of words makes of the setting's name, the second what its documentation calls it.
+    let names = ["O_AUTH", "OAUTH"].map(|word| format!("GOTRUE_RATE_LIMIT_{word}_DYNAMIC_CLIENT_REGISTER"));
+    let registration: Option<Number> = reader.get("", &[&names[0], &names[1]])?;
+    let registration = registration.map_or(default.oauth_client_registration, |Number(number)| number);
     let mut number = |part: &str, name: &str, default: f64| -> Result<f64, Invalid> {
         let Number(number) =
             gotrue(reader, &if part.is_empty() { String::new() } else { key(part) }, name, Number(default))?;
@@ -32,15 +36,12 @@ pub(super) fn read(reader: &mut Reader<'_>, sends_mail: bool) -> Result<LimitSet
         anonymous_users: number("anonymous_users", "RATE_LIMIT_ANONYMOUS_USERS", default.anonymous_users)?,
         mfa: number("", "MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY", default.mfa)?,
         saml_assertion: number("", "SAML_RATE_LIMIT_ASSERTION", default.saml_assertion)?,
-        oauth_client_registration: number(
-            "",
-            "RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER",
-            default.oauth_client_registration,
-        )?,
+        oauth_client_registration: registration,
         header: optional(reader, "", "RATE_LIMIT_HEADER")?,
         mails: mails.unwrap_or(if sends_mail { default.mails } else { kept }),
         text_messages: optional(reader, &key("sms_sent"), "RATE_LIMIT_SMS_SENT")?
             .map_or(default.text_messages, |PerHour(rate)| rate),
+        per_process: default.per_process,
     })
 }
 

@@ -112,6 +112,7 @@ fn token(reader: &mut Reader<'_>) -> Result<TokenSettings, Invalid> {
         expiry: reader.get("auth.jwt_expiry", &["GOTRUE_JWT_EXP", "JWT_EXPIRY"])?.unwrap_or(default.expiry),
         audience: gotrue(reader, "", "JWT_AUD", default.audience)?,
         default_role: gotrue(reader, "", "JWT_DEFAULT_GROUP_NAME", default.default_role)?,
+        methods: gotrue(reader, "", "JWT_VALID_METHODS", default.methods)?,
         admin_roles: gotrue(reader, "", "JWT_ADMIN_ROLES", default.admin_roles)?,
     })
 }

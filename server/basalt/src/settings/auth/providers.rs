@@ -103,6 +103,8 @@ fn provider(reader: &mut Reader<'_>, name: &str) -> Result<Option<OauthProvider>
     provider.redirect_uri =
         gotrue(reader, &key("redirect_uri"), &variable("REDIRECT_URI"), provider.redirect_uri)?;
     provider.url = gotrue(reader, &key("url"), &variable("URL"), provider.url)?;
+    // Upstream reads this one, and has no use for it.
+    let _: Option<String> = optional(reader, "", &variable("API_URL"))?;
     provider.skip_nonce_check =
         gotrue(reader, &key("skip_nonce_check"), &variable("SKIP_NONCE_CHECK"), provider.skip_nonce_check)?;
     provider.email_optional =
