@@ -86,10 +86,28 @@ impl Keys {
     ///
     /// Errors name the file or the setting and never quote a key.
     pub fn load_or_create(path: &Path, overrides: KeyOverrides) -> Result<Keys, KeyError> {
-        let mut keys = Configured::read(&overrides)?;
+        let keys = Configured::read(&overrides)?;
         let complete =
             keys.secret.is_some() && overrides.anon_key.is_some() && overrides.service_role_key.is_some();
         let file = if complete { None } else { Some(KeyFile::load_or_create(path)?) };
+        Keys::new(keys, path, file, overrides)
+    }
+
+    /// The keys of settings that name at least the shared secret, without a file. API keys that they do not name follow
+    /// from the secret, and are nobody's.
+    ///
+    /// Errors: as [`load_or_create`](Self::load_or_create).
+    pub fn from_settings(settings: KeyOverrides) -> Result<Keys, KeyError> {
+        let keys = Configured::read(&settings)?;
+        Keys::new(keys, Path::new(""), None, settings)
+    }
+
+    fn new(
+        mut keys: Configured,
+        path: &Path,
+        file: Option<KeyFile>,
+        overrides: KeyOverrides,
+    ) -> Result<Keys, KeyError> {
         let generated = keys.secret.is_none();
         let (secret_text, secret) = match (keys.secret.take(), &file) {
             (Some(secret), _) => secret,

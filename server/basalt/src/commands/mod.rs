@@ -23,7 +23,7 @@ use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::logging;
-use crate::settings::{DropIn, Flags, Service, Settings};
+use crate::settings::{AuthDropIn, DropIn, Flags, Service, Settings};
 
 /// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
 ///
@@ -66,6 +66,9 @@ enum Command {
     ///
     /// With `--only rest` and PGRST_DB_URI, or a configuration file of PostgREST's, it stands in for the `postgrest`
     /// binary: REST at / of any database, without API keys and migrations, set by the same file and PGRST_* variables.
+    ///
+    /// With `--only auth` and GOTRUE_DB_DATABASE_URL (or DATABASE_URL and GOTRUE_DB_DRIVER), it stands in for Supabase
+    /// Auth's binary: auth at /, without API keys, set by the same GOTRUE_* variables, on schema auth alone.
     Serve(ServeArguments),
     /// Apply the project's migrations and seed, or show where they stand
     ///
@@ -140,6 +143,12 @@ struct ServeArguments {
     /// PostgREST's configuration file, with `--only rest`; PGRST_* variables win over what is in it
     #[arg(value_name = "FILENAME")]
     file: Option<PathBuf>,
+    /// A file with variables of Supabase Auth's stand-in, which win over the environment, with `--only auth`
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A folder with such files (*.env, *.json), which win over everything
+    #[arg(short = 'd', long, value_name = "DIR")]
+    config_dir: Option<PathBuf>,
     /// Print the settings that PostgREST's stand-in runs with, those of the database included, and exit
     #[arg(long, group = "instead")]
     dump_config: bool,
@@ -192,6 +201,10 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
     }
     let instead = arguments.instead();
     let flags = arguments.added_to(flags);
+    if let Some(settings) = AuthDropIn::load(&flags)? {
+        logging::start(format, settings.log_level.as_deref());
+        return block_on(serve::auth_drop_in::run(settings));
+    }
     let drop_in = DropIn::load(&flags)?;
     logging::start(format, drop_in.as_ref().and_then(|settings| settings.log_level.as_deref()));
     match (drop_in, instead) {
@@ -223,8 +236,9 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
 
 impl ServeArguments {
     fn added_to(self, flags: Flags) -> Flags {
-        let Self { only, port, host, dev, env_file, file, yes, .. } = self;
-        Flags { only, port, host, dev, env_file, file, yes, ..flags }
+        let Self { only, port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
+        let (auth_file, auth_folder) = (config, config_dir);
+        Flags { only, port, host, dev, env_file, file, auth_file, auth_folder, yes, ..flags }
     }
 
     fn instead(&self) -> Option<Instead> {

@@ -1,5 +1,6 @@
 //! `basalt serve`: starts everything in order, serves it, and stops it in the opposite order.
 
+pub(super) mod auth_drop_in;
 mod banner;
 pub(super) mod drop_in;
 mod edge;

@@ -5,6 +5,7 @@
 //! What only Basalt has is in the table `[basalt]` and in variables that begin with `BASALT_`.
 
 mod auth;
+mod auth_drop_in;
 mod drop_in;
 mod environment;
 mod functions;
@@ -19,6 +20,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use auth_drop_in::AuthDropIn;
 pub(crate) use drop_in::{DropIn, Place};
 pub(crate) use environment::Environment;
 pub(crate) use project::Project;
@@ -81,6 +83,10 @@ pub(crate) struct Flags {
     pub(crate) yes: bool,
     /// PostgREST's configuration file, for a server that stands in for it.
     pub(crate) file: Option<PathBuf>,
+    /// `--config`: a file with variables for a server that stands in for Supabase Auth.
+    pub(crate) auth_file: Option<PathBuf>,
+    /// `--config-dir`: a folder of such files.
+    pub(crate) auth_folder: Option<PathBuf>,
 }
 
 /// Everything that a start needs to know.

@@ -115,6 +115,12 @@ impl<'a> Reader<'a> {
             || paths.iter().any(refers)
     }
 
+    /// Whether a setting is read from the environment variable `name`.
+    #[cfg(test)]
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.asked_names.contains(name)
+    }
+
     /// The names of everything in the table at `path` of `config.toml`.
     pub(crate) fn names(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {

@@ -15,6 +15,7 @@
 
 mod age;
 mod apply;
+mod auth_alone;
 mod error;
 mod file;
 mod ledger;
@@ -109,6 +110,17 @@ impl<'a> Migrator<'a> {
         }
         report.log("platform");
         Ok(report)
+    }
+
+    /// Makes the tables of schema `auth` where they are missing, as a role that owns the schema and may do nothing else:
+    /// nothing is written anywhere else, and no ledger but the one of Supabase Auth is kept. Returns whether there was
+    /// anything to do.
+    ///
+    /// Errors: [`Error::Older`] for tables of an older release with accounts in them; [`Error::Busy`],
+    /// [`Error::Database`], [`Error::TooSlow`].
+    pub async fn auth_alone(&mut self) -> Result<bool, Error> {
+        let limits = self.limits;
+        apply::bounded("schema auth", &limits, auth_alone::migrate(self.client, &limits)).await
     }
 
     /// Applies the migrations of a project: the files `<version>_<name>.sql` of `folder`, in the order of their names.

@@ -153,7 +153,7 @@ fn reload_on_signals(rest: Rest) -> Result<impl Future<Output = ()>, Error> {
 }
 
 /// Listens at `place`, beside other processes if that is to be, and says so.
-async fn listen(what: &str, place: &Place, reuse_port: bool) -> Result<BoxAcceptor, Error> {
+pub(super) async fn listen(what: &str, place: &Place, reuse_port: bool) -> Result<BoxAcceptor, Error> {
     match place {
         Place::Port(host, port) => {
             let listener = bind(host, *port, reuse_port).await;

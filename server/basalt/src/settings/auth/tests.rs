@@ -24,6 +24,24 @@ fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
     all(config, variables).unwrap_err().to_string()
 }
 
+/// Every name of upstream's configuration (`internal/conf` of Supabase Auth, as its splitting of words makes them).
+const UPSTREAMS: &str = include_str!("upstream_names.txt");
+
+#[test]
+fn every_name_of_upstreams_configuration_is_known() {
+    let (environment, config) = (Environment::default(), toml::Table::new());
+    let mut reader = super::Reader::new(&environment, &config);
+    let root = std::env::temp_dir();
+    let project =
+        Project { base: root.clone(), root: root.clone(), config: config.clone(), config_path: None };
+    let places = super::Places { project: &project, data_dir: &root, api_url: "http://127.0.0.1:1" };
+    super::read(&mut reader, places).unwrap();
+    crate::settings::services::keys(&mut reader).unwrap();
+    let unknown: Vec<&str> = UPSTREAMS.lines().filter(|name| !reader.knows(name)).collect();
+    assert_eq!(unknown, [""; 0]);
+    assert!(UPSTREAMS.lines().count() > 450, "the list is whole");
+}
+
 #[test]
 fn an_env_of_supabases_compose_file_is_understood() {
     let settings = read(

@@ -1,0 +1,63 @@
+//! `basalt serve --only auth` with Supabase Auth's environment: a stand-in for its binary, `auth` (formerly `gotrue`).
+//!
+//! The service is at `/`, without API keys; nothing is written to disk, and nothing in the database but schema `auth` is
+//! touched, so that the role that owns the schema needs no other right.
+
+use database::{Database, migrate};
+use gateway::Gateway;
+use tokens::Keys;
+use tokio_util::sync::CancellationToken;
+
+use super::LIMITS;
+use super::drop_in::listen;
+use super::signals::Signals;
+use crate::accept;
+use crate::error::Error;
+use crate::settings::AuthDropIn;
+
+/// Makes the tables where they are missing and serves until SIGINT or SIGTERM.
+pub(in crate::commands) async fn run(settings: AuthDropIn) -> Result<(), Error> {
+    accept::open_more_files();
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    let keys = Keys::from_settings(settings.keys.clone())?;
+    let signals = Signals::listen()?;
+    let database = Database::connect(settings.database.clone()).await?;
+    let served = serve(&settings, keys, &database, &signals).await;
+    database.close().await;
+    served
+}
+
+async fn serve(
+    settings: &AuthDropIn,
+    keys: Keys,
+    database: &Database,
+    signals: &Signals,
+) -> Result<(), Error> {
+    tokio::select! {
+        migrated = migrate(database) => migrated?,
+        () = signals.stop() => return Ok(()),
+    }
+    let service = auth::service(settings.auth.clone(), database.clone(), keys)
+        .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+    let face = Gateway::without_keys(settings.gateway.clone()).open("auth", service);
+    // Upstream shares its port with further processes, too.
+    let acceptor = listen("Auth API", &settings.place, true).await?;
+    let stop = CancellationToken::new();
+    let stopping = async {
+        signals.stop().await;
+        stop.cancel();
+    };
+    tokio::join!(
+        accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), stop.clone(), LIMITS),
+        stopping
+    );
+    Ok(())
+}
+
+async fn migrate(database: &Database) -> Result<(), Error> {
+    let mut client = database.client().await?;
+    migrate::Migrator::new(&mut client).auth_alone().await?;
+    Ok(())
+}

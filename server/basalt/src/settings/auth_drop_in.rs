@@ -1,0 +1,370 @@
+//! Settings of a server that stands in for Supabase Auth's own binary (`auth`, formerly `gotrue`): its environment
+//! variables, its files and its defaults.
+//!
+//! Source: Supabase Auth, `internal/conf` and `cmd`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::drop_in::Place;
+use super::reader::Reader;
+use super::{Environment, Flags, Invalid, Project, Service};
+
+/// Upstream's default of `PORT`.
+const PORT: u16 = 8081;
+/// Upstream's name of all addresses of this machine is none at all.
+const ALL_ADDRESSES: &str = "*";
+/// The only schema that the service's SQL knows.
+const NAMESPACE: &str = "auth";
+/// Parameters of a database's URL that upstream's driver reads itself, or that say what holds here anyway.
+const DRIVERS_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
+
+/// A server that stands in for Supabase Auth's binary.
+#[derive(Clone)]
+pub(crate) struct AuthDropIn {
+    /// The service.
+    pub(crate) auth: auth::Settings,
+    /// What signs and verifies tokens.
+    pub(crate) keys: tokens::KeyOverrides,
+    /// The database, as the owner of schema `auth`.
+    pub(crate) database: database::Settings,
+    /// Where callers come from.
+    pub(crate) gateway: gateway::Settings,
+    /// Where clients are answered. `GOTRUE_API_HOST`, `PORT`. Default: all addresses, port 8081.
+    pub(crate) place: Place,
+    /// `GOTRUE_LOG_LEVEL`.
+    pub(crate) log_level: Option<String>,
+    /// What the operator should know about the settings.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl fmt::Debug for AuthDropIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthDropIn").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl AuthDropIn {
+    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` win over the
+    /// file of `--config`, that over the process, and that over `.env` in the current folder, which is read where no
+    /// file is named.
+    ///
+    /// Errors: as there; [`Invalid`] for a file that cannot be read or understood.
+    pub(crate) fn load(flags: &Flags) -> Result<Option<Self>, Invalid> {
+        if !is_asked_for(flags) {
+            return Ok(None);
+        }
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let process: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
+        let mut variables = match &flags.auth_file {
+            None => file(Path::new(".env"), false)?,
+            Some(_) => BTreeMap::new(),
+        };
+        variables.extend(process);
+        if let Some(path) = &flags.auth_file {
+            variables.extend(file(path, true)?);
+        }
+        for path in flags.auth_folder.as_deref().map(files).transpose()?.unwrap_or_default() {
+            variables.extend(file(&path, true)?);
+        }
+        Self::read(flags, &Environment::from_pairs(variables))
+    }
+
+    /// Reads `environment`; `None` unless `--only auth` is given and upstream's variables name the database:
+    /// `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL` beside `GOTRUE_DB_DRIVER`, without which upstream does not start.
+    ///
+    /// Errors: [`Invalid`] with the name of the first setting that cannot be used, or that upstream wants and that is
+    /// missing.
+    pub(crate) fn read(flags: &Flags, environment: &Environment) -> Result<Option<Self>, Invalid> {
+        let uri = environment.get("GOTRUE_DB_DATABASE_URL").or_else(|| {
+            environment.get("GOTRUE_DB_DRIVER")?;
+            environment.get("DATABASE_URL")
+        });
+        let Some(uri) = uri.filter(|_| is_asked_for(flags)) else { return Ok(None) };
+        let nowhere = PathBuf::new();
+        let config = toml::Table::new();
+        let mut reader = Reader::new(environment, &config);
+        check_database(&mut reader)?;
+        let external_url = external_url(&mut reader)?;
+        let project = Project {
+            root: PathBuf::from("."),
+            base: PathBuf::from("."),
+            config: config.clone(),
+            config_path: None,
+        };
+        let places =
+            super::auth::Places { project: &project, data_dir: &nowhere, api_url: external_url.as_str() };
+        let mut auth = super::auth::read(&mut reader, places)?;
+        require(environment, "GOTRUE_SITE_URL", "the URL of the site that users come from")?;
+        require(environment, "GOTRUE_JWT_SECRET", "the secret that tokens are signed with")?;
+        auth.external_url = external_url;
+        // Upstream keeps nothing on disk, and counts in memory what a header tells apart.
+        auth.mail.folder = None;
+        auth.limits.per_process = true;
+        let mut gateway = super::services::gateway(&mut reader)?;
+        if environment.get("BASALT_TRUSTED_PROXIES").is_none() {
+            // There is a gateway in front, which notes where a request comes from.
+            gateway.trusted_proxies = 1;
+        }
+        let keys = super::services::keys(&mut reader)?;
+        if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
+            auth.token.methods = methods(set);
+        }
+        let database = database(&mut reader, uri)?;
+        let place = place(&mut reader, flags)?;
+        let log_level: Option<String> = reader.get("", &["GOTRUE_LOG_LEVEL"])?;
+        let warnings = reader.finish();
+        Ok(Some(Self { auth, keys, database, gateway, place, log_level, warnings }))
+    }
+}
+
+fn is_asked_for(flags: &Flags) -> bool {
+    matches!(flags.only.as_deref(), Some([Service::Auth]))
+}
+
+/// Upstream's names of a variable that has one without the prefix: the prefix goes before that one, too.
+fn check_database(reader: &mut Reader<'_>) -> Result<(), Invalid> {
+    let names = ["GOTRUE_DB_DB_NAMESPACE", "GOTRUE_DB_NAMESPACE", "DB_NAMESPACE"];
+    let namespace: Option<String> = reader.get("", &names)?;
+    if let Some(other) = namespace.filter(|name| name != NAMESPACE) {
+        return Err(Invalid::new("DB_NAMESPACE", "auth, the schema of all of the service's tables", &other));
+    }
+    let driver: Option<String> = reader.get("", &["GOTRUE_DB_DRIVER"])?;
+    match driver.as_deref() {
+        None | Some("postgres" | "postgresql" | "pgx") => Ok(()),
+        Some(other) => Err(Invalid::new("GOTRUE_DB_DRIVER", "postgres", &format!("{other:?}"))),
+    }
+}
+
+fn external_url(reader: &mut Reader<'_>) -> Result<String, Invalid> {
+    let names = ["GOTRUE_API_API_EXTERNAL_URL", "API_EXTERNAL_URL", "GOTRUE_API_EXTERNAL_URL"];
+    let expected = "the URL under which clients reach the service, such as https://example.org/auth/v1";
+    let url: Option<String> = reader.get("", &names)?;
+    let url = url.ok_or_else(|| Invalid::new("API_EXTERNAL_URL", expected, &"none"))?;
+    match url.starts_with("https://") || url.starts_with("http://") {
+        true => Ok(url.trim_end_matches('/').to_owned()),
+        false => Err(Invalid::new("API_EXTERNAL_URL", expected, &format!("{url:?}"))),
+    }
+}
+
+/// The algorithms of a set of keys, which then are the only ones: the secret is taken where one of them is for HS256.
+fn methods(keys: &str) -> Vec<String> {
+    let keys: Vec<serde_json::Value> = serde_json::from_str(keys).unwrap_or_default();
+    let usual = |key: &serde_json::Value| match (key["kty"].as_str()?, key["crv"].as_str()) {
+        ("oct", _) => Some("HS256"),
+        ("RSA", _) => Some("RS256"),
+        ("EC", Some("P-384")) => Some("ES384"),
+        ("EC", _) => Some("ES256"),
+        ("OKP", _) => Some("EdDSA"),
+        _ => None,
+    };
+    let algorithm = |key: &serde_json::Value| key["alg"].as_str().or_else(|| usual(key)).map(str::to_owned);
+    keys.iter().filter_map(algorithm).collect()
+}
+
+fn require(environment: &Environment, name: &str, expected: &str) -> Result<(), Invalid> {
+    match environment.get(name) {
+        Some(_) => Ok(()),
+        None => Err(Invalid::new(name, expected, &"none")),
+    }
+}
+
+fn database(reader: &mut Reader<'_>, uri: &str) -> Result<database::Settings, Invalid> {
+    let mut settings = database::Settings {
+        application_name: "basalt-auth".to_owned(),
+        ..database::Settings::new(without_drivers_parameters(uri))
+    };
+    let size: usize = reader.get("", &["GOTRUE_DB_MAX_POOL_SIZE"])?.unwrap_or_default();
+    if size > 0 {
+        // Of each of the two pools, so that both together stay within what is set.
+        (settings.pool_size, settings.client_pool_size) = (size.div_ceil(2), (size / 2).max(1));
+    }
+    settings.max_lifetime =
+        reader.get("", &["GOTRUE_DB_CONN_MAX_LIFETIME"])?.unwrap_or(settings.max_lifetime);
+    settings.max_idle_time =
+        reader.get("", &["GOTRUE_DB_CONN_MAX_IDLE_TIME"])?.unwrap_or(settings.max_idle_time);
+    Ok(settings)
+}
+
+/// `uri` without the parameters that libpq does not know.
+fn without_drivers_parameters(uri: &str) -> String {
+    let Some((base, query)) = uri.split_once('?') else { return uri.to_owned() };
+    let is_libpqs = |parameter: &&str| !DRIVERS_PARAMETERS.iter().any(|name| parameter.starts_with(name));
+    let kept: Vec<&str> = query.split('&').filter(is_libpqs).collect();
+    if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+}
+
+fn place(reader: &mut Reader<'_>, flags: &Flags) -> Result<Place, Invalid> {
+    let host: Option<String> = reader.get("", &["GOTRUE_API_HOST"])?;
+    let port: Option<u16> = reader.get("", &["GOTRUE_API_PORT", "PORT"])?;
+    let host = flags.host.map(|host| host.to_string()).or(host).unwrap_or_else(|| ALL_ADDRESSES.to_owned());
+    Ok(Place::Port(host, flags.port.or(port).unwrap_or(PORT)))
+}
+
+/// The files of a folder that upstream reads, the weaker first: by name, and of a name with both endings the JSON alone.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
+    let refused = |error: std::io::Error| {
+        Invalid::new("--config-dir", "a folder that can be read", &format!("{}: {error}", folder.display()))
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(refused)? {
+        let path = entry.map_err(refused)?.path();
+        let is_read = path.extension().is_some_and(|ending| ending == "env" || ending == "json");
+        if is_read && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let both: Vec<PathBuf> =
+        paths.iter().filter(|path| path.with_extension("json").is_file()).cloned().collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json") || !both.contains(path));
+    Ok(paths)
+}
+
+/// The variables of a file: an object of texts in JSON, else lines. One that is not there has none, unless it `must`.
+fn file(path: &Path, must: bool) -> Result<BTreeMap<String, String>, Invalid> {
+    let refused =
+        |expected: &str, found: &dyn fmt::Display| Invalid::new(&path.display().to_string(), expected, found);
+    if must && let Err(error) = std::fs::metadata(path) {
+        return Err(refused("a file that can be read", &error));
+    }
+    if path.extension().is_some_and(|ending| ending == "json") {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| refused("a file that can be read", &error))?;
+        // The parser's message may quote a secret.
+        return serde_json::from_str(&text).map_err(|_| refused("a JSON object of texts", &"something else"));
+    }
+    let variables = Environment::of_files([path])?;
+    Ok(variables.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENVIRONMENT: [(&str, &str); 5] = [
+        ("GOTRUE_DB_DRIVER", "postgres"),
+        ("DATABASE_URL", "postgres://supabase_auth_admin:x@db/postgres?search_path=auth&sslmode=disable"),
+        ("API_EXTERNAL_URL", "https://example.org/auth/v1/"),
+        ("GOTRUE_SITE_URL", "https://example.org"),
+        ("GOTRUE_JWT_SECRET", "a secret of more than thirty-two bytes"),
+    ];
+
+    fn flags(only: &[Service]) -> Flags {
+        Flags { only: Some(only.to_vec()), ..Flags::default() }
+    }
+
+    fn environment(more: &[(&str, &str)]) -> Environment {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let variables: BTreeMap<String, String> = ENVIRONMENT.iter().chain(more).map(own).collect();
+        Environment::from_pairs(variables)
+    }
+
+    fn read(more: &[(&str, &str)]) -> Result<AuthDropIn, Invalid> {
+        AuthDropIn::read(&flags(&[Service::Auth]), &environment(more)).map(Option::unwrap)
+    }
+
+    #[test]
+    fn only_auth_with_upstreams_environment_is_one() {
+        let is_one = |only: &[Service], environment: &Environment| {
+            AuthDropIn::read(&flags(only), environment).unwrap().is_some()
+        };
+        let upstreams = environment(&[]);
+        assert!(is_one(&[Service::Auth], &upstreams));
+        assert!(
+            !is_one(&[Service::Auth, Service::Rest], &upstreams) && !is_one(&[Service::Rest], &upstreams)
+        );
+        assert!(
+            !is_one(&[Service::Auth], &environment(&[("GOTRUE_DB_DRIVER", "")])),
+            "a project's DATABASE_URL"
+        );
+        let named = [("GOTRUE_DB_DRIVER", ""), ("GOTRUE_DB_DATABASE_URL", "postgres://a@h/d")];
+        assert!(is_one(&[Service::Auth], &environment(&named)));
+    }
+
+    #[test]
+    fn defaults_are_upstreams() {
+        let found = read(&[]).unwrap();
+        assert_eq!(found.place, Place::Port("*".to_owned(), 8081));
+        assert_eq!(found.auth.external_url, "https://example.org/auth/v1");
+        assert_eq!(found.database.uri, "postgres://supabase_auth_admin:x@db/postgres?sslmode=disable");
+        assert_eq!((found.auth.mail.folder, found.auth.limits.per_process), (None, true));
+        assert_eq!((found.gateway.trusted_proxies, found.warnings), (1, Vec::<String>::new()));
+        assert!(!found.auth.mail.autoconfirm);
+    }
+
+    #[test]
+    fn names_have_their_place_with_and_without_the_prefix() {
+        let found = read(&[
+            ("GOTRUE_API_HOST", "127.0.0.1"),
+            ("PORT", "9999"),
+            ("GOTRUE_DB_DATABASE_URL", "postgres://b@h/d"),
+            ("DB_NAMESPACE", "auth"),
+            ("GOTRUE_DB_MAX_POOL_SIZE", "10"),
+            ("GOTRUE_OPERATOR_TOKEN", "unused-operator-token"),
+            ("GOTRUE_RATE_LIMIT_O_AUTH_DYNAMIC_CLIENT_REGISTER", "3"),
+            ("GOTRUE_LOG_LEVEL", "debug"),
+            ("GOTRUE_SITE_ULR", "x"),
+        ])
+        .unwrap();
+        assert_eq!(found.place, Place::Port("127.0.0.1".to_owned(), 9999));
+        assert_eq!((found.database.uri.as_str(), found.database.pool_size), ("postgres://b@h/d", 5));
+        assert_eq!(found.auth.limits.oauth_client_registration, 3.0);
+        assert_eq!(found.log_level.as_deref(), Some("debug"));
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("GOTRUE_SITE_ULR"));
+        assert_eq!(
+            read(&[("PORT", "1"), ("GOTRUE_API_PORT", "2")]).unwrap().place,
+            Place::Port("*".into(), 2)
+        );
+    }
+
+    #[test]
+    fn keys_say_which_algorithms_there_are() {
+        let methods = |more: &[(&str, &str)]| read(more).unwrap().auth.token.methods;
+        let keys = r#"[{"kty":"EC","crv":"P-256","alg":"ES256","key_ops":["sign"]},{"kty":"RSA"}]"#;
+        assert_eq!(methods(&[]), [""; 0], "each key's own");
+        assert_eq!(methods(&[("GOTRUE_JWT_KEYS", keys)]), ["ES256", "RS256"]);
+        let named = [("GOTRUE_JWT_KEYS", keys), ("GOTRUE_JWT_VALID_METHODS", "HS256,ES256")];
+        assert_eq!(methods(&named), ["HS256", "ES256"]);
+    }
+
+    #[test]
+    fn what_upstream_wants_is_named_when_it_is_missing_or_wrong() {
+        for (name, value) in [
+            ("API_EXTERNAL_URL", ""),
+            ("API_EXTERNAL_URL", "example.org"),
+            ("GOTRUE_SITE_URL", ""),
+            ("GOTRUE_JWT_SECRET", ""),
+            ("GOTRUE_DB_DRIVER", "mysql"),
+            ("DB_NAMESPACE", "accounts"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name}: expected")), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_as_upstream_reads_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("20_b.env", "GOTRUE_JWT_EXP=1\n");
+        write("10_a.env", "GOTRUE_JWT_EXP=2\n");
+        write("30_c.env", "GOTRUE_JWT_EXP=3\n");
+        write("30_c.json", "{\"GOTRUE_JWT_EXP\": \"4\"}");
+        write("40.txt", "GOTRUE_JWT_EXP=5\n");
+        let names: Vec<_> = files(folder.path())
+            .unwrap()
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names, ["10_a.env", "20_b.env", "30_c.json"]);
+        let json = file(&folder.path().join("30_c.json"), true).unwrap();
+        assert_eq!(json["GOTRUE_JWT_EXP"], "4");
+        assert!(file(&folder.path().join("none.env"), true).is_err());
+        assert!(file(&folder.path().join("none.env"), false).unwrap().is_empty());
+    }
+}

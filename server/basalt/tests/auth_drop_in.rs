@@ -1,0 +1,202 @@
+//! The binary in the place of Supabase Auth's, started from upstream's environment alone, as a role that has nothing but
+//! its schema.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use database::cluster::Cluster;
+use serde_json::json;
+use tokens::{KeyOverrides, Keys};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const SECRET: &str = "a secret of more than thirty-two bytes";
+const EXTERNAL_URL: &str = "https://project.example/auth/v1";
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/auth-client.mjs");
+
+const ROLE: &str = "create role supabase_auth_admin noinherit login password 'secret';
+    alter role supabase_auth_admin set search_path = auth;
+    create schema auth authorization supabase_auth_admin;
+    revoke all on schema public from public;
+    revoke create, temporary on database postgres from public";
+
+/// Everything that a database and its cluster hold outside of schema `auth`.
+const OUTSIDE: &str = "select
+    (select count(*) from pg_class c join pg_namespace n on n.oid = relnamespace
+      where nspname not in ('auth', 'pg_toast') and nspname !~ '^pg_temp')
+    + (select count(*) from pg_proc where pronamespace <> 'auth'::regnamespace)
+    + (select count(*) from pg_namespace) + (select count(*) from pg_roles)
+    + (select count(*) from pg_event_trigger) + (select count(*) from pg_extension)";
+
+struct Served {
+    child: Child,
+    /// Held so that the server can go on writing.
+    _log: BufReader<ChildStderr>,
+    url: String,
+}
+
+/// `basalt serve --only auth` in `folder`, and nothing of this process's environment.
+fn basalt(folder: &std::path::Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    command.args(["--log-format", "text", "serve", "--only", "auth"]).current_dir(folder).env_clear();
+    command
+}
+
+/// What upstream's own examples set.
+fn upstreams(uri: &str) -> [(&'static str, String); 9] {
+    [
+        ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
+        ("DATABASE_URL", format!("{uri}?search_path=auth")),
+        ("API_EXTERNAL_URL", EXTERNAL_URL.to_owned()),
+        ("GOTRUE_API_HOST", "127.0.0.1".to_owned()),
+        ("PORT", "0".to_owned()),
+        ("GOTRUE_SITE_URL", "https://project.example".to_owned()),
+        ("GOTRUE_JWT_SECRET", SECRET.to_owned()),
+        ("GOTRUE_JWT_AUD", "authenticated".to_owned()),
+        ("GOTRUE_MAILER_AUTOCONFIRM", "true".to_owned()),
+    ]
+}
+
+impl Served {
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {said}");
+            if line.starts_with("Auth API listening on ") {
+                let address = line.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
+                return Self { child, _log: log, url: address };
+            }
+            said.push_str(&line);
+        }
+    }
+
+    fn ask(&self, request: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.url).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let length = body.len();
+        let head =
+            format!("{request} HTTP/1.1\r\nHost: auth\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        write!(stream, "{head}{headers}\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn service_token() -> String {
+    let settings = KeyOverrides { jwt_secret: Some(SECRET.to_owned()), ..KeyOverrides::default() };
+    Keys::from_settings(settings).unwrap().sign_with_secret(&json!({ "role": "service_role" })).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn auth_is_served_at_the_root_by_a_role_that_owns_its_schema_alone() {
+    let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
+    let superuser = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
+    let database = database::Database::connect(database::Settings::new(&superuser)).await.unwrap();
+    let client = database.client().await.unwrap();
+    client.batch_execute(ROLE).await.unwrap();
+    let outside = async || client.query_one(OUTSIDE, &[]).await.unwrap().get::<_, i64>(0);
+    let before = outside().await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let uri = postgres.tcp_uri("supabase_auth_admin", "secret").unwrap();
+    let mut command = basalt(folder.path());
+    command.envs(upstreams(&uri));
+    let served = Served::of(command);
+    let health = served.ask("GET /health", "Origin: https://project.example\r\n", "");
+    assert!(health.starts_with("HTTP/1.1 200") && health.contains("\"name\":\"GoTrue\""), "{health}");
+    assert!(health.contains("access-control-expose-headers: X-Total-Count, Link, X-Supabase-Api-Version"));
+    assert!(served.ask("GET /settings", "", "").contains("\"mailer_autoconfirm\":true"));
+    assert!(served.ask("GET /.well-known/jwks.json", "", "").ends_with("{\"keys\":[]}"));
+    let issuer = format!("\"issuer\":\"{EXTERNAL_URL}\"");
+    assert!(served.ask("GET /.well-known/openid-configuration", "", "").contains(&issuer));
+    assert!(served.ask("GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
+    let token = service_token();
+    // Whoever has the secret has a token; an API key is the business of the gateway in front.
+    let keyed = served.ask("GET /admin/users", &format!("apikey: {token}\r\n"), "");
+    assert!(keyed.starts_with("HTTP/1.1 401") && keyed.contains("no_authorization"), "{keyed}");
+
+    let node =
+        Command::new("node").args([CLIENT, &format!("http://{}", served.url), &token]).output().unwrap();
+    let (told, failed) = (String::from_utf8(node.stdout).unwrap(), String::from_utf8(node.stderr).unwrap());
+    assert!(node.status.success(), "{failed}");
+    assert!(told.starts_with(&format!("{EXTERNAL_URL}/verify?token=")), "{told}");
+    served.stop();
+
+    assert_eq!(before, outside().await, "nothing is made outside of its schema");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is kept on disk");
+    let versions = "select count(*) from auth.schema_migrations";
+    assert!(
+        client.query_one(versions, &[]).await.unwrap().get::<_, i64>(0) > 60,
+        "upstream can go on from here"
+    );
+
+    files_win_over_the_environment(&uri);
+    the_tables_that_the_image_ships_are_replaced(&client, &uri).await;
+    drop(client);
+    database.close().await;
+    postgres.stop().await;
+}
+
+fn files_win_over_the_environment(uri: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("auth.env");
+    std::fs::write(&file, "GOTRUE_DISABLE_SIGNUP=true\n").unwrap();
+    let mut command = basalt(folder.path());
+    command.envs(upstreams(uri)).env("GOTRUE_DISABLE_SIGNUP", "false").arg("-c").arg(&file);
+    let served = Served::of(command);
+    assert!(served.ask("GET /settings", "", "").contains("\"disable_signup\":true"));
+    served.stop();
+
+    let mut command = basalt(folder.path());
+    command.envs(upstreams(uri)).env("API_EXTERNAL_URL", "");
+    let refused = command.output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("API_EXTERNAL_URL: expected"), "{said}");
+}
+
+/// Supabase's database image comes with empty tables in the form of 2019.
+async fn the_tables_that_the_image_ships_are_replaced(client: &database::Client, uri: &str) {
+    let first_form = "drop schema auth cascade; create schema auth authorization supabase_auth_admin;
+        set role supabase_auth_admin;
+        create table auth.users (instance_id uuid, id uuid primary key, email varchar(255) unique);
+        create table auth.refresh_tokens (id bigserial primary key, token varchar(255));
+        create table auth.schema_migrations (version varchar(255) primary key);
+        create function auth.role() returns text language sql stable as $$ select 'old' $$;
+        reset role;
+        create function auth.uid() returns uuid language sql stable as $$ select null::uuid $$";
+    client.batch_execute(first_form).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut command = basalt(folder.path());
+        command.envs(upstreams(uri));
+        command
+    };
+    let served = Served::of(start());
+    let body = json!({ "email": "eve@example.com", "password": "correct horse battery" }).to_string();
+    let signed_up = served.ask("POST /signup", "", &body);
+    assert!(signed_up.starts_with("HTTP/1.1 200") && signed_up.contains("access_token"), "{signed_up}");
+    served.stop();
+    let role = client.query_one("select auth.role() is null", &[]).await.unwrap();
+    assert!(role.get::<_, bool>(0), "its own functions are made anew");
+
+    let with_accounts = "drop table auth.sessions cascade";
+    client.batch_execute(with_accounts).await.unwrap();
+    let refused = start().output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("older than this release needs"), "{said}");
+    let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();
+    assert_eq!(users.get::<_, i64>(0), 1, "accounts stay");
+}
