@@ -181,5 +181,5 @@ async fn only_confirmed_users_can_prove_that_they_are_still_there() {
     server.let_time_pass().await;
     server.sql("update auth.users set email_confirmed_at = null").await;
     assert_eq!(server.get_as("/reauthenticate", token).await.refusal(), (422, "email_not_confirmed"));
-    assert_eq!(server.get("/reauthenticate").await.refusal().0, 403);
+    assert_eq!(server.get("/reauthenticate").await.refusal(), (401, "no_authorization"));
 }

@@ -94,7 +94,7 @@ async fn only_administrators_define_providers_and_only_if_settings_let_them() {
     let (provider, server) = start_with(|settings| settings.providers.custom_oauth = false).await;
     assert_eq!(admin(&server, Method::GET, "", &Value::Null).await.refusal(), (404, "feature_disabled"));
     let anybody = server.post("/admin/custom-providers", oidc(&provider)).await;
-    assert_eq!(anybody.refusal(), (403, "not_admin"));
+    assert_eq!(anybody.refusal(), (401, "no_authorization"));
     let (provider, server) = start_with(|settings| settings.providers.custom_oauth_max = 1).await;
     assert_eq!(admin(&server, Method::POST, "", &oidc(&provider)).await.status, 201);
     let answer = admin(&server, Method::POST, "", &oauth2(&provider)).await;

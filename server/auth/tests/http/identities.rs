@@ -59,7 +59,7 @@ async fn linking_by_hand_is_off_unless_settings_say_otherwise() {
         (Method::GET, "/user/identities/authorize?provider=github"),
         (Method::DELETE, "/user/identities/00000000-0000-0000-0000-000000000001"),
     ] {
-        assert_eq!(server.send(method.clone(), path, &[], ()).await.status, 403, "an API key is no user");
+        assert_eq!(server.send(method.clone(), path, &[], ()).await.status, 401, "an API key is no user");
         let answer = with_token(&server, method, path, &token).await;
         assert_eq!(answer.refusal(), (404, "manual_linking_disabled"));
     }

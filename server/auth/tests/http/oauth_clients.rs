@@ -182,14 +182,14 @@ async fn registrations_of_one_address_are_limited() {
 async fn only_administrators_get_in_and_only_where_there_is_an_oauth_server() {
     let server = Server::with(settings()).await;
     let path = "/admin/oauth/clients";
-    assert_eq!(server.post(path, json!({})).await.refusal(), (403, "not_admin"));
+    assert_eq!(server.post(path, json!({})).await.refusal(), (401, "no_authorization"));
     server.user("ada@example.com").await;
     let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
     assert_eq!(server.get_as(path, &token).await.refusal(), (403, "not_admin"));
 
     let off = server.second_node_with(Settings::default()).await;
     assert_eq!(admin(&off, Method::GET, path, Value::Null).await.refusal(), (404, "feature_disabled"));
-    assert_eq!(off.get(path).await.refusal(), (403, "not_admin"));
+    assert_eq!(off.get(path).await.refusal(), (401, "no_authorization"));
     for (method, path) in [
         (Method::GET, "/oauth/authorize"),
         (Method::POST, "/oauth/token"),

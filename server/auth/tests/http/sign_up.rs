@@ -218,7 +218,7 @@ async fn an_invitation_makes_a_user_who_may_be_invited_again() {
     assert_eq!((&stranger.body["identities"], &stranger.body["user_metadata"]), (&json!([]), &json!({})));
     server.sql("update auth.users set email_confirmed_at = now()").await;
     assert_eq!(server.post_as_admin("/invite", invitation.clone()).await.refusal(), (422, "email_exists"));
-    assert_eq!(server.post("/invite", invitation).await.refusal(), (403, "not_admin"));
+    assert_eq!(server.post("/invite", invitation).await.refusal(), (401, "no_authorization"));
     let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' = 'user_invited' and payload ->> 'actor_username' = 'service_role'";
     assert_eq!(server.value(logged).await, 2);
 }
