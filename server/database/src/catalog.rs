@@ -70,6 +70,10 @@ impl Listener {
         self.changes.subscribe()
     }
 
+    pub(crate) const fn has_channel(&self) -> bool {
+        self.channel.is_some()
+    }
+
     /// Whether notices in `channel` come in at this moment.
     pub(crate) fn is_listening_to(&self, channel: &str) -> bool {
         self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
 //! Where Postgres is, and how a connection to it is made.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,6 +12,7 @@ use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
+use rand::seq::SliceRandom as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::config::Host;
@@ -19,13 +20,17 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::error::ServerError;
-use crate::{Error, Settings, tls};
+use crate::servers::{Access, Server, Wanted, configure, servers};
+use crate::{Error, Settings, conninfo, tls};
 
-/// A server to connect to.
+/// Servers to connect to, any of which will do.
 pub(crate) struct Target {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: rustls::ClientConfig,
     pub(crate) mode: tls::Mode,
+    servers: Vec<Server>,
+    is_shuffled: bool,
+    wanted: Wanted,
     connect_timeout: Duration,
 }
 
@@ -48,51 +53,82 @@ pub(crate) struct Session {
 /// What a running statement is cancelled with. Source: PostgreSQL documentation, section 55.2.8.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CancelKey {
+    /// Which of a target's servers runs it.
+    server: usize,
     process_id: i32,
     secret_key: i32,
 }
 
 impl Target {
     pub(crate) fn from_uri(uri: &str, settings: &Settings) -> Result<Self, Error> {
-        let (uri, options) = split_options(uri);
-        let mode = options.mode.as_deref().map_or(Ok(tls::Mode::Prefer), tls::Mode::parse)?;
-        // The parser's message names the parameter, never its value, so no password can show.
-        let mut config: tokio_postgres::Config = uri.parse().map_err(|error| {
-            Error::Configuration(format!("the database URI is not valid: {}", cause(&error)))
-        })?;
-        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err(Error::Configuration("the database URI names no host".to_owned()));
+        let parameters = conninfo::parse(uri)?;
+        let value = |name: &str| conninfo::value(&parameters, name);
+        let mut config = tokio_postgres::Config::new();
+        for (name, value) in &parameters {
+            configure(&mut config, name, value)?;
         }
-        if config.get_user().is_none() {
-            config.user("postgres");
+        let servers = servers(&parameters)?;
+        for server in &servers {
+            server.add_to(&mut config)?;
         }
-        if config.get_application_name().is_none() {
-            config.application_name(&settings.application_name);
-        }
-        config.connect_timeout(settings.connect_timeout).ssl_mode(mode.negotiation());
-        let tls = tls::client_config(mode, options.root_certificate.as_deref())?;
-        Ok(Self { config, tls, mode, connect_timeout: settings.connect_timeout })
+        let wanted = Wanted::parse(value("target_session_attrs").unwrap_or("any"))?;
+        let mode = value("sslmode").map_or(Ok(tls::Mode::Prefer), tls::Mode::parse)?;
+        let connect_timeout = value("connect_timeout").and_then(|seconds| seconds.parse().ok());
+        let connect_timeout = connect_timeout
+            .filter(|seconds| *seconds > 0)
+            .map_or(settings.connect_timeout, Duration::from_secs);
+        let application = value("application_name").or_else(|| value("fallback_application_name"));
+        config
+            .user(value("user").unwrap_or("postgres"))
+            .application_name(application.unwrap_or(&settings.application_name))
+            .target_session_attrs(wanted.of_driver())
+            .connect_timeout(connect_timeout)
+            .ssl_mode(mode.negotiation());
+        let tls = tls::client_config(mode, value("sslrootcert").map(Path::new))?;
+        let is_shuffled = value("load_balance_hosts") == Some("random");
+        Ok(Self { config, tls, mode, servers, is_shuffled, wanted, connect_timeout })
     }
 
-    /// Connects to the first host that answers and logs in.
+    /// Connects to the first server that answers and is what is wanted, and logs in.
     ///
     /// Errors: [`Error::Unavailable`] when none does in time; [`Error::Postgres`] when the login is refused.
     pub(crate) async fn open(&self) -> Result<Session, Error> {
-        let login = async {
-            let opened = Instant::now();
-            let stream = self.open_stream().await?;
-            self.log_in(stream, opened).await
-        };
-        match tokio::time::timeout(self.connect_timeout, login).await {
-            Ok(session) => session,
-            Err(_) => Err(Error::Unavailable(format!("no connection within {:?}", self.connect_timeout))),
+        match self.wanted {
+            Wanted::PreferStandby => match self.open_if(Wanted::Standby).await {
+                Ok(session) => Ok(session),
+                Err(_) => self.open_if(Wanted::Any).await,
+            },
+            wanted => self.open_if(wanted).await,
         }
+    }
+
+    async fn open_if(&self, wanted: Wanted) -> Result<Session, Error> {
+        let mut order: Vec<usize> = (0..self.servers.len()).collect();
+        if self.is_shuffled {
+            order.shuffle(&mut rand::rng());
+        }
+        let mut last = Error::Unavailable("no host to connect to".to_owned());
+        for index in order {
+            match tokio::time::timeout(self.connect_timeout, self.log_in_to(index)).await {
+                Ok(Ok((session, access))) if wanted.is_met_by(access) => return Ok(session),
+                Ok(Ok(_)) => last = Error::Unavailable(format!("no server is {wanted:?}")),
+                // A server that is not up yet says so; any other refusal would be that of the next one, too.
+                Ok(Err(Error::Postgres(refusal))) if refusal.code != "57P03" => {
+                    return Err(Error::Postgres(refusal));
+                }
+                Ok(Err(error)) => last = error,
+                Err(_) => {
+                    last = Error::Unavailable(format!("no connection within {:?}", self.connect_timeout));
+                }
+            }
+        }
+        Err(last)
     }
 
     /// Asks the server to cancel what the connection with `key` is running. The server answers nothing.
     pub(crate) async fn cancel(&self, key: CancelKey) -> Result<(), Error> {
         let request = async {
-            let mut stream = self.open_stream().await?;
+            let mut stream = self.open_stream(key.server).await?;
             let mut message = BytesMut::new();
             frontend::cancel_request(key.process_id, key.secret_key, &mut message);
             stream.write_all(&message).await?;
@@ -103,30 +139,23 @@ impl Target {
             .unwrap_or(Err(Error::Timeout(self.connect_timeout)))
     }
 
-    async fn open_stream(&self) -> Result<Stream, Error> {
-        let hosts = self.config.get_hosts();
-        let ports = self.config.get_ports();
-        let mut last = Error::Unavailable("no host to connect to".to_owned());
-        for (index, host) in hosts.iter().enumerate() {
-            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-            match self.open_host(host, port).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
+    async fn open_stream(&self, index: usize) -> Result<Stream, Error> {
+        match self.servers.get(index) {
+            Some(server) => self.open_server(server).await,
+            None => Err(Error::Unavailable("no host to connect to".to_owned())),
         }
-        Err(last)
     }
 
-    async fn open_host(&self, host: &Host, port: u16) -> Result<Stream, Error> {
-        match host {
+    async fn open_server(&self, server: &Server) -> Result<Stream, Error> {
+        match &server.host {
             Host::Unix(folder) => {
-                let socket: PathBuf = folder.join(format!(".s.PGSQL.{port}"));
+                let socket: PathBuf = folder.join(format!(".s.PGSQL.{}", server.port));
                 Ok(Stream::Unix(UnixStream::connect(socket).await?))
             }
-            Host::Tcp(name) => {
-                let stream = TcpStream::connect((name.as_str(), port)).await?;
+            Host::Tcp(address) => {
+                let stream = TcpStream::connect((address.as_str(), server.port)).await?;
                 stream.set_nodelay(true)?;
-                self.encrypt(stream, name).await
+                self.encrypt(stream, server.name.as_ref().unwrap_or(address)).await
             }
         }
     }
@@ -156,7 +185,10 @@ impl Target {
         }
     }
 
-    async fn log_in(&self, stream: Stream, opened: Instant) -> Result<Session, Error> {
+    /// Logs in to a server, which says what it is.
+    async fn log_in_to(&self, index: usize) -> Result<(Session, Access), Error> {
+        let opened = Instant::now();
+        let stream = self.open_stream(index).await?;
         let user = self.config.get_user().unwrap_or("postgres");
         let mut parameters = vec![("user", user), ("client_encoding", "UTF8")];
         parameters.extend(self.config.get_dbname().map(|name| ("database", name)));
@@ -166,9 +198,10 @@ impl Target {
             session: Session {
                 stream,
                 inbound: BytesMut::with_capacity(8 * 1024),
-                cancel: CancelKey::default(),
+                cancel: CancelKey { server: index, ..CancelKey::default() },
                 opened,
             },
+            access: Access::default(),
             outbound: BytesMut::new(),
             user,
             password: self.config.get_password().unwrap_or_default(),
@@ -182,16 +215,18 @@ impl Target {
 /// A login under way. Source: PostgreSQL documentation, section 55.2.1.
 struct Login<'a> {
     session: Session,
+    access: Access,
     outbound: BytesMut,
     user: &'a str,
     password: &'a [u8],
 }
 
 impl Login<'_> {
-    async fn finish(mut self) -> Result<Session, Error> {
+    async fn finish(mut self) -> Result<(Session, Access), Error> {
         loop {
             match self.session.receive().await? {
-                Message::AuthenticationOk | Message::ParameterStatus(_) | Message::NoticeResponse(_) => {}
+                Message::AuthenticationOk | Message::NoticeResponse(_) => {}
+                Message::ParameterStatus(body) => self.access.note(body.name()?, body.value()?),
                 Message::AuthenticationCleartextPassword => {
                     frontend::password_message(self.password, &mut self.outbound)?;
                     self.send().await?;
@@ -203,10 +238,10 @@ impl Login<'_> {
                 }
                 Message::AuthenticationSasl(body) => self.scram(&body).await?,
                 Message::BackendKeyData(body) => {
-                    self.session.cancel =
-                        CancelKey { process_id: body.process_id(), secret_key: body.secret_key() };
+                    self.session.cancel.process_id = body.process_id();
+                    self.session.cancel.secret_key = body.secret_key();
                 }
-                Message::ReadyForQuery(_) => return Ok(self.session),
+                Message::ReadyForQuery(_) => return Ok((self.session, self.access)),
                 Message::ErrorResponse(body) => return Err(ServerError::from_body(&body).into()),
                 _ => return Err(Error::protocol("an unsupported way of logging in")),
             }
@@ -262,45 +297,6 @@ impl Session {
     }
 }
 
-#[derive(Default)]
-struct UriOptions {
-    mode: Option<String>,
-    root_certificate: Option<PathBuf>,
-}
-
-/// Takes the options out of `uri` that `tokio-postgres` does not know: `sslmode`'s stricter values, `sslrootcert`
-/// and the hint `pgbouncer`, which some frameworks write into their URIs.
-fn split_options(uri: &str) -> (String, UriOptions) {
-    let mut options = UriOptions::default();
-    let mut take = |pair: &str| -> bool {
-        let Some((name, value)) = pair.split_once('=') else { return false };
-        let value = percent_encoding::percent_decode_str(value.trim_matches('\'')).decode_utf8_lossy();
-        match name {
-            "sslmode" => options.mode = Some(value.into_owned()),
-            "sslrootcert" => options.root_certificate = Some(PathBuf::from(value.into_owned())),
-            "pgbouncer" => {}
-            _ => return false,
-        }
-        true
-    };
-    let uri = if uri.starts_with("postgres://") || uri.starts_with("postgresql://") {
-        match uri.split_once('?') {
-            Some((base, query)) => {
-                let rest: Vec<&str> = query.split('&').filter(|pair| !take(pair)).collect();
-                if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) }
-            }
-            None => uri.to_owned(),
-        }
-    } else {
-        uri.split_whitespace().filter(|pair| !take(pair)).collect::<Vec<_>>().join(" ")
-    };
-    (uri, options)
-}
-
-fn cause(error: &tokio_postgres::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
-}
-
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
@@ -341,16 +337,35 @@ impl AsyncWrite for Stream {
 mod tests {
     use super::*;
 
+    fn target(uri: &str) -> Target {
+        Target::from_uri(uri, &Settings::new("")).unwrap()
+    }
+
     #[test]
-    fn options_that_the_parser_does_not_know_are_taken_out() {
-        let (uri, options) =
-            split_options("postgres://u:p@h/d?sslmode=verify-full&connect_timeout=3&sslrootcert=%2Fca.pem");
-        assert_eq!(uri, "postgres://u:p@h/d?connect_timeout=3");
-        assert_eq!(options.mode.as_deref(), Some("verify-full"));
-        assert_eq!(options.root_certificate.as_deref(), Some(std::path::Path::new("/ca.pem")));
-        let (uri, options) = split_options("host=/run user=u sslmode=disable");
-        assert_eq!(uri, "host=/run user=u");
-        assert_eq!(options.mode.as_deref(), Some("disable"));
+    fn parameters_of_libpq_are_heeded_or_known() {
+        let target = target(
+            "postgres://u:p@h/d?gssencmode=prefer&client_encoding=UTF8&fallback_application_name=mine&passfile=%2Fp\
+             &connect_timeout=3&sslmode=disable&pgbouncer=true&channel_binding=require",
+        );
+        assert_eq!(target.config.get_application_name(), Some("mine"));
+        assert_eq!((target.connect_timeout, target.mode), (Duration::from_secs(3), tls::Mode::Disable));
+        for bad in ["gssencmode=require", "sslcert=/c", "s3cret=x", "target_session_attrs=best", "port=1,2"] {
+            let refused = Target::from_uri(&format!("host=h password=s3cretly {bad}"), &Settings::new(""));
+            let error = refused.err().unwrap().to_string();
+            assert!(!error.contains("s3cretly"), "{error}");
+        }
+    }
+
+    #[test]
+    fn several_servers_have_their_ports() {
+        let places = |uri: &str| -> Vec<(Host, u16)> {
+            target(uri).servers.into_iter().map(|server| (server.host, server.port)).collect()
+        };
+        let tcp = |name: &str, port| (Host::Tcp(name.to_owned()), port);
+        assert_eq!(places("postgres://a,b:6432,[::1]/d"), [tcp("a", 5432), tcp("b", 6432), tcp("::1", 5432)]);
+        let unix = |folder: &str, port| (Host::Unix(PathBuf::from(folder)), port);
+        assert_eq!(places("host=/run/a,/run/b port=5433"), [unix("/run/a", 5433), unix("/run/b", 5433)]);
+        assert_eq!(places("hostaddr=127.0.0.1 host=db.example"), [tcp("127.0.0.1", 5432)]);
     }
 
     #[test]

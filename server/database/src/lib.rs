@@ -14,6 +14,7 @@ mod client;
 mod client_uri;
 pub mod cluster;
 mod connect;
+pub mod conninfo;
 mod error;
 pub mod extensions;
 mod identifier;
@@ -22,6 +23,7 @@ pub mod migrate;
 mod pool;
 mod renewal;
 mod replicas;
+mod servers;
 mod settings;
 mod settings_texts;
 mod statement_cache;
@@ -140,6 +142,11 @@ impl Database {
     /// each time that the listener connects again. It stays at 0 without a channel.
     pub fn catalog_changes(&self) -> watch::Receiver<u64> {
         self.inner.catalog.subscribe()
+    }
+
+    /// Whether notices are listened for at all, be it that Postgres cannot be reached at this moment.
+    pub fn has_listener(&self) -> bool {
+        self.inner.catalog.has_channel()
     }
 
     /// Whether notices in `channel` come in at this moment, so that [`Self::catalog_changes`] tells of them.

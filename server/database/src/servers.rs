@@ -1,0 +1,206 @@
+//! Which servers a connection string names, and what is wanted of them.
+//!
+//! Source: PostgreSQL documentation, section 34.1.2.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_postgres::config::{ChannelBinding, Host, LoadBalanceHosts, TargetSessionAttrs};
+
+use crate::{Error, conninfo};
+
+const DEFAULT_PORT: u16 = 5432;
+
+/// One server.
+pub(crate) struct Server {
+    pub(crate) host: Host,
+    pub(crate) port: u16,
+    /// What its certificate has to name, where that is not where it is.
+    pub(crate) name: Option<String>,
+}
+
+/// What a session must be of use for: libpq's `target_session_attrs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Any,
+    ReadWrite,
+    ReadOnly,
+    Primary,
+    Standby,
+    PreferStandby,
+}
+
+/// What a server says of itself when a session begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Access {
+    is_standby: bool,
+    is_read_only: bool,
+}
+
+impl Access {
+    pub(crate) fn note(&mut self, name: &str, value: &str) {
+        match name {
+            "in_hot_standby" => self.is_standby = value == "on",
+            "default_transaction_read_only" => self.is_read_only = value == "on",
+            _ => {}
+        }
+    }
+}
+
+impl Wanted {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        Ok(match text {
+            "any" => Self::Any,
+            "read-write" => Self::ReadWrite,
+            "read-only" => Self::ReadOnly,
+            "primary" => Self::Primary,
+            "standby" => Self::Standby,
+            "prefer-standby" => Self::PreferStandby,
+            other => {
+                return Err(Error::Configuration(format!(
+                    "target_session_attrs is {other:?}: expected any, read-write, read-only, primary, standby or \
+                     prefer-standby"
+                )));
+            }
+        })
+    }
+
+    pub(crate) const fn is_met_by(self, access: Access) -> bool {
+        let Access { is_standby, is_read_only } = access;
+        match self {
+            Self::Any | Self::PreferStandby => true,
+            Self::ReadWrite => !is_standby && !is_read_only,
+            Self::ReadOnly => is_standby || is_read_only,
+            Self::Primary => !is_standby,
+            Self::Standby => is_standby,
+        }
+    }
+
+    /// What comes nearest in the driver of clients that are not hot.
+    pub(crate) const fn of_driver(self) -> TargetSessionAttrs {
+        match self {
+            Self::Any | Self::PreferStandby => TargetSessionAttrs::Any,
+            Self::ReadWrite | Self::Primary => TargetSessionAttrs::ReadWrite,
+            Self::ReadOnly | Self::Standby => TargetSessionAttrs::ReadOnly,
+        }
+    }
+}
+
+impl Server {
+    pub(crate) fn add_to(&self, config: &mut tokio_postgres::Config) -> Result<(), Error> {
+        match (&self.host, &self.name) {
+            (Host::Unix(folder), _) => config.host_path(folder),
+            (Host::Tcp(address), None) => config.host(address),
+            (Host::Tcp(address), Some(name)) => {
+                let address = address.parse();
+                let address =
+                    address.map_err(|_| Error::Configuration("hostaddr is no address".to_owned()))?;
+                config.host(name).hostaddr(address)
+            }
+        };
+        config.port(self.port);
+        Ok(())
+    }
+}
+
+/// The servers that `host`, `hostaddr` and `port` list. One port is that of all of them.
+pub(crate) fn servers(parameters: &[(String, String)]) -> Result<Vec<Server>, Error> {
+    let list = |name: &str| -> Vec<String> {
+        conninfo::value(parameters, name)
+            .map_or_else(Vec::new, |values| values.split(',').map(|value| value.trim().to_owned()).collect())
+    };
+    let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"));
+    let count = names.len().max(addresses.len());
+    if count == 0 {
+        return Err(Error::Configuration("the database URI names no host".to_owned()));
+    }
+    let fits = |list: &[String], one_will_do: bool| {
+        list.is_empty() || list.len() == count || one_will_do && list.len() == 1
+    };
+    if !fits(&names, false) || !fits(&addresses, false) || !fits(&ports, true) {
+        return Err(Error::Configuration("the database URI names not as many ports as hosts".to_owned()));
+    }
+    let port = |index: usize| match ports.get(index).or(ports.first()).map(String::as_str) {
+        None | Some("") => Ok(DEFAULT_PORT),
+        Some(port) => {
+            port.parse().map_err(|_| Error::Configuration("the database URI names a bad port".to_owned()))
+        }
+    };
+    let given = |list: &[String], index: usize| list.get(index).filter(|value| !value.is_empty()).cloned();
+    let server = |index| {
+        let (name, address) = (given(&names, index), given(&addresses, index));
+        let (host, name) = match (name, address) {
+            (Some(folder), _) if folder.starts_with('/') => (Host::Unix(PathBuf::from(folder)), None),
+            (name, Some(address)) => (Host::Tcp(address), name),
+            (name, None) => (Host::Tcp(name.unwrap_or_else(|| "localhost".to_owned())), None),
+        };
+        Ok(Server { host, port: port(index)?, name })
+    };
+    (0..count).map(server).collect()
+}
+
+/// Heeds a parameter in the configuration of clients that are not hot, which the hot path takes its login from.
+///
+/// Errors: [`Error::Configuration`] for one that is unknown, or asks for what is not there.
+pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), Error> {
+    let seconds = || value.parse().map(Duration::from_secs);
+    let refused = |why: &str| Err(Error::Configuration(format!("{name} in the database URI: {why}")));
+    match name {
+        "password" => {
+            config.password(value);
+        }
+        "dbname" => {
+            config.dbname(value);
+        }
+        "options" => {
+            config.options(value);
+        }
+        "channel_binding" => {
+            config.channel_binding(match value {
+                "disable" => ChannelBinding::Disable,
+                "require" => ChannelBinding::Require,
+                _ => ChannelBinding::Prefer,
+            });
+        }
+        "load_balance_hosts" => {
+            config.load_balance_hosts(match value {
+                "random" => LoadBalanceHosts::Random,
+                _ => LoadBalanceHosts::Disable,
+            });
+        }
+        "keepalives" => {
+            config.keepalives(value != "0");
+        }
+        "keepalives_idle" => match seconds() {
+            Ok(idle) => {
+                config.keepalives_idle(idle);
+            }
+            Err(_) => return refused("expected seconds"),
+        },
+        "gssencmode" if value == "require" => return refused("GSSAPI is not spoken here"),
+        "sslcert" | "sslkey" => return refused("client certificates are not used here"),
+        "replication" => return refused("this is no connection for replication"),
+        "application_name"
+        | "connect_timeout"
+        | "fallback_application_name"
+        | "gssencmode"
+        | "host"
+        | "hostaddr"
+        | "keepalives_count"
+        | "keepalives_interval"
+        | "keepalives_retries"
+        | "port"
+        | "sslmode"
+        | "sslrootcert"
+        | "target_session_attrs"
+        | "tcp_user_timeout"
+        | "user" => {}
+        _ if conninfo::is_without_effect(name) => {}
+        _ => {
+            return Err(Error::Configuration(format!(
+                "the database URI is not valid: unknown option `{name}`"
+            )));
+        }
+    }
+    Ok(())
+}
