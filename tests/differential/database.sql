@@ -73,7 +73,29 @@ create function league.grounds_of(league.clubs) returns setof league.grounds sta
   as $$ select * from league.grounds where club_id = $1.id $$;
 create function league.club_of(league.grounds) returns setof league.clubs rows 1 stable language sql
   as $$ select * from league.clubs where id = $1.club_id $$;
+create function league.plain_or(text default 'nothing') returns text immutable language sql as $$ select $1 $$;
+create function league.gives_one(int, out one int) immutable language sql as $$ select $1 + 1 $$;
+create function league.none_or() returns text immutable language sql as $$ select 'none' $$;
+create function league.none_or(text default 'x') returns text immutable language sql as $$ select 'text' $$;
+create function league.longer(a int) returns text immutable language sql as $$ select '1' $$;
+create function league.longer(a int, text default 'x') returns text immutable language sql as $$ select '2' $$;
+create function league.hidden() returns text immutable language sql as $$ select '0' $$;
+create function league.hidden(int default 1) returns text immutable language sql as $$ select '1' $$;
+create function league.pick(a bigint, b int default 1) returns int immutable language sql as $$ select 2 $$;
+create function league.pick(a text) returns int immutable language sql as $$ select 2 $$;
+create function league.pick(a json) returns int immutable language sql as $$ select 3 $$;
+create function league.pick(a int) returns int immutable language sql as $$ select 1 $$;
+create function league.entire(json) returns text immutable language sql as $$ select 'json' $$;
+create function league.entire(jsonb) returns text immutable language sql as $$ select 'jsonb' $$;
+create function league.entire(text) returns text immutable language sql as $$ select 'text' $$;
+create table league.people (id int primary key, club_id int references league.clubs, boss int references league.people);
+insert into league.people values (1, 1, null), (2, 2, 1);
+create view league.pairs as
+  select a.id as first, a.club_id as first_club, b.id as second, b.club_id as second_club
+  from league.people a join league.people b on b.boss = a.id;
+create view league.chained as select first as x, second as y, first_club as k, second_club as l from league.pairs;
+create view league.doubled as select id, id as again, name from league.clubs;
 grant select on all tables in schema league to anon, authenticated;
-grant all on league.grounds, league.goals, league.seasons, league.unkeyed to authenticated;
+grant all on league.doubled, league.grounds, league.goals, league.seasons, league.unkeyed to authenticated;
 grant all on all sequences in schema league to authenticated;
 revoke all on league.secrets from anon;

@@ -79,8 +79,20 @@ const rules = [
       ours.status === 200 && /\(\)/.test(request.path) && !/teams\(\)/.test(request.path),
   ],
   [
-    'an embed may be there twice, a spread empty',
-    (_, ours, theirs) => ours.status === 200 && /^42(803|601)$/.test(theirs.body?.code),
+    'an embed that is there twice is told by its name',
+    (_, ours, theirs) => ours.body?.code === '42712' && theirs.body?.code === '42803',
+  ],
+  [
+    'a spread may be empty',
+    (_, ours, theirs) => ours.status === 200 && theirs.body?.code === '42601',
+  ],
+  [
+    'a parameter with a name does not take the whole body',
+    (_, ours, theirs) => ours.body?.code === 'PGRST202' && theirs.body?.code === '42883',
+  ],
+  [
+    'calls that Postgres finds ambiguous are told as others are',
+    (_, ours, theirs) => ours.body?.code === 'PGRST203' && theirs.body?.code === '42725',
   ],
   [
     'handlers take any rows or need whole ones, and name their types in either case',

@@ -31,6 +31,8 @@ export function* requests() {
   yield* media()
   yield* mutations()
   yield* calls()
+  yield* unnamed()
+  yield* twice()
   yield* schemas()
   yield* tokens()
   yield* domains()
@@ -1016,6 +1018,54 @@ function* calls() {
     yield post('/rpc/refuse', { how })
   }
   for (const method of ['PUT', 'PATCH', 'DELETE']) yield send(method, '/rpc/add', {})
+}
+
+/** Parameters without a name, and functions that cannot be told apart. */
+function* unnamed() {
+  for (const name of [
+    'plain',
+    'mark',
+    'size',
+    'echo',
+    'plain_or',
+    'gives_one',
+    'none_or',
+    'entire',
+  ]) {
+    yield post(`/rpc/${name}`, { '': '<a/>' })
+    yield post(`/rpc/${name}`, { '': '<a/>', b: 1 })
+    yield post(`/rpc/${name}`, '=%3Ca/%3E', { 'content-type': 'application/x-www-form-urlencoded' })
+    yield post(`/rpc/${name}`, '<a/>', { 'content-type': 'text/plain; charset=utf-8' })
+    yield get(`/rpc/${name}`)
+  }
+  for (const name of ['none_or', 'longer', 'hidden', 'pick', 'entire']) {
+    yield post(`/rpc/${name}`, {})
+    yield post(`/rpc/${name}`, { a: 1 })
+    yield get(`/rpc/${name}?a=1`)
+  }
+}
+
+/** Names of which there are two: embeds, and columns of views. */
+function* twice() {
+  yield* [
+    '/clubs?select=id,teams(id),teams(name)',
+    '/clubs?select=id,a:teams(id),a:teams(name)',
+    '/players?select=id,...teams(a:id),...teams(name)',
+    '/teams?select=clubs(id),clubs(name)',
+    '/clubs?select=squad(*)',
+    '/clubs?select=motta(*)',
+    '/pairs?select=clubs(*)',
+    '/clubs?select=pairs(*)',
+    '/pairs?select=people(*)',
+    '/people?select=pairs(*)',
+    '/pairs?select=doubled(*)',
+    '/chained?select=clubs(*)',
+    '/chained?select=doubled(*)',
+    '/doubled?select=teams(*)',
+    '/teams?select=doubled(*)',
+    '/pairs?select=a:clubs!first_club(name),b:clubs!second_club(name)',
+  ].map((path) => get(path))
+  yield post('/doubled', { id: 77, name: 'x' }, { prefer: 'return=headers-only' })
 }
 
 function* domains() {

@@ -9,9 +9,10 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
 
 use crate::error::{Error, RangeError};
-use crate::openapi;
 use crate::plan::{Change, MutatePlan, Plan};
-use crate::request::{Action, Count, Mutation, Preferences, Range, Representation, Request, Resolution};
+use crate::request::{
+    Action, Count, MediaType, Mutation, Preferences, Range, Representation, Request, Resolution,
+};
 use crate::settings::Settings;
 use crate::transaction::Outcome;
 
@@ -109,7 +110,9 @@ fn printable(code: &str) -> String {
 /// The document of a schema. Nothing that functions set and no preference changes it.
 fn described(request: &Request, document: Bytes) -> Draft {
     let mut draft = Draft { body: document, ..Draft::new(StatusCode::OK) };
-    draft.push(header::CONTENT_TYPE, format!("{}; charset=utf-8", openapi::MEDIA_TYPE));
+    if let Some(content_type) = MediaType::OpenApi.content_type() {
+        draft.push(header::CONTENT_TYPE, content_type);
+    }
     if request.is_profile_negotiated {
         draft.push(HeaderName::from_static("content-profile"), request.schema.clone());
     }

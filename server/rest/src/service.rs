@@ -20,7 +20,7 @@ use crate::live::{Live, Shared};
 use crate::openapi;
 use crate::plan::Plan;
 use crate::plan_cache::{Generation, PlanCache, Shape, Template};
-use crate::request::{Incoming, Request};
+use crate::request::{Action, Incoming, Request};
 use crate::response;
 use crate::schema_cache::reload::SharedCache;
 use crate::schema_cache::{LoadError, SchemaCache};
@@ -91,9 +91,21 @@ impl Rest {
         self.inner.cache.refresh(&self.inner.database, &self.inner.live).await
     }
 
+    /// Reads the database's settings once, for those who want to look at them and not to serve.
+    ///
+    /// Errors: when the database is not there.
+    pub async fn read_settings(&self) -> Result<(), database::Error> {
+        self.inner.live.reread(&self.inner.database).await
+    }
+
     /// Reads settings and schema cache again, as a notice from the database would.
     pub fn reload(&self) {
         self.inner.cache.reload();
+    }
+
+    /// Whether the schema cache has been loaded, or could not be.
+    pub fn has_begun(&self) -> bool {
+        self.is_ready() || self.inner.cache.loads().figures().1 > 0
     }
 
     /// Whether a schema cache is loaded, so that requests can be answered.
@@ -217,7 +229,7 @@ impl Asked<'_> {
             }
             // What is wrong with the payload is Postgres' to say.
             Err(error) if error.is_about_values() && plan.reads_payload() => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(self.refused(request, error)),
         };
         self.timing.lap("transaction");
         self.response(request, &template.canonical(shape), plan, outcome).map(Some)
@@ -236,7 +248,8 @@ impl Asked<'_> {
         self.timing.lap("parse");
         let mut plan = Plan::new(&request, cache, settings)?;
         self.timing.lap("plan");
-        let (outcome, was_right) = self.context(&request).run(&mut plan, &self.inner.database).await?;
+        let ran = self.context(&request).run(&mut plan, &self.inner.database).await;
+        let (outcome, was_right) = ran.map_err(|error| self.refused(&request, error))?;
         self.timing.lap("transaction");
         if let Some(shape) = shape.filter(|shape| was_right && plans.expects(shape))
             && let Some(template) = Template::new(incoming, shape, &request, cache, settings)
@@ -248,6 +261,17 @@ impl Asked<'_> {
             _ => outcome,
         };
         self.response(&request, &request.query.canonical, &plan, outcome)
+    }
+
+    /// What the client is told of `error`: that functions cannot be told apart is said in one way, whether it was
+    /// found here or, since some cannot be called by name and are not known here, by Postgres.
+    fn refused(&self, request: &Request, error: Error) -> Error {
+        let Action::Call { function, .. } = &request.action else { return error };
+        let schema = self.cache.schema(&request.schema).filter(|_| error.is_ambiguous_call());
+        match schema.and_then(|schema| schema.functions.get(function)) {
+            Some(candidates) => Error::AmbiguousFunction(candidates.clone()),
+            None => error,
+        }
     }
 
     fn context<'c>(&'c self, request: &'c Request) -> Context<'c> {

@@ -119,6 +119,15 @@ pub enum Error {
         /// Those that were found.
         candidates: Vec<std::sync::Arc<Relationship>>,
     },
+    /// `42712`: two embeds go by one name.
+    DuplicateEmbed {
+        /// The relation embedded into.
+        parent: String,
+        /// The name.
+        name: String,
+        /// How deep the embeds are.
+        depth: usize,
+    },
     /// `PGRST202`: no function of that name with those parameters.
     NoFunction(Box<NoFunction>),
     /// `PGRST203`: several functions of that name with those parameters.
@@ -304,6 +313,12 @@ impl Error {
             },
             _ => None,
         }
+    }
+
+    /// Whether Postgres could not tell which function a statement calls, as opposed to one that a function calls: only
+    /// the former has a place in the statement's own text.
+    pub fn is_ambiguous_call(&self) -> bool {
+        matches!(self, Self::Postgres { error, .. } if error.code == "42725" && error.position.is_some())
     }
 
     /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.

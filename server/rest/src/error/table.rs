@@ -120,6 +120,11 @@ impl Error {
             Self::AmbiguousRelationship { parent, child, candidates } => {
                 ambiguous_relationship(parent, child, candidates)
             }
+            // In the words of Postgres, which refuses upstream's statement: each embed is a table of this name there.
+            Self::DuplicateEmbed { parent, name, depth } => {
+                let what = format!("table name \"{parent}_{name}_{depth}\" specified more than once");
+                entry("42712", 400, what)
+            }
             Self::NoFunction(missing) => missing.entry(),
             Self::AmbiguousFunction(candidates) => ambiguous_function(candidates),
             Self::NoColumn { relation, column } => {

@@ -8,7 +8,8 @@ mod parameters;
 mod paths;
 mod types;
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -35,15 +36,15 @@ const JSON_TYPES: [&str; 3] = [
 struct Accessible {
     /// Names of relations.
     relations: HashSet<String>,
-    /// Identities of functions.
-    functions: HashSet<u32>,
+    /// Identities of functions, with the types of their arguments as the request's search path has them.
+    functions: HashMap<u32, Vec<String>>,
 }
 
 /// What a document is made of, each in the order of its names.
 struct Listed<'a> {
     schema: &'a Schema,
     tables: Vec<&'a Table>,
-    functions: Vec<&'a Function>,
+    functions: Vec<Cow<'a, Function>>,
 }
 
 /// The document of `schema` as JSON text. `privileges` are what the statement for it told of the caller's role;
@@ -64,15 +65,32 @@ pub fn document(schema: &Schema, privileges: &[u8], settings: &Settings) -> Resu
 impl<'a> Listed<'a> {
     fn new(schema: &'a Schema, accessible: Option<&Accessible>) -> Self {
         let may_use = |table: &&Table| accessible.is_none_or(|list| list.relations.contains(&table.name));
-        let may_call =
-            |function: &&Function| accessible.is_none_or(|list| list.functions.contains(&function.oid));
         let mut tables: Vec<&Table> = schema.tables.values().filter(may_use).collect();
         tables.sort_by_key(|table| &table.name);
-        let mut functions: Vec<&Function> = schema.functions.values().flatten().filter(may_call).collect();
+        let functions = schema.functions.values().flatten();
+        let mut functions: Vec<Cow<'_, Function>> = match accessible {
+            None => functions.map(Cow::Borrowed).collect(),
+            Some(list) => functions.filter_map(|function| seen(function, &list.functions)).collect(),
+        };
         // Stable, so that of functions that share a name the one with the most parameters stays the last.
-        functions.sort_by_key(|function| &function.name);
+        functions.sort_by(|a, b| a.name.cmp(&b.name));
         Self { schema, tables, functions }
     }
+}
+
+/// `function` with the types of its arguments as its caller sees them; `None` for one that is not among those that
+/// may be called.
+fn seen<'a>(function: &'a Function, callable: &HashMap<u32, Vec<String>>) -> Option<Cow<'a, Function>> {
+    let types = callable.get(&function.oid)?;
+    let is_same = function.parameters.iter().map(|parameter| &parameter.type_name).eq(types);
+    if is_same {
+        return Some(Cow::Borrowed(function));
+    }
+    let mut seen = function.clone();
+    for (parameter, type_name) in seen.parameters.iter_mut().zip(types) {
+        parameter.type_name.clone_from(type_name);
+    }
+    Some(Cow::Owned(seen))
 }
 
 fn root(listed: &Listed<'_>, settings: &Settings) -> Value {

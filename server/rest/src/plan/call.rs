@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::read::{Node, Selected, Source};
-use super::{Body, Grouping, Plan, Planner, Produced, Shape};
+use super::{Body, Grouping, PlainColumns, Plan, Planner, Produced, Shape};
 use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
@@ -45,6 +46,8 @@ pub struct CallPlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
+    /// As [`super::ReadPlan::plain`].
+    pub plain: Option<PlainColumns>,
     /// Whether it must give exactly one row.
     pub must_be_single: bool,
     /// The most rows that it may give.
@@ -145,6 +148,10 @@ impl Planner<'_> {
         let must_be_single = body.must_be_single() && function.returns.is_set;
         let row_limit = row_limit.filter(|_| body.explain().is_none());
         let body = Body { shape: shape(body.shape, function), ..body };
+        let is_read_only = by_get || !function.is_volatile;
+        // Rows that cannot be written here after all are asked for again, which only what changes nothing may be.
+        let is_listed = body.shape == Shape::Array && is_read_only && row_limit.is_none();
+        let plain = if is_listed { self.plain_result(&tree, &body, function) } else { None };
         let sees_request = function.sees_request || self.body_sees_request(&body) || !shows_all(&tree);
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
@@ -156,10 +163,11 @@ impl Planner<'_> {
             is_void: function.returns.is_void(),
             is_untyped: function.returns.is_untyped(),
             is_json: function.returns.name == "json",
-            is_read_only: by_get || !function.is_volatile,
+            is_read_only,
             settings: function.settings.clone(),
             tree,
             body,
+            plain,
             must_be_single,
             row_limit,
             sees_request,
@@ -238,18 +246,18 @@ impl Planner<'_> {
 
     fn arguments(&self, function: &Function, by_get: bool) -> Result<Vec<Argument>, Error> {
         let payload = self.request.payload.as_ref();
-        if let [parameter] = function.parameters.as_slice()
-            && parameter.name.is_empty()
-        {
-            let raw = super::raw_body(payload);
-            let value = if parameter.type_name == "bytea" { bytea::encode(&raw).into() } else { raw };
-            return Ok(vec![argument(parameter, ArgumentValue::Text(Some(value)))]);
-        }
         let form = match payload {
             _ if by_get => Some(&self.request.query.arguments),
             Some(Payload::Form(pairs)) => Some(pairs),
             _ => None,
         };
+        if let [parameter] = function.parameters.as_slice()
+            && parameter.name.is_empty()
+        {
+            let raw = form.map_or_else(|| super::raw_body(payload), |pairs| object(pairs));
+            let value = if parameter.type_name == "bytea" { bytea::encode(&raw).into() } else { raw };
+            return Ok(vec![argument(parameter, ArgumentValue::Text(Some(value)))]);
+        }
         if let Some(pairs) = form {
             return Ok(from_pairs(&function.parameters, pairs));
         }
@@ -269,14 +277,11 @@ fn shape(shape: Shape, function: &Function) -> Shape {
     }
 }
 
-/// Whether `function` can be called with exactly these arguments by name.
+/// Whether `function` can be called with exactly these arguments by name, which is "" of a parameter without one.
 fn takes(function: &Function, arguments: &[String], body_type: Option<&MediaType>) -> bool {
     if function.parameters.is_empty() {
         let is_raw = matches!(body_type, Some(MediaType::OctetStream | MediaType::Text | MediaType::Xml));
         return arguments.is_empty() && !is_raw;
-    }
-    if function.parameters.iter().any(|parameter| parameter.name.is_empty()) {
-        return false;
     }
     let given: BTreeSet<&str> = arguments.iter().map(String::as_str).collect();
     let has_all_required =
@@ -300,11 +305,17 @@ fn takes_body(function: &Function, body_type: Option<&MediaType>) -> bool {
 fn argument(parameter: &Parameter, value: ArgumentValue) -> Argument {
     Argument {
         name: parameter.name.clone(),
-        type_name: parameter.type_name.clone(),
+        type_name: parameter.value_type().to_owned(),
         is_variadic: parameter.is_variadic,
         is_scalar: parameter.is_scalar,
         value,
     }
+}
+
+/// Names and values as one JSON object: what a parameter that takes a whole body is given of them.
+fn object(pairs: &[(String, String)]) -> Bytes {
+    let fields = pairs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+    Bytes::from(Value::Object(fields.collect()).to_string())
 }
 
 /// Arguments by name; a repeated name adds to a variadic parameter, else its last value counts.
@@ -334,7 +345,7 @@ fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<V
     let fields = Fields::read(raw)?;
     let given = parameters.iter().filter(|parameter| keys.contains(&parameter.name)).map(|parameter| {
         let value = fields.value(&parameter.name);
-        argument(parameter, json_value(&parameter.type_name, parameter.is_scalar, value))
+        argument(parameter, json_value(parameter.value_type(), parameter.is_scalar, value))
     });
     Ok(given.collect())
 }

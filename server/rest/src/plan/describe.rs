@@ -2,7 +2,6 @@
 
 use super::{Plan, Planner};
 use crate::error::Error;
-use crate::openapi;
 use crate::request::MediaType;
 use crate::settings::OpenApiMode;
 
@@ -29,11 +28,6 @@ impl Planner<'_> {
     }
 }
 
-fn is_given(media: &MediaType) -> bool {
-    let essence = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match media {
-        MediaType::Any | MediaType::Json => true,
-        MediaType::Other(name) => essence(name) == openapi::MEDIA_TYPE,
-        _ => false,
-    }
+const fn is_given(media: &MediaType) -> bool {
+    matches!(media, MediaType::Any | MediaType::Json | MediaType::OpenApi)
 }

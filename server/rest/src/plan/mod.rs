@@ -119,6 +119,7 @@ impl Plan {
     pub fn write_in_database(&mut self) -> bool {
         match self {
             Self::Read(plan) => plan.plain.take().is_some(),
+            Self::Call(plan) => plan.plain.take().is_some(),
             _ => false,
         }
     }

@@ -6,6 +6,7 @@
 
 use super::{Body, Column, Grouping, Node, Planner, Selected, Shape};
 use crate::request::Count;
+use crate::schema_cache::Function;
 
 /// Types whose text form the server can make JSON of: SQL names as the catalog prints them, and short names that
 /// clients cast to. Any other is asked for as JSON.
@@ -71,9 +72,35 @@ pub(super) fn is_plain(type_name: &str) -> bool {
 /// For each of the columns that are shown, whether it has to be asked for as JSON.
 pub type PlainColumns = Vec<bool>;
 
+/// Names of columns and the types under their domains.
+type Types<'a> = Vec<(&'a str, &'a str)>;
+
 impl Planner<'_> {
     /// How the columns of `tree` are asked for as plain rows; `None` where Postgres writes the body.
     pub(super) fn plain(&self, tree: &Node, body: &Body) -> Option<PlainColumns> {
+        self.plain_of(tree, body, self.types(&tree.relation))
+    }
+
+    /// As [`Self::plain`], of the rows that `function` gives.
+    pub(super) fn plain_result(&self, tree: &Node, body: &Body, function: &Function) -> Option<PlainColumns> {
+        let returns = &function.returns;
+        let is_of_table = returns.columns.is_empty() && returns.schema == function.schema;
+        let types = match is_of_table {
+            true => self.types(&returns.name),
+            false => {
+                returns.columns.iter().map(|(name, type_name)| (name.as_str(), type_name.as_str())).collect()
+            }
+        };
+        self.plain_of(tree, body, types)
+    }
+
+    /// What is known of the columns of `relation`.
+    fn types(&self, relation: &str) -> Types<'_> {
+        let columns = self.schema.tables.get(relation).map_or(&[][..], |table| &table.columns);
+        columns.iter().map(|column| (column.name.as_str(), column.base_type.as_str())).collect()
+    }
+
+    fn plain_of(&self, tree: &Node, body: &Body, types: Types<'_>) -> Option<PlainColumns> {
         let is_json = matches!(body.shape, Shape::Array | Shape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
         let mut shown = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
@@ -82,7 +109,7 @@ impl Planner<'_> {
         if !is_written || is_empty || is_spread || tree.grouping != Grouping::None || self.is_counted(tree) {
             return None;
         }
-        tree.columns.iter().map(|selected| self.needs_json(tree, selected)).collect()
+        tree.columns.iter().map(|selected| needs_json(&types, selected)).collect()
     }
 
     /// Whether the rows beyond the page are counted, which must see what the page sees: one statement.
@@ -90,24 +117,23 @@ impl Planner<'_> {
         let is_exact = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         is_exact && tree.range != crate::request::Range::ALL
     }
+}
 
-    /// Whether a column has to be asked for as JSON; `None` for all columns of a relation that cannot be asked for
-    /// in one way. They are not listed by name, so that a cache that is not fresh hides none.
-    fn needs_json(&self, node: &Node, selected: &Selected) -> Option<bool> {
-        if let Some(cast) = &selected.cast {
-            return Some(!is_plain(&cast.to_lowercase()));
+/// Whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one way, or
+/// of which nothing is known. They are not listed by name, so that a cache that is not fresh hides none.
+fn needs_json(types: &Types<'_>, selected: &Selected) -> Option<bool> {
+    if let Some(cast) = &selected.cast {
+        return Some(!is_plain(&cast.to_lowercase()));
+    }
+    match &selected.column {
+        Column { is_all: true, .. } => {
+            (!types.is_empty() && types.iter().all(|(_, type_name)| is_plain(type_name))).then_some(false)
         }
-        let table = self.schema.tables.get(&node.relation);
-        match &selected.column {
-            Column { is_all: true, .. } => {
-                let columns = &table?.columns;
-                columns.iter().all(|column| is_plain(&column.base_type)).then_some(false)
-            }
-            // A step gives json, jsonb or text.
-            Column { path, .. } if !path.is_empty() => Some(false),
-            Column { name, .. } => {
-                Some(!table.and_then(|table| table.column(name)).is_some_and(|c| is_plain(&c.base_type)))
-            }
+        // A step gives json, jsonb or text.
+        Column { path, .. } if !path.is_empty() => Some(false),
+        Column { name, .. } => {
+            let known = types.iter().find(|(column, _)| column == name);
+            Some(!known.is_some_and(|(_, type_name)| is_plain(type_name)))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reading: a tree of nodes, one for the request's relation and one for each embed.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::aggregate::{Aggregation, Grouping, Lifted};
@@ -236,12 +237,17 @@ impl Planner<'_> {
 
     /// Fills `node` with what `items` ask of it. `aliases` are those of the nodes around it and its own.
     fn select(&self, node: &mut Node, items: &[SelectItem], aliases: &mut Vec<String>) -> Result<(), Error> {
+        let mut names = HashSet::new();
         for item in items {
             match item {
                 SelectItem::All => node.columns.extend(self.all(node)),
                 SelectItem::Column(column) => node.columns.push(self.selected(node, column)),
                 SelectItem::Embed(embed) => {
                     let embed = self.embed(node, embed, aliases)?;
+                    if !names.insert(embed.key.clone()) {
+                        let (parent, name) = (node.relation.clone(), embed.key);
+                        return Err(Error::DuplicateEmbed { parent, name, depth: aliases.len() });
+                    }
                     node.embeds.push(embed);
                 }
             }

@@ -51,7 +51,9 @@ impl Planner<'_> {
                 closest(origin, parents, NEAR).map(|near| instead(near, origin))
             }
             Some(relationships) => {
-                let children = relationships.iter().map(|relationship| relationship.name());
+                // Relations alone: the name of a function that computes a relationship is none.
+                let children =
+                    relationships.iter().map(|relationship| relationship.foreign_table.name.as_str());
                 closest_inexact(target, children, NEAR).map(|near| instead(near, target))
             }
         }

@@ -149,6 +149,20 @@ fn call(url: &str, body: &str) -> Result<Plan, Error> {
 }
 
 #[test]
+fn sets_of_plain_rows_are_not_written_by_postgres() {
+    let plain = |plan: Result<Plan, Error>| match plan {
+        Ok(Plan::Call(plan)) => plan.plain,
+        other => panic!("{other:?}"),
+    };
+    let points = r#"{"points":[1]}"#;
+    assert_eq!(plain(call("/rpc/near", points)), Some(vec![false]));
+    assert_eq!(plain(call("/rpc/near?select=name,teams(name)", points)), Some(vec![false]));
+    assert_eq!(plain(plan("/rpc/near?points=%7B1%7D&select=name,founded::mood")), Some(vec![false, true]));
+    assert_eq!(plain(call("/rpc/best_club", "")), None, "one row is shown as an object");
+    assert_eq!(plain(call("/rpc/numbers", "")), None, "values have no columns");
+}
+
+#[test]
 fn functions_are_found_by_their_arguments() {
     assert!(call("/rpc/add", r#"{"a":1,"b":2}"#).is_ok());
     assert!(call("/rpc/add", r#"{"a":1}"#).is_ok());

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::HeaderValue;
 
 use super::explain::{Explain, ExplainFormat};
+use crate::openapi;
 
 /// A media type, as far as it is told apart here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum MediaType {
     Csv,
     /// `application/geo+json`.
     GeoJson,
+    /// `application/openapi+json`.
+    OpenApi,
     /// `text/plain`.
     Text,
     /// `text/xml`.
@@ -62,6 +65,7 @@ impl MediaType {
             "application/x-www-form-urlencoded" => Self::UrlEncoded,
             "application/octet-stream" => Self::OctetStream,
             "application/geo+json" => Self::GeoJson,
+            openapi::MEDIA_TYPE => Self::OpenApi,
             "text/csv" => Self::Csv,
             "text/plain" => Self::Text,
             "text/xml" => Self::Xml,
@@ -80,6 +84,7 @@ impl MediaType {
             Self::UrlEncoded => "application/x-www-form-urlencoded",
             Self::OctetStream => "application/octet-stream",
             Self::GeoJson => "application/geo+json",
+            Self::OpenApi => openapi::MEDIA_TYPE,
             Self::Csv => "text/csv",
             Self::Text => "text/plain",
             Self::Xml => "text/xml",

@@ -242,20 +242,19 @@ parameters as (
     argument.oid,
     json_agg(json_build_object(
       'name', argument.name,
+      'type', argument.type::regtype::text,
       -- Types that would cut a value off at a length of 1 stand for those that take any length.
-      'type', case argument.type
+      'wide_type', case argument.type
         when 'bit'::regtype then 'bit varying'
         when 'bit[]'::regtype then 'bit varying[]'
         when 'character'::regtype then 'character varying'
         when 'character[]'::regtype then 'character varying[]'
-        else argument.type::regtype::text
         end,
       'is_required', argument.position <= argument.required,
       'is_variadic', argument.mode = 'v',
       'is_scalar', t.typtype in ('b', 'e') and t.typcategory <> 'A'
     ) order by argument.position) as parameters,
     count(*) filter (where argument.name = '') as unnamed,
-    count(*) as total,
     min(argument.type) as only_type
   from (
     select
@@ -286,7 +285,14 @@ functions as (
       'schema', bn.nspname,
       'name', coalesce(relation.relname, base.typname),
       'is_set', p.proretset,
-      'is_composite', base.typtype = 'c' or coalesce(p.proargmodes::text[] && '{t,b,o}', false)
+      'is_composite', base.typtype = 'c' or coalesce(p.proargmodes::text[] && '{t,b,o}', false),
+      'columns', coalesce(
+        (select json_agg(json_build_array(name, pg_catalog.format_type(result.base_oid, null)) order by ordinality)
+         from unnest(p.proargnames, p.proallargtypes, p.proargmodes) with ordinality
+           as argument (name, type, mode, ordinality)
+         join types result on result.oid = argument.type
+         where p.proretset and argument.mode in ('t', 'o', 'b')),
+        '[]')
     ) as returns,
     (select m.name from media_types m where m.oid = p.prorettype and not p.proretset) as media_type,
     p.provolatile = 'v' as is_volatile,
@@ -304,10 +310,11 @@ functions as (
   left join parameters on parameters.oid = p.oid
   where p.prokind = 'f' and base.oid <> 'trigger'::regtype and base.oid <> 'event_trigger'::regtype
     and n.nspname = any ({schemas})
-    -- Unnamed parameters cannot be given by name: only a single one that takes the whole body can be called.
+    -- One parameter without a name can be given under the name "", and one that takes a body as that. As upstream
+    -- has it, any other type is left out only where the function has no names at all.
     and (coalesce(parameters.unnamed, 0) = 0
-      or parameters.total = 1 and parameters.only_type in
-        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+      or parameters.unnamed = 1 and (p.proargnames is not null or parameters.only_type in
+        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype)))
 ),
 media_handlers as (
   select
@@ -378,6 +385,11 @@ role_settings as (
   group by r.rolname
 )
 select json_build_object(
+  'missing_schemas', coalesce(
+    (select json_agg(wanted.name order by wanted.name)
+     from unnest({schemas}) as wanted (name)
+     where not exists (select from pg_catalog.pg_namespace n where n.nspname = wanted.name)),
+    '[]'),
   'tables', coalesce((select json_agg(tables) from tables), '[]'),
   'foreign_keys', coalesce((select json_agg(foreign_keys) from foreign_keys), '[]'),
   'relations', coalesce((select json_agg(relations) from relations), '[]'),

@@ -13,6 +13,9 @@ const CATALOG: &str = include_str!("catalog.sql");
 /// What the catalog says, before anything is derived from it.
 #[derive(Debug, Default, Deserialize)]
 pub struct Catalog {
+    /// Those of the exposed schemas that do not exist.
+    #[serde(default)]
+    pub missing_schemas: Vec<String>,
     /// Relations of the exposed schemas.
     pub tables: Vec<Table>,
     /// All foreign keys.
@@ -44,6 +47,18 @@ pub struct Catalog {
     pub role_settings: HashMap<String, Vec<(String, String)>>,
 }
 
+impl Catalog {
+    /// The catalog, if all exposed schemas exist.
+    ///
+    /// Errors: [`LoadError::MissingSchemas`].
+    pub fn complete(self) -> Result<Self, LoadError> {
+        match self.missing_schemas.is_empty() {
+            true => Ok(self),
+            false => Err(LoadError::MissingSchemas(self.missing_schemas)),
+        }
+    }
+}
+
 /// A foreign key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ForeignKey {
@@ -71,6 +86,9 @@ pub enum LoadError {
     /// The query gave no row.
     #[error("the catalog query gave no row")]
     Empty,
+    /// Schemas that are to be served do not exist; upstream's catalog queries fail on them, too.
+    #[error("db-schemas names what does not exist: schema \"{}\"; create it, or leave it out of db-schemas", .0.join("\", \""))]
+    MissingSchemas(Vec<String>),
 }
 
 /// Reads the catalog as the login role sees it.

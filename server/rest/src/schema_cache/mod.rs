@@ -47,7 +47,7 @@ pub struct SchemaCache {
 pub struct Schema {
     /// Tables, views, materialized views, foreign and partitioned tables, by name.
     pub tables: HashMap<String, Table>,
-    /// Functions by name; those that share a name are ordered by their number of parameters.
+    /// Functions by name; those that share a name in the order in which upstream lists them.
     pub functions: HashMap<String, Vec<Function>>,
     /// Its comment.
     pub comment: Option<String>,
@@ -174,6 +174,21 @@ impl Function {
         !self.returns.is_set && !self.returns.is_composite
     }
 
+    /// Which of two functions of one name upstream lists first: that with fewer parameters, then by comment, then by
+    /// names and types of the parameters.
+    fn in_listed_order(&self, other: &Self) -> std::cmp::Ordering {
+        fn signature(function: &Function) -> impl Iterator<Item = (&str, &str)> {
+            function
+                .parameters
+                .iter()
+                .map(|parameter| (parameter.name.as_str(), parameter.type_name.as_str()))
+        }
+        let by_length = self.parameters.len().cmp(&other.parameters.len());
+        by_length
+            .then_with(|| self.comment.cmp(&other.comment))
+            .then_with(|| signature(self).cmp(signature(other)))
+    }
+
     /// Gives back what its lists hold beyond what is in them.
     fn shrink_to_fit(&mut self) {
         self.parameters.shrink_to_fit();
@@ -189,12 +204,22 @@ pub struct Parameter {
     /// Its type as SQL.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// The type of any length that values are read as where they would otherwise be cut off.
+    #[serde(default)]
+    pub wide_type: Option<String>,
     /// Whether it has no default.
     pub is_required: bool,
     /// Whether it is variadic.
     pub is_variadic: bool,
     /// Whether a JSON value's text is this type's text form too: no array, composite or domain.
     pub is_scalar: bool,
+}
+
+impl Parameter {
+    /// The type that values are read as: its own, but for one that would cut them off.
+    pub fn value_type(&self) -> &str {
+        self.wide_type.as_ref().unwrap_or(&self.type_name)
+    }
 }
 
 /// What a function gives.
@@ -208,6 +233,9 @@ pub struct Returns {
     pub is_set: bool,
     /// Whether a row has columns: a composite type, `TABLE` or `OUT` parameters.
     pub is_composite: bool,
+    /// Of any number of rows, names and types of the columns that parameters tell; the types are those under domains.
+    #[serde(default)]
+    pub columns: Vec<(String, String)>,
 }
 
 impl Returns {
@@ -266,7 +294,7 @@ impl SchemaCache {
         }
         for schema in cache.schemas.values_mut() {
             for overloads in schema.functions.values_mut() {
-                overloads.sort_by_key(|function| function.parameters.len());
+                overloads.sort_by(Function::in_listed_order);
             }
         }
         cache

@@ -98,11 +98,6 @@ impl Relationship {
         }
     }
 
-    /// The name that it goes by without a hint.
-    pub fn name(&self) -> &str {
-        &self.function().unwrap_or(&self.foreign_table).name
-    }
-
     /// Whether it leads back to its own relation.
     pub fn is_self(&self) -> bool {
         self.table == self.foreign_table

@@ -16,6 +16,8 @@ use crate::live::Shared;
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
+/// How long the first load waits for the connection that tells of changes.
+const LISTENING_LIMIT: Duration = Duration::from_secs(1);
 /// How long to wait for further changes before loading: migrations change the catalog many times in a row.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
@@ -133,7 +135,7 @@ impl SharedCache {
         live.reread(database).await?;
         let live = live.current();
         let started = Instant::now();
-        let catalog = load(database, &live.settings).await?;
+        let catalog = load(database, &live.settings).await?.complete()?;
         let elapsed = started.elapsed();
         let cache = SchemaCache::new(catalog, &live.settings.db_schemas);
         tracing::info!(summary = cache.summary(), ?elapsed, "schema cache loaded");
@@ -149,6 +151,10 @@ impl SharedCache {
 
     async fn reload_for_ever(&self, database: &Database, live: &Shared) {
         let mut changes = database.catalog_changes();
+        if database.has_listener() {
+            // That somebody listens from now on counts as a change, and would have all of it loaded a second time.
+            let _ = tokio::time::timeout(LISTENING_LIMIT, changes.changed()).await;
+        }
         loop {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
             let seen = *changes.borrow_and_update();

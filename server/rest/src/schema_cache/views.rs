@@ -12,6 +12,10 @@ use super::{Catalog, ForeignKey, QualifiedName};
 /// Views may lie on views; a cycle is impossible in Postgres, but what is read from it must not be trusted for ever.
 const MAX_DEPTH: usize = 32;
 
+/// A view that shows the columns of a key more than once holds the key in as many ways as they can be combined, of which
+/// these are enough.
+const MAX_COMBINATIONS: usize = 64;
+
 /// Any relation of the database.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Relation {
@@ -43,16 +47,32 @@ struct Target {
     origin: (u32, u32),
 }
 
+/// The columns of a table that a view shows, and what they are called there: a column may be shown more than once.
+type Shown = HashMap<String, Vec<String>>;
+
 /// A view, and which of its columns are those of a table.
 struct Image {
     view: QualifiedName,
-    columns: HashMap<String, String>,
+    columns: Shown,
 }
 
 impl Image {
-    /// What `columns` are called in the view, if it has them all.
-    fn names<'a>(&self, columns: impl Iterator<Item = &'a String>) -> Option<Vec<String>> {
-        columns.map(|column| self.columns.get(column).cloned()).collect()
+    /// What `columns` are called first in the view, if it has them all.
+    fn first_names<'a>(&self, columns: impl Iterator<Item = &'a String>) -> Option<Vec<String>> {
+        columns.map(|column| self.columns.get(column)?.first().cloned()).collect()
+    }
+
+    /// What `columns` are called in the view: every combination of their names, none if it does not have them all.
+    fn names<'a>(&self, columns: impl Iterator<Item = &'a String>) -> Vec<Vec<String>> {
+        let mut combinations = vec![Vec::new()];
+        for column in columns {
+            let names = self.columns.get(column).map_or(&[][..], Vec::as_slice);
+            let longer = combinations.iter().flat_map(|start| {
+                names.iter().map(move |name| [start.as_slice(), std::slice::from_ref(name)].concat())
+            });
+            combinations = longer.take(MAX_COMBINATIONS).collect();
+        }
+        combinations
     }
 }
 
@@ -71,7 +91,7 @@ pub(super) fn inherit_keys(catalog: &mut Catalog) {
         for (table, columns) in sources(view, &relations, &targets) {
             let Some(table) = relations.get(&table) else { continue };
             let image = Image { view: view.qualified_name(), columns };
-            if let Some(key) = image.names(table.primary_key.iter()) {
+            if let Some(key) = image.first_names(table.primary_key.iter()) {
                 primary_keys.entry(view.qualified_name()).or_default().extend(key);
             }
             images.entry(table.qualified_name()).or_default().push(image);
@@ -86,23 +106,22 @@ pub(super) fn inherit_keys(catalog: &mut Catalog) {
     }
 }
 
-/// The tables that `view` shows columns of, in a stable order, with the view's names of those columns. Of a column
-/// shown twice the first name counts.
+/// The tables that `view` shows columns of, in a stable order, with the view's names of those columns.
 fn sources(
     view: &Relation,
     relations: &HashMap<u32, &Relation>,
     targets: &HashMap<u32, Vec<Target>>,
-) -> Vec<(u32, HashMap<String, String>)> {
-    let mut found: Vec<(u32, HashMap<String, String>)> = Vec::new();
+) -> Vec<(u32, Shown)> {
+    let mut found: Vec<(u32, Shown)> = Vec::new();
     for target in targets.get(&view.oid).into_iter().flatten() {
         let (table, number) = origin(target.origin, targets);
         let column = relations.get(&table).and_then(|table| table.columns.get(&number));
         let (Some(column), Some(name)) = (column, view.columns.get(&target.number)) else { continue };
         let index = found.iter().position(|(oid, _)| *oid == table).unwrap_or_else(|| {
-            found.push((table, HashMap::new()));
+            found.push((table, Shown::new()));
             found.len() - 1
         });
-        found[index].1.entry(column.clone()).or_insert_with(|| name.clone());
+        found[index].1.entry(column.clone()).or_default().push(name.clone());
     }
     found
 }
@@ -122,9 +141,10 @@ fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, 
 /// `key` as it holds between the images of its two tables, and between them and the tables.
 fn inherited(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
     let sides = |table: &QualifiedName, own: Vec<String>, pick: fn(&(String, String)) -> &String| {
-        let shown = images.get(table).into_iter().flatten();
-        let shown =
-            shown.filter_map(|image| Some((image.view.clone(), image.names(key.columns.iter().map(pick))?)));
+        let shown = images.get(table).into_iter().flatten().flat_map(|image| {
+            let names = image.names(key.columns.iter().map(pick));
+            names.into_iter().map(|names| (image.view.clone(), names))
+        });
         std::iter::once((table.clone(), own)).chain(shown).collect::<Vec<_>>()
     };
     let (own, referred): (Vec<_>, Vec<_>) = key.columns.iter().cloned().unzip();

@@ -17,9 +17,8 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
         value(&mut sql, plan);
         return sql.into();
     }
-    sql.push("WITH ").identifier(SOURCE).push(" AS (SELECT ");
-    source(&mut sql, plan);
-    sql.push(") SELECT ");
+    with_source(&mut sql, plan);
+    sql.push("SELECT ");
     total(&mut sql, count, settings, &plan.tree);
     let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
     let guard = match (plan.must_be_single, &limit) {
@@ -33,6 +32,21 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     sql.push(" FROM ");
     sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None)).push(" AS ").identifier(PAGE);
     sql.into()
+}
+
+/// The rows of `plan`, whose `columns` are asked for as JSON where they have to be.
+pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &[bool]) -> Statement<'p> {
+    let mut sql = Sql::default();
+    with_source(&mut sql, plan);
+    read::plain_rows(&mut sql, &plan.tree, columns);
+    sql.into()
+}
+
+/// What the function gives, as a common table expression.
+fn with_source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
+    sql.push("WITH ").identifier(SOURCE).push(" AS (SELECT ");
+    source(sql, plan);
+    sql.push(") ");
 }
 
 /// The function's one value by itself. What it set for the response is read after it was called: Postgres evaluates a

@@ -13,8 +13,10 @@ const RELATIONS: &str = "(SELECT json_agg(c.relname) FROM pg_catalog.pg_class c 
     OR pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
     OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')))";
 
-/// Functions that the role may call.
-const FUNCTIONS: &str = "(SELECT json_agg(p.oid::bigint) FROM pg_catalog.pg_proc p \
+/// Functions that the role may call, each with the types of its arguments as the request's search path has them.
+const FUNCTIONS: &str = "(SELECT json_object_agg(p.oid::bigint, \
+    (SELECT coalesce(json_agg(type::regtype::text ORDER BY position), '[]') \
+    FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS argument (type, position))) FROM pg_catalog.pg_proc p \
     WHERE p.pronamespace = n.oid AND pg_catalog.has_function_privilege(p.oid, 'execute'))";
 
 /// The statement of `plan`. Its body is null where privileges do not matter: the transaction then only shows that
@@ -28,7 +30,7 @@ pub(super) fn statement(plan: &DescribePlan) -> Statement<'_> {
     }
     sql.push("json_build_object('relations', coalesce(").push(RELATIONS);
     sql.push(", '[]'), 'functions', coalesce(").push(FUNCTIONS);
-    sql.push(", '[]')) AS body FROM (SELECT (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = ");
+    sql.push(", '{}')) AS body FROM (SELECT (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = ");
     sql.parameter(Some(Cow::Borrowed(plan.schema.as_bytes()))).push(") AS oid) AS n");
     sql.into()
 }

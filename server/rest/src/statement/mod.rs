@@ -144,7 +144,14 @@ impl<'p> Statements<'p> {
                 Some(Self { estimate: estimate(count, plan), ..Self::only(sql.into()) })
             }
             Plan::Mutate(plan) => Some(mutate::statements(plan)),
-            Plan::Call(plan) => Some(Self::only(call::statement(plan, count, settings))),
+            Plan::Call(plan) => Some(match &plan.plain {
+                Some(columns) => Self {
+                    gives: Gives::Rows,
+                    response: Some(set()),
+                    ..Self::only(call::plain_rows(plan, columns))
+                },
+                None => Self::only(call::statement(plan, count, settings)),
+            }),
             Plan::Describe(plan) => Some(Self::only(describe::statement(plan))),
             Plan::Info(_) => None,
         }

@@ -32,6 +32,32 @@ async fn embeds_follow_keys_to_any_depth() {
 }
 
 #[tokio::test]
+async fn two_embeds_of_one_name_are_refused() {
+    let league = League::start().await;
+    for (url, table) in [
+        ("/clubs?select=id,teams(id),teams(name)", "clubs_teams_1"),
+        ("/clubs?select=id,a:teams(id),a:teams(name)", "clubs_a_1"),
+        ("/players?select=id,...teams(a:id),...teams(name)", "players_teams_1"),
+        ("/clubs?select=teams(players(id),players())", "teams_players_2"),
+    ] {
+        let refused = league.get(url).await;
+        assert_eq!((refused.status, refused.code()), (400, "42712".to_owned()), "{url}: {refused:?}");
+        assert_eq!(refused.json()["message"], format!("table name \"{table}\" specified more than once"));
+    }
+    assert_eq!(league.get("/clubs?select=id,a:teams(id),teams(name)").await.status, 200);
+}
+
+#[tokio::test]
+async fn suggestions_are_relations() {
+    let sql = "create function league.xyzzy(league.clubs) returns setof league.teams stable language sql
+                 as $$ select * from league.teams where club_id = $1.id $$;";
+    let league = League::extended(sql, |_| {}).await;
+    let hint = async |url: &str| league.get(url).await.json()["hint"].clone();
+    assert_eq!(hint("/clubs?select=team(id)").await, json!("Perhaps you meant 'teams' instead of 'team'."));
+    assert_eq!(hint("/clubs?select=xyzz(id)").await, json!(null));
+}
+
+#[tokio::test]
 async fn many_to_many_goes_through_the_junction() {
     let league = League::start().await;
     assert_eq!(

@@ -12,6 +12,8 @@ const COMMENTS: &str = r#"
     comment on function league.add(int, int) is 'Adds up';
     create type league.foot as enum ('left', 'right');
     create domain league.short as varchar(5) default 'x';
+    create function league.lace(a char[], b league.foot, c char(3), d league.foot[]) returns int immutable language sql
+      as $$ select 1 $$;
     create table league.boots (
       id bigint primary key, foot league.foot not null default 'left', size numeric default 42.5,
       code league.short, brand varchar(30), club_id int references league.clubs, on_sale boolean default false
@@ -73,6 +75,7 @@ async fn the_document_describes_the_schema() {
 }
 
 #[tokio::test]
+#[expect(clippy::unwrap_used, reason = "a document without its parts can only fail")]
 async fn paths_say_what_can_be_asked() {
     let league = commented().await;
     let document = league.get("/").await.json();
@@ -96,6 +99,14 @@ async fn paths_say_what_can_be_asked() {
     );
     let arguments = &add["post"]["parameters"][0]["schema"];
     assert_eq!(arguments["required"], json!(["a"]));
+    let lace = &document["paths"]["/rpc/lace"];
+    let formats = |parameters: &serde_json::Value| -> Vec<String> {
+        let parameters = parameters.as_array().unwrap().iter();
+        parameters.map(|parameter| parameter["format"].as_str().unwrap().to_owned()).collect()
+    };
+    // Declared types, by the names that the request's search path has for them.
+    assert_eq!(formats(&lace["get"]["parameters"]), ["character[]", "foot", "character", "foot[]"]);
+    assert_eq!(lace["post"]["parameters"][0]["schema"]["properties"]["b"]["format"], "foot");
     let every_reference_is_defined = |text: &str| {
         for place in ["parameters", "definitions"] {
             for reference in text.split(&format!("\"#/{place}/")).skip(1) {
@@ -147,6 +158,13 @@ async fn the_root_can_be_disabled_or_be_a_function() {
     assert_eq!((answer.status, answer.code()), (404, "PGRST126".to_owned()));
     let league = League::with(|settings| settings.db_root_spec = Some("totals".to_owned())).await;
     assert_eq!(league.rows("/").await, json!({ "players": 4, "teams": 4 }));
+    let sql = "create domain league.\"application/openapi+json\" as json;
+               create function league.root() returns league.\"application/openapi+json\" stable language sql
+                 as $$ select '{\"swagger\":\"2.0\"}'::json $$;";
+    let league = League::extended(sql, |settings| settings.db_root_spec = Some("root".to_owned())).await;
+    let root = league.get_with("/", &[("accept", "application/openapi+json")]).await;
+    assert_eq!(root.json(), json!({ "swagger": "2.0" }));
+    assert_eq!(root.header("content-type"), "application/openapi+json; charset=utf-8");
 }
 
 #[tokio::test]
