@@ -1,9 +1,13 @@
 //! Where log lines go and what they look like.
 
 use std::io::IsTerminal as _;
+use std::sync::OnceLock;
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::time::SystemTime;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::reload::{self, Handle};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, Registry};
 
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -24,12 +28,41 @@ fn discreet(directives: &str) -> String {
     }
 }
 
+/// What PostgREST's `log-level` stands for: it is about requests. What the service itself has to say is always said.
+fn of_requests(level: &str) -> String {
+    match level {
+        "crit" => "info,poem=warn,access=off".to_owned(),
+        "debug" => "debug,poem=warn".to_owned(),
+        level => format!("info,poem=warn,access={level}"),
+    }
+}
+
+/// Changes what is logged; nothing before the log was started.
+static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// What `BASALT_LOG` or `RUST_LOG` selects, which is stronger than all else.
+fn asked_for() -> Option<String> {
+    ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok())
+}
+
+fn filter(directives: &str) -> EnvFilter {
+    EnvFilter::builder().parse_lossy(discreet(directives))
+}
+
+/// Has the log say of requests what PostgREST's `log-level` says from now on.
+pub(crate) fn say(level: &str) {
+    if let (None, Some(handle)) = (asked_for(), FILTER.get()) {
+        // Fails only where the log is gone.
+        let _ = handle.reload(filter(&of_requests(level)));
+    }
+}
+
 /// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
 ///
-/// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `PGRST_LOG_LEVEL`
-/// and `level`, PostgREST's `log-level`, do in PostgREST's words (`crit`, `error`, `warn`, `info`, `debug`). Without any, a
-/// person at a terminal sees what needs attention; a machine gets everything from `info` up, with one line per
-/// request.
+/// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `level`, PostgREST's
+/// `log-level`, what is said of requests, where a server stands in for PostgREST; elsewhere `PGRST_LOG_LEVEL` is a
+/// level of everything (`crit`, `error`, `warn`, `info`, `debug`). Without any, a person at a terminal sees what needs
+/// attention; a machine gets everything from `info` up, with one line per request.
 pub(crate) fn start(format: Option<Format>, level: Option<&str>) {
     let format = format.unwrap_or(match std::io::stderr().is_terminal() {
         true => Format::Text,
@@ -39,26 +72,32 @@ pub(crate) fn start(format: Option<Format>, level: Option<&str>) {
         Format::Text => "warn",
         Format::Json => "info,poem=warn",
     };
-    let wanted = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok());
-    let level = std::env::var("PGRST_LOG_LEVEL").ok().or_else(|| level.map(str::to_owned));
-    let wanted = wanted.or_else(|| match level?.as_str() {
+    let of_everything = || match std::env::var("PGRST_LOG_LEVEL").ok()?.as_str() {
         "crit" => Some("error,access=off".to_owned()),
         level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
         _ => None,
-    });
-    let filter = EnvFilter::builder().parse_lossy(discreet(wanted.as_deref().unwrap_or(default)));
-    let lines =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_timer(SystemTime);
-    // A second subscriber can only be a test's.
-    let _ = match format {
-        Format::Text => lines.with_target(false).try_init(),
-        Format::Json => lines.json().flatten_event(true).with_current_span(false).try_init(),
     };
+    let wanted = asked_for().or_else(|| level.map(of_requests)).or_else(of_everything);
+    let (filter, handle) = reload::Layer::new(filter(wanted.as_deref().unwrap_or(default)));
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_timer(SystemTime);
+    let lines = match format {
+        Format::Text => lines.with_target(false).boxed(),
+        Format::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
+    };
+    // A second subscriber can only be a test's.
+    let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
+    let _ = FILTER.set(handle);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levels_are_those_of_requests() {
+        assert_eq!(of_requests("error"), "info,poem=warn,access=error");
+        assert_eq!(of_requests("crit"), "info,poem=warn,access=off");
+    }
 
     #[test]
     fn the_drivers_statements_are_logged_for_those_alone_who_name_it() {

@@ -24,14 +24,16 @@ struct Served {
     child: Child,
     /// Held so that the server can go on writing.
     log: BufReader<ChildStderr>,
+    /// What it said before it listened.
+    said: String,
     admin: String,
     public: String,
 }
 
-/// `basalt serve --only rest`, and nothing of the tests' own settings.
+/// `basalt serve --only rest` where no project is, without any variable.
 fn basalt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    command.args(["--log-format", "text", "serve", "--only", "rest"]).env_remove("DATABASE_URL");
+    command.args(["--log-format", "text", "serve", "--only", "rest"]).env_clear();
     command.current_dir(std::env::temp_dir());
     command
 }
@@ -48,7 +50,7 @@ impl Served {
     fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
-        let (mut admin, mut public) = (String::new(), String::new());
+        let (mut said, mut admin, mut public) = (String::new(), String::new(), String::new());
         while public.is_empty() {
             let mut line = String::new();
             assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened");
@@ -56,10 +58,10 @@ impl Served {
             match line.split(" listening").next() {
                 Some("Admin server") => address.clone_into(&mut admin),
                 Some("API server") => address.clone_into(&mut public),
-                _ => {}
+                _ => said.push_str(&line),
             }
         }
-        Self { child, log, admin, public }
+        Self { child, log, said, admin, public }
     }
 
     fn ends_by_itself(mut self) {
@@ -76,6 +78,15 @@ impl Served {
         let mut said = String::new();
         std::io::Read::read_to_string(&mut self.log, &mut said).unwrap();
         assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
+    }
+
+    /// What it said until it was stopped.
+    fn end(mut self) -> String {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        std::io::Read::read_to_string(&mut self.log, &mut self.said).unwrap();
+        self.said
     }
 
     fn stop(mut self) {
@@ -114,7 +125,14 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let served = Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
     let goods = over_tcp(&served.public, "GET /goods?select=name", "Origin: http://shop.example\r\n");
     assert!(goods.starts_with("HTTP/1.1 200 OK") && goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
-    assert!(goods.contains("access-control-allow-origin: *"), "{goods}");
+    assert!(
+        goods.contains("access-control-allow-origin: *") && goods.contains("\nserver: basalt/"),
+        "{goods}"
+    );
+    assert!(
+        over_tcp(&served.admin, "GET /metrics", "").contains("loads_total{status=\"SUCCESS\"} 1\n"),
+        "loaded once"
+    );
     let preflight = "Origin: http://shop.example\r\nAccess-Control-Request-Method: PATCH\r\n\
                      Access-Control-Request-Headers: Prefer, X-Client\r\n";
     let preflight = over_tcp(&served.public, "OPTIONS /goods", preflight);
@@ -158,7 +176,17 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let served = Served::start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
     let goods = ask(UnixStream::connect(&socket).unwrap(), "GET /goods", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
+    // The admin server looks at the socket that clients use.
+    assert!(over_tcp(&served.admin, "GET /live", "").starts_with("HTTP/1.1 200"));
+    std::fs::rename(&socket, folder.path().join("away")).unwrap();
+    assert!(over_tcp(&served.admin, "GET /live", "").starts_with("HTTP/1.1 500"));
+    assert!(over_tcp(&served.admin, "GET /ready", "").starts_with("HTTP/1.1 500"));
+    std::fs::rename(folder.path().join("away"), &socket).unwrap();
     served.stop();
+    assert!(!socket.exists(), "the socket is left behind");
+    libpqs_variables_are_enough(&postgres);
+    a_secret_in_a_file_is_read_again(&uri);
+    what_the_database_refuses_is_said(&postgres, &uri);
     a_file_says_what_variables_do_not(&uri);
     let unattended =
         Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
@@ -201,7 +229,12 @@ fn a_file_says_what_variables_do_not(uri: &str) {
         succeeded && config.contains("db-schemas = \"api\"\n") && config.contains("db-pool = 10\n"),
         "{config}"
     );
-    assert!(config.contains("db-uri = \"…\"\n") && !config.contains("secret@"), "{config}");
+    // Printed for the operator, so that it can be a file again; what the admin server shows has no secrets.
+    let again = folder.path().join("again.conf");
+    std::fs::write(&again, &config).unwrap();
+    let mut command = basalt();
+    command.arg(&again).arg("--dump-config");
+    assert_eq!(said(command).0, config);
     let (schema, _, succeeded) = said(with_file("--dump-schema"));
     assert!(succeeded && schema.contains("\"goods\""), "{schema}");
     let (_, complaint, succeeded) = said(with_file("--ready"));
@@ -224,19 +257,110 @@ fn a_file_says_what_variables_do_not(uri: &str) {
     let (example, _, succeeded) = said(example);
     assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
     let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    without.args(["serve", "--only", "rest", "--ready"]).env_remove("PGRST_DB_URI");
+    without.args(["serve", "--only", "rest", "--ready"]).env_clear();
     let (_, complaint, succeeded) = said(without);
     assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
 }
 
+/// Nothing but what libpq takes from its environment, and upstream's own variables: the first of two hosts is gone, and
+/// the password is in a file.
+fn libpqs_variables_are_enough(postgres: &Cluster) {
+    let uri = postgres.tcp_uri("authenticator", "secret").unwrap();
+    let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let passwords = folder.path().join("passwords");
+    std::fs::write(&passwords, "*:*:*:authenticator:secret\n").unwrap();
+    std::fs::set_permissions(&passwords, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut command = basalt();
+    command.env("PGHOST", "/nonexistent,127.0.0.1").env("PGPORT", format!("1,{port}"));
+    command.env("PGUSER", "authenticator").env("PGDATABASE", "postgres").env("PGPASSFILE", &passwords);
+    command.env("PGAPPNAME", "shop").env("PGGSSENCMODE", "prefer").env("PGTARGETSESSIONATTRS", "read-write");
+    command.env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
+    command.env("PGRST_SERVER_PORT", "0").env("PGRST_SERVER_HOST", "127.0.0.1");
+    let served = Served::of(command);
+    let goods = over_tcp(&served.public, "GET /goods?select=name", "");
+    assert!(goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
+    served.stop();
+}
+
+/// There is no configuration file, and its place is taken by variables that name files.
+fn a_secret_in_a_file_is_read_again(uri: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    let secrets: [Vec<u8>; 2] = [(0..40).map(|byte| byte * 6).collect(), vec![0xff; 32]];
+    let token = |secret: &[u8]| {
+        let claims = serde_json::json!({ "role": "web_user" });
+        let key = jsonwebtoken::EncodingKey::from_secret(secret);
+        let token = jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &key).unwrap();
+        format!("Authorization: Bearer {token}\r\n")
+    };
+    std::fs::write(&file, [secrets[0].as_slice(), b"\n"].concat()).unwrap();
+    let path = format!("@{}", file.display());
+    let served = Served::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_JWT_SECRET", &path)]);
+    assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[0])).starts_with("HTTP/1.1 200"));
+    assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 401"));
+    std::fs::write(&file, &secrets[1]).unwrap();
+    let pid = rustix::process::Pid::from_child(&served.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::USR2).unwrap();
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !over_tcp(&served.public, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 200") {
+        assert!(std::time::Instant::now() < deadline, "the secret was not read again");
+    }
+    served.stop();
+}
+
+fn what_the_database_refuses_is_said(postgres: &Cluster, uri: &str) {
+    // A cluster for tests may trust whoever reaches it.
+    let mut refused = basalt();
+    refused
+        .env("PGRST_DB_URI", postgres.tcp_uri("authenticator", "wrong").unwrap())
+        .env("PGRST_SERVER_PORT", "0");
+    let (_, complaint, succeeded) = said(refused);
+    assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");
+    let served = Served::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
+    let answer = over_tcp(&served.public, "GET /goods", "");
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
+    let log = served.end();
+    assert!(log.contains("what does not exist: schema \"attic\""), "{log}");
+}
+
 #[test]
-fn settings_that_cannot_be_used_are_named() {
-    for (name, value) in [("PGRST_DB_POOL", "many"), ("PGRST_JWT_SECRET", "short")] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
-        command.args(["serve", "--only", "rest"]).env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x");
-        let output = command.env(name, value).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let expected = if name == "PGRST_DB_POOL" { "PGRST_DB_POOL: expected" } else { "jwt-secret: holds" };
-        assert!(!output.status.success() && said.contains(expected) && !said.contains("short"), "{said}");
+fn the_settings_are_dumped_without_a_database() {
+    let mut command = basalt();
+    command
+        .env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x")
+        .env("PGRST_DB_POOL", "3")
+        .arg("--dump-config");
+    let (config, _, succeeded) = said(command);
+    assert!(
+        succeeded && config.contains("db-pool = 3\n") && config.contains("db-uri = \"postgres://nobody@"),
+        "{config}"
+    );
+    for name in ["admin-server-port", "db-channel", "log-level", "server-unix-socket-mode", "jwt-secret"] {
+        assert!(config.contains(&format!("{name} = ")), "{name}: {config}");
+    }
+    let mut command = basalt();
+    command.arg("-v");
+    let (version, _, succeeded) = said(command);
+    assert!(succeeded && version.starts_with("basalt "), "{version}");
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named_by_every_command() {
+    for (name, value) in [
+        ("PGRST_DB_POOL", "many"),
+        ("PGRST_JWT_SECRET", "short"),
+        ("PGRST_JWT_AUD", "not a: uri"),
+        ("PGRST_LOG_LEVEL", "loud"),
+        ("PGRST_ADMIN_SERVER_PORT", "3000"),
+    ] {
+        for instead in ["", "--dump-config", "--dump-schema", "--ready"] {
+            let mut command = basalt();
+            command.env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x").env(name, value);
+            command.args(instead.split_whitespace());
+            let (_, complaint, succeeded) = said(command);
+            assert!(!succeeded && complaint.contains(&format!("{name}: expected")), "{instead}: {complaint}");
+            assert!(!complaint.contains("short"), "{complaint}");
+        }
     }
 }

@@ -3,21 +3,31 @@
 //! Source: PostgREST's documentation, "Admin Server" and "Observability".
 
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
-use poem::http::{Method, StatusCode};
+use futures_util::future::BoxFuture;
+use poem::http::{Method, StatusCode, header};
 use poem::{Endpoint, Request, Response};
 
 use crate::service::Rest;
+use crate::settings::Settings;
+use crate::standalone;
 
 /// The paths `/live`, `/ready`, `/metrics`, `/schema_cache` and `/config`, for a port that only operators reach:
 /// the schema cache tells everything that there is in the exposed schemas.
 #[derive(Clone)]
-pub struct Admin(Rest);
+pub struct Admin {
+    rest: Rest,
+    is_open: Probe,
+}
+
+/// Tells whether the place where clients are answered is open.
+pub type Probe = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 impl Rest {
-    /// The endpoint for operators.
-    pub fn admin(&self) -> Admin {
-        Admin(self.clone())
+    /// The endpoint for operators; `is_open` looks at where clients are answered.
+    pub fn admin(&self, is_open: Probe) -> Admin {
+        Admin { rest: self.clone(), is_open }
     }
 
     /// The settings in force, one a line, in the order of their names. Secrets are told of, not shown.
@@ -28,6 +38,11 @@ impl Rest {
             let _ = writeln!(all, "{name} = {value}");
             all
         })
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Settings {
+        self.live().settings.clone()
     }
 
     /// The schema cache as JSON text; empty while none is loaded.
@@ -42,17 +57,16 @@ impl Endpoint for Admin {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let rest = &self.0;
+        let rest = &self.rest;
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Ok(status(StatusCode::METHOD_NOT_ALLOWED));
         }
         Ok(match request.uri().path() {
-            // Whoever is answered here is answered by a process that serves its other port, too.
-            "/live" => status(StatusCode::OK),
             "/ready" if !rest.is_ready() || rest.database().ping().await.is_err() => {
                 status(StatusCode::SERVICE_UNAVAILABLE)
             }
-            "/ready" => status(StatusCode::OK),
+            "/live" | "/ready" if (self.is_open)().await => status(StatusCode::OK),
+            "/live" | "/ready" => status(StatusCode::INTERNAL_SERVER_ERROR),
             "/metrics" => text(metrics(rest)),
             "/config" => text(rest.configuration()),
             "/schema_cache" => schema_cache(rest),
@@ -62,11 +76,14 @@ impl Endpoint for Admin {
 }
 
 fn status(status: StatusCode) -> Response {
-    Response::builder().status(status).finish()
+    Response::builder().status(status).header(header::SERVER, standalone::NAME).finish()
 }
 
 fn text(body: String) -> Response {
-    Response::builder().content_type("text/plain; charset=utf-8").body(body)
+    Response::builder()
+        .header(header::SERVER, standalone::NAME)
+        .content_type("text/plain; charset=utf-8")
+        .body(body)
 }
 
 fn schema_cache(rest: &Rest) -> Response {

@@ -32,9 +32,11 @@ pub mod statement;
 mod timing;
 pub mod transaction;
 
-pub use admin::Admin;
+pub use admin::{Admin, Probe};
 pub use caller::Identity;
 pub use error::Error;
 pub use service::{Rest, service, service_from};
-pub use settings::{ClaimPath, InvalidSetting, OpenApiMode, ProxyUri, Secret, Settings, TxEnd, Verbosity};
+pub use settings::{
+    ClaimPath, InvalidSetting, OpenApiMode, ProxyUri, Secret, Settings, TxEnd, Verbosity, quoted,
+};
 pub use standalone::Standalone;

@@ -8,6 +8,7 @@ mod named;
 use std::time::Duration;
 
 pub use claim_path::ClaimPath;
+pub use dump::quoted;
 pub(crate) use in_database::{ReadError, read as read_in_database};
 pub use named::InvalidSetting;
 
@@ -140,20 +141,26 @@ impl Settings {
     }
 }
 
-/// A text that must not be shown.
+/// Bytes that must not be shown, mostly a text.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// The text. Not for logs.
-    pub fn expose(&self) -> &str {
+    /// The bytes. Not for logs.
+    pub fn expose(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl From<String> for Secret {
-    fn from(text: String) -> Self {
-        Self(text)
+impl From<Vec<u8>> for Secret {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
     }
 }
 

@@ -8,6 +8,9 @@ use poem::{Endpoint, Request, Response};
 
 use crate::service::Rest;
 
+/// What the answers' `Server` header says: who serves, not whose interface it is.
+pub(crate) const NAME: &str = concat!("basalt/", env!("CARGO_PKG_VERSION"));
+
 const METHODS: &str = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
 /// What a preflight allows beside what it asks for.
 const HEADERS: &str = "Accept, Accept-Language, Content-Language";
@@ -46,6 +49,7 @@ impl Endpoint for Standalone {
         if let Some(admission) = admission {
             admission.admit(response.headers_mut());
         }
+        response.headers_mut().entry(header::SERVER).or_insert(HeaderValue::from_static(NAME));
         log(&method, &path, response.status());
         Ok(response)
     }

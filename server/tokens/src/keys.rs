@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -262,7 +263,7 @@ impl Configured {
     }
 
     fn read_secret(&mut self, setting: &'static str, value: &str, base64: bool) -> Result<(), KeyError> {
-        for key in read_secret(setting, value, base64)? {
+        for key in read_secret(setting, value.as_bytes(), base64)? {
             if let Some(secret) = &key.secret {
                 self.secret.get_or_insert_with(|| (secret_text(value, secret), secret.clone()));
             }
@@ -272,18 +273,27 @@ impl Configured {
     }
 }
 
-/// The keys of `value`: a plain secret (in base64 if `base64`), a JWK or a JWKS. The error names `setting`.
-pub(crate) fn read_secret(setting: &'static str, value: &str, base64: bool) -> Result<Vec<Key>, KeyError> {
+const fn is_json(value: &[u8]) -> bool {
+    matches!(value, [b'{' | b'[', ..])
+}
+
+/// What `value` is base64 of, in any of its alphabets, a period standing for padding, too, as upstream has it.
+fn decoded(value: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(value).ok()?.trim();
+    let alphabet = text.replace('-', "+").replace('_', "/");
+    STANDARD_NO_PAD.decode(alphabet.trim_end_matches(['=', '.'])).ok()
+}
+
+/// The keys of `value`: a plain secret, a JWK or a JWKS, in base64 if `base64`. The error names `setting`.
+pub(crate) fn read_secret(setting: &'static str, value: &[u8], base64: bool) -> Result<Vec<Key>, KeyError> {
     let wrong = |reason: String| KeyError::setting(setting, reason);
-    let keys = if value.starts_with(['{', '[']) {
-        jwk::parse_set(value).map_err(wrong)?
-    } else if base64 {
-        let alphabet = value.replace('-', "+").replace('_', "/");
-        let text = alphabet.trim_end_matches('=');
-        let bytes = STANDARD_NO_PAD.decode(text);
-        vec![Key::from_secret(&bytes.map_err(|_| wrong("is not valid base64".to_owned()))?, None)]
-    } else {
-        vec![Key::from_secret(value.as_bytes(), None)]
+    let decoded = match base64 && !is_json(value) {
+        true => Cow::Owned(decoded(value).ok_or_else(|| wrong("is not valid base64".to_owned()))?),
+        false => Cow::Borrowed(value),
+    };
+    let keys = match std::str::from_utf8(&decoded) {
+        Ok(text) if is_json(&decoded) => jwk::parse_set(text).map_err(wrong)?,
+        _ => vec![Key::from_secret(&decoded, None)],
     };
     match keys.iter().filter_map(|key| key.secret.as_ref()).find(|secret| secret.len() < SHORTEST_SECRET) {
         Some(short) => {

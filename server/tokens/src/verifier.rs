@@ -98,10 +98,10 @@ impl Verifier {
     }
 
     /// A verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at least 32
-    /// bytes (in base64 if `is_base64`), a JWK or a JWKS.
+    /// bytes, which need not be text, a JWK or a JWKS; each in base64 if `is_base64`.
     ///
     /// Errors: [`KeyError::Setting`], which never quotes the secret.
-    pub fn from_secret(secret: &str, is_base64: bool) -> Result<Verifier, KeyError> {
+    pub fn from_secret(secret: &[u8], is_base64: bool) -> Result<Verifier, KeyError> {
         Ok(Verifier::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 

@@ -161,6 +161,9 @@ struct ServeArguments {
     /// Print a configuration file of PostgREST's stand-in with every setting and its default and exit
     #[arg(short, long, group = "instead")]
     example: bool,
+    /// Print the version and exit
+    #[arg(short = 'v', long, group = "instead")]
+    version: bool,
 }
 
 impl Arguments {
@@ -195,6 +198,10 @@ impl Arguments {
 
 /// Serves the project, or REST alone where the environment or the file is that of the `postgrest` binary.
 fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
+    if arguments.version {
+        console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));
+        return Ok(());
+    }
     if arguments.example {
         console::print(DropIn::EXAMPLE.trim_end());
         return Ok(());
@@ -206,13 +213,13 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
         return block_on(serve::auth_drop_in::run(settings));
     }
     let drop_in = DropIn::load(&flags)?;
-    logging::start(format, drop_in.as_ref().and_then(|settings| settings.log_level.as_deref()));
+    logging::start(format, drop_in.as_ref().map(|settings| settings.log_level.as_str()));
     match (drop_in, instead) {
         (Some(settings), Some(instead)) => block_on(serve::drop_in::instead::run(settings, instead)),
         (Some(settings), None) => block_on(serve::drop_in::run(flags, settings)),
         (None, Some(_)) => Err(Error::Advice(
-            "--dump-config, --dump-schema and --ready go with --only rest and PGRST_DB_URI or PostgREST's \
-             configuration file"
+            "--dump-config, --dump-schema and --ready go with --only rest and PGRST_DB_URI, PGHOST or \
+             PostgREST's configuration file"
                 .to_owned(),
         )),
         (None, None) => block_on(serve::run(load(&flags)?, &flags)),

@@ -8,21 +8,32 @@ mod libpq;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use rest::quoted;
+
 use super::value::Value;
-use super::{Flags, Invalid, Service};
+use super::{Flags, Invalid, Project, Service};
 
 /// The prefix of the variables.
 const PREFIX: &str = "PGRST_";
+
+/// What `db-uri` is unless it is set: everything is libpq's to say.
+const NO_URI: &str = "postgresql://";
+
+/// Who may use a Unix socket: its owner and group.
+const DEFAULT_MODE: u32 = 0o660;
 
 /// How long a transaction may take: as long as Postgres' own `statement_timeout` lets it, short of for ever.
 const LONGEST_TRANSACTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Settings that PostgREST has given up: a token is kept until it expires.
 const WITHOUT_EFFECT: [&str; 1] = ["jwt_cache_max_lifetime"];
+
+/// The values of `log-level`.
+const LOG_LEVELS: [&str; 5] = ["crit", "error", "warn", "info", "debug"];
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +60,10 @@ pub(crate) struct DropIn {
     /// Whether the database is waited for when it is gone; else the process ends. `db-pool-automatic-recovery`.
     /// Default: true.
     pub(crate) recovers: bool,
-    /// `log-level`.
-    pub(crate) log_level: Option<String>,
+    /// What the log says of requests, one of [`LOG_LEVELS`]. `log-level`. Default: `error`.
+    pub(crate) log_level: String,
+    /// `db-uri` as it was given.
+    db_uri: String,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
 }
@@ -88,7 +101,7 @@ impl DropIn {
     }
 
     /// Reads `variables`, which win over the file of `flags`; `None` unless `--only rest` is given and there is such a
-    /// file or `PGRST_DB_URI` names the database.
+    /// file, or `PGRST_DB_URI` names the database, or libpq's own variables do where there is no project.
     ///
     /// Errors: [`Invalid`] with the name of the first setting that cannot be used.
     pub(crate) fn read(
@@ -111,22 +124,30 @@ impl DropIn {
         of_file.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
         let uri =
             variables.iter().chain(&of_file).find(|(name, value)| name == "db_uri" && !value.is_empty());
-        let uri = match (uri, &flags.file) {
-            (Some((_, uri)), _) => contents("db_uri", uri)?,
-            (None, Some(_)) => "postgresql://".to_owned(),
-            (None, None) => return Ok(None),
+        let uri = match uri {
+            Some((_, uri)) => text_of("db_uri", uri)?,
+            None if flags.file.is_some() || is_named_by_libpq(flags, &environment)? => NO_URI.to_owned(),
+            None => return Ok(None),
         };
-        let uri = libpq::completed(&uri, &environment);
-        let mut parts = Parts::new(&uri);
+        let mut warnings = Vec::new();
+        let completed = libpq::completed(&uri, &environment, &mut warnings)?;
+        let mut parts = Parts::new(uri, &completed, warnings);
         for (name, value) in of_file.iter().chain(&variables) {
             parts.set(name, value)?;
         }
-        Ok(Some(parts.finish(flags)))
+        parts.finish(flags).map(Some)
     }
 
-    /// Names and values of the settings that are not the service's, as a configuration file has them.
-    pub(crate) fn named(&self) -> Vec<(&'static str, String)> {
-        let quoted = |text: &str| format!("\"{text}\"");
+    /// All settings as a configuration file, in the order of their names, secrets included. Not for logs.
+    pub(crate) fn text(&self) -> String {
+        let own = self.dumped().into_iter().map(|(name, value)| (name.to_owned(), value));
+        let lines = own.chain(self.rest.dumped()).map(|(name, value)| format!("{name} = {value}\n"));
+        lines.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Names and values of the settings that are not the service's, as a configuration file has them: with the
+    /// database's password, if it is in the URI. Not for logs.
+    pub(crate) fn dumped(&self) -> Vec<(&'static str, String)> {
         let seconds = |duration: Duration| duration.as_secs().to_string();
         let database = &self.database;
         let mut named = vec![
@@ -138,28 +159,43 @@ impl DropIn {
             ("db-pool-max-idletime", seconds(database.max_idle_time)),
             ("db-pool-max-lifetime", seconds(database.max_lifetime)),
             ("db-prepared-statements", database.prepared_statements.to_string()),
-            ("db-uri", quoted("…")),
-            ("log-level", quoted(self.log_level.as_deref().unwrap_or_default())),
+            ("db-read-uris", quoted(&database.replica_uris.join(","))),
+            ("db-uri", quoted(&self.db_uri)),
+            ("log-level", quoted(&self.log_level)),
             ("server-reuseport", self.reuse_port.to_string()),
         ];
-        match &self.admin {
-            Some(Place::Port(host, port)) => {
-                named.extend([("admin-server-host", quoted(host)), ("admin-server-port", port.to_string())]);
-            }
-            Some(Place::Socket(path, _)) => {
-                named.push(("admin-server-unix-socket", quoted(&path.to_string_lossy())));
-            }
-            None => {}
-        }
-        if let Place::Socket(path, _) = &self.place {
-            named.push(("server-unix-socket", quoted(&path.to_string_lossy())));
-        }
+        let (host, port) = match &self.admin {
+            Some(Place::Port(host, port)) => (host, port.to_string()),
+            _ => (&self.rest.server_host, quoted("")),
+        };
+        named.extend([("admin-server-host", quoted(host)), ("admin-server-port", port)]);
+        let (path, mode) = socket(self.admin.as_ref());
+        named.extend([("admin-server-unix-socket", path), ("admin-server-unix-socket-mode", mode)]);
+        let (path, mode) = socket(Some(&self.place));
+        named.extend([("server-unix-socket", path), ("server-unix-socket-mode", mode)]);
         named
     }
 }
 
+/// Path and mode of a Unix socket, as a configuration file has them.
+fn socket(place: Option<&Place>) -> (String, String) {
+    let (path, mode) = match place {
+        Some(Place::Socket(path, mode)) => (path.to_string_lossy(), *mode),
+        _ => (std::borrow::Cow::default(), DEFAULT_MODE),
+    };
+    (quoted(&path), quoted(&format!("{mode:o}")))
+}
+
+/// Whether libpq's own variables name the database, and nothing else does: no project, and no URI of one.
+fn is_named_by_libpq(flags: &Flags, variables: &[(String, String)]) -> Result<bool, Invalid> {
+    let is_project = || Ok(Project::locate(Path::new("."), false)?.config_path.is_some());
+    let has_uri = variables.iter().any(|(name, value)| name == "DATABASE_URL" && !value.is_empty());
+    let is_other = flags.project.is_some() || has_uri || !libpq::names_a_server(variables);
+    Ok(!is_other && !is_project()?)
+}
+
 impl Parts {
-    fn new(uri: &str) -> Self {
+    fn new(db_uri: String, uri: &str, warnings: Vec<String>) -> Self {
         let database = database::Settings {
             application_name: "basalt-rest".to_owned(),
             transaction_timeout: LONGEST_TRANSACTION,
@@ -175,28 +211,31 @@ impl Parts {
                 admin: None,
                 reuse_port: false,
                 recovers: true,
-                log_level: None,
-                warnings: Vec::new(),
+                log_level: "error".to_owned(),
+                db_uri,
+                warnings,
             },
             channel: "pgrst".to_owned(),
             listens: true,
             socket: None,
-            socket_mode: 0o660,
+            socket_mode: DEFAULT_MODE,
             admin_host: None,
             admin_port: None,
             admin_socket: None,
-            admin_socket_mode: 0o660,
+            admin_socket_mode: DEFAULT_MODE,
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
-        if value.is_empty() && name != "db_extra_search_path" {
+        let may_be_empty = name == "db_extra_search_path" || name.starts_with("app_settings_");
+        if value.is_empty() && !may_be_empty {
             return Ok(());
         }
         let database = &mut self.drop_in.database;
         match name {
             "db_uri" => {}
-            "log_level" => self.drop_in.log_level = Some(value.to_owned()),
+            "log_level" if LOG_LEVELS.contains(&value) => value.clone_into(&mut self.drop_in.log_level),
+            "log_level" => return Err(refused(name, "crit, error, warn, info or debug", value)),
             "server_reuseport" => self.drop_in.reuse_port = boolean(name, value)?,
             "db_pool_automatic_recovery" => self.drop_in.recovers = boolean(name, value)?,
             "db_pool" => database.pool_size = parsed(name, value)?,
@@ -221,8 +260,11 @@ impl Parts {
     }
 
     fn set_of_service(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
-        let value = if name == "jwt_secret" { contents(name, value)? } else { value.to_owned() };
-        let known = set(&mut self.drop_in.rest, name, &value)?;
+        if name == "jwt_secret" && value.starts_with('@') {
+            self.drop_in.rest.jwt_secret = Some(rest::Secret::from(contents(name, value)?));
+            return Ok(());
+        }
+        let known = set(&mut self.drop_in.rest, name, value)?;
         if !known {
             let what =
                 if WITHOUT_EFFECT.contains(&name) { "has no effect here" } else { "is unknown and ignored" };
@@ -231,7 +273,8 @@ impl Parts {
         Ok(())
     }
 
-    fn finish(self, flags: &Flags) -> DropIn {
+    /// Errors: [`Invalid`] for settings that cannot be used together, and for a secret that is none.
+    fn finish(self, flags: &Flags) -> Result<DropIn, Invalid> {
         let mut drop_in = self.drop_in;
         if let Some(host) = flags.host {
             drop_in.rest.server_host = host.to_string();
@@ -241,6 +284,16 @@ impl Parts {
         }
         drop_in.database.channel = self.listens.then_some(self.channel);
         let host = drop_in.rest.server_host.clone();
+        // Port 0 is any that is free, and not the same one twice.
+        if self.admin_port.is_some_and(|port| port != 0 && port == drop_in.rest.server_port) {
+            let found = drop_in.rest.server_port;
+            return Err(refused("admin_server_port", "another port than server-port", &found.to_string()));
+        }
+        if let Some(secret) = &drop_in.rest.jwt_secret {
+            let keys = tokens::Verifier::from_secret(secret.expose(), drop_in.rest.jwt_secret_is_base64);
+            let expected = "a secret of 32 bytes or more, a JWK or a JWKS";
+            keys.map_err(|error| Invalid::new(&variable("jwt_secret"), expected, &error))?;
+        }
         drop_in.place = match self.socket {
             Some(path) => Place::Socket(path, self.socket_mode),
             None => Place::Port(host.clone(), drop_in.rest.server_port),
@@ -250,7 +303,7 @@ impl Parts {
             (None, Some(port)) => Some(Place::Port(self.admin_host.unwrap_or(host), port)),
             (None, None) => None,
         };
-        drop_in
+        Ok(drop_in)
     }
 }
 
@@ -288,137 +341,21 @@ fn mode(name: &str, value: &str) -> Result<u32, Invalid> {
     mode.ok_or_else(|| refused(name, "an octal number from 600 to 777", value))
 }
 
-/// `value`, or the contents of the file that it names after an `@`.
-fn contents(name: &str, value: &str) -> Result<String, Invalid> {
-    let Some(path) = value.strip_prefix('@') else { return Ok(value.to_owned()) };
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| Invalid::new(&variable(name), "a file that can be read", &error))?;
-    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+/// The contents of the file that `value` names after an `@`, without the end of the last line; else `value` itself.
+fn contents(name: &str, value: &str) -> Result<Vec<u8>, Invalid> {
+    let Some(path) = value.strip_prefix('@') else { return Ok(value.as_bytes().to_vec()) };
+    let read = std::fs::read(path);
+    let mut bytes = read.map_err(|error| Invalid::new(&variable(name), "a file that can be read", &error))?;
+    bytes.pop_if(|last| *last == b'\n');
+    Ok(bytes)
+}
+
+/// As [`contents`], without the space around it.
+fn text_of(name: &str, value: &str) -> Result<String, Invalid> {
+    let text = String::from_utf8(contents(name, value)?);
+    let text = text.map_err(|_| Invalid::new(&variable(name), "text in UTF-8", &"other bytes"))?;
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, Invalid> {
-        let flags = Flags { only: Some(only.to_vec()), ..Flags::default() };
-        DropIn::read(&flags, owned(variables))
-    }
-
-    /// What a file with this text sets beside `variables`.
-    fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let flags =
-            Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
-        DropIn::read(&flags, owned(variables)).unwrap().unwrap()
-    }
-
-    fn owned(variables: &[(&str, &str)]) -> Vec<(String, String)> {
-        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn only_rest_on_a_database_of_its_own_is_one() {
-        let uri = ("PGRST_DB_URI", "postgres://a@h/d");
-        assert!(read(&[Service::Rest], &[]).unwrap().is_none());
-        assert!(read(&[Service::Rest, Service::Auth], &[uri]).unwrap().is_none());
-        let found = read(&[Service::Rest], &[uri]).unwrap().unwrap();
-        assert_eq!(found.place, Place::Port("!4".to_owned(), 3000));
-        assert_eq!((found.admin, found.database.channel.as_deref()), (None, Some("pgrst")));
-        assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
-    }
-
-    #[test]
-    fn the_example_shows_every_setting_and_its_default() {
-        let (example, default) = (of_file(DropIn::EXAMPLE, &[]), of_file("", &[]));
-        assert_eq!(example.rest, default.rest);
-        assert_eq!((example.named(), example.place), (default.named(), default.place.clone()));
-        let names = default.rest.named().into_iter().map(|(name, _)| name);
-        for name in names.chain(default.named().into_iter().map(|(name, _)| name.to_owned())) {
-            assert!(DropIn::EXAMPLE.contains(&format!("{name} = ")), "{name} is missing");
-        }
-        let commented = DropIn::EXAMPLE.replace("@/etc/basalt/jwt.json", &"x".repeat(32));
-        let every = of_file(&commented.replace("\n# ", "\n"), &[]);
-        assert_eq!(every.warnings, [""; 0]);
-        assert_eq!(every.rest.app_settings.len(), 1);
-    }
-
-    #[test]
-    fn variables_are_upstreams() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "a secret from a file, 32 bytes or more\n").unwrap();
-        let secret = format!("@{}", file.path().display());
-        let found = read(
-            &[Service::Rest],
-            &[
-                ("PGRST_DB_URI", "postgres://a@h/d"),
-                ("PGRST_DB_SCHEMAS", "api"),
-                ("PGRST_DB_POOL", "3"),
-                ("PGRST_DB_CHANNEL_ENABLED", "false"),
-                ("PGRST_DB_EXTRA_SEARCH_PATH", ""),
-                ("PGRST_JWT_SECRET", &secret),
-                ("PGRST_SERVER_UNIX_SOCKET", "/run/rest"),
-                ("PGRST_SERVER_UNIX_SOCKET_MODE", "600"),
-                ("PGRST_ADMIN_SERVER_PORT", "3001"),
-                ("PGRST_LOG_QUERY", "true"),
-                ("PGRST_LOG_LEVEL", "crit"),
-                ("PGRST_SERVER_REUSEPORT", "true"),
-                ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
-                ("PGRST_DB_READ_URIS", "postgres://a@h1/d, postgres://a@h2/d,"),
-                ("PGRST_DB_READ_STICKY_INTERVAL", "30"),
-                ("PGRST_SERVER_MAX_BODY_SIZE", "1048576"),
-                ("PGRST_JWT_CACHE_MAX_LIFETIME", "5"),
-                ("PGRST_DB_SHEMAS", "x"),
-                ("PATH", "/bin"),
-            ],
-        );
-        let found = found.unwrap().unwrap();
-        assert_eq!(found.rest.db_schemas, ["api"]);
-        assert!(found.rest.db_extra_search_path.is_empty());
-        assert_eq!(found.rest.jwt_secret.unwrap().expose(), "a secret from a file, 32 bytes or more");
-        assert_eq!((found.database.pool_size, found.database.channel), (3, None));
-        assert_eq!(found.place, Place::Socket(PathBuf::from("/run/rest"), 0o600));
-        assert_eq!(found.admin, Some(Place::Port("!4".to_owned(), 3001)));
-        assert_eq!(
-            found.warnings,
-            ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
-        );
-        assert_eq!(found.database.replica_uris, ["postgres://a@h1/d", "postgres://a@h2/d"]);
-        assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
-        assert_eq!(found.rest.max_body_size, 1 << 20);
-        assert!(found.rest.log_query && found.reuse_port && !found.recovers);
-        assert_eq!(found.log_level.as_deref(), Some("crit"));
-    }
-
-    #[test]
-    fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
-        let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
-        assert_eq!(found.database.uri, "postgresql:///?host=h&user=u");
-    }
-
-    #[test]
-    fn variables_win_over_the_file() {
-        let lines = "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
-        let found = of_file(lines, &[("PGRST_DB_SCHEMAS", "two")]);
-        assert_eq!(
-            (found.rest.db_schemas, found.rest.db_anon_role),
-            (vec!["two".to_owned()], Some("web".to_owned()))
-        );
-        assert_eq!(found.place, Place::Port("!4".to_owned(), 3001));
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        for (name, value) in [
-            ("PGRST_DB_POOL", "many"),
-            ("PGRST_SERVER_PORT", "http"),
-            ("PGRST_SERVER_UNIX_SOCKET_MODE", "999"),
-            ("PGRST_JWT_SECRET", "@/nonexistent"),
-            ("PGRST_DB_TX_END", "never"),
-        ] {
-            let error = read(&[Service::Rest], &[("PGRST_DB_URI", "x"), (name, value)]).unwrap_err();
-            assert!(error.to_string().starts_with(&format!("{name}: expected")), "{error}");
-        }
-    }
-}
+mod tests;

@@ -134,6 +134,14 @@ impl<'a> Reader<'a> {
         find(self.config, path).is_some()
     }
 
+    /// What follows `prefix` in the names of environment variables, and their values.
+    pub(crate) fn prefixed(&mut self, prefix: &str) -> Vec<(&'a str, &'a str)> {
+        let own = |(name, value): (&'a str, &'a str)| Some((name.strip_prefix(prefix)?, value));
+        let found: Vec<_> = self.environment.pairs().filter_map(own).collect();
+        self.asked_names.extend(found.iter().map(|(rest, _)| format!("{prefix}{rest}")));
+        found
+    }
+
     /// Whether the environment variable `name` is set.
     pub(crate) fn is_in_environment(&self, name: &str) -> bool {
         self.environment.get(name).is_some()

@@ -221,6 +221,9 @@ fn rest(reader: &mut Reader<'_>, api_url: &str) -> Result<rest::Settings, Invali
             super::drop_in::set(&mut settings, name, &value)?;
         }
     }
+    for (name, value) in reader.prefixed("PGRST_APP_SETTINGS_") {
+        super::drop_in::set(&mut settings, &format!("app_settings_{name}"), value)?;
+    }
     Ok(settings)
 }
 

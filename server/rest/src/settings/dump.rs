@@ -1,6 +1,9 @@
 //! Settings as text, under upstream's names.
 
-use super::{OpenApiMode, Settings, TxEnd, Verbosity};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{OpenApiMode, Secret, Settings, TxEnd, Verbosity};
 
 impl Settings {
     /// Names and values as a configuration file has them: texts in quotes. Secrets are `"…"`.
@@ -8,6 +11,24 @@ impl Settings {
         let mut named: Vec<(String, String)> = self.texts().into_iter().chain(self.others()).collect();
         named.extend(self.app_settings.iter().map(|(name, _)| (name.clone(), quoted("…"))));
         named
+    }
+
+    /// As [`Self::named`], with the secrets: a file that sets all of this again. Not for logs.
+    pub fn dumped(&self) -> Vec<(String, String)> {
+        let bytes = self.jwt_secret.as_ref().map(Secret::expose).unwrap_or_default();
+        let encoded = std::str::from_utf8(bytes).map_or_else(|_| Some(STANDARD.encode(bytes)), |_| None);
+        let secret = encoded.clone().unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned());
+        let mut dumped = self.named();
+        for (name, value) in &mut dumped {
+            let own = self.app_settings.iter().find(|(known, _)| known == name);
+            match (name.as_str(), own) {
+                (_, Some((_, own))) => *value = quoted(own),
+                ("jwt-secret", _) => *value = quoted(&secret),
+                ("jwt-secret-is-base64", _) if encoded.is_some() => *value = true.to_string(),
+                _ => {}
+            }
+        }
+        dumped
     }
 
     fn texts(&self) -> Vec<(String, String)> {
@@ -89,8 +110,22 @@ impl Verbosity {
     }
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\\\""))
+/// `text` as a configuration file has it, where a dollar sign is doubled.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '$' => quoted.push_str("$$"),
+            control if control.is_control() => {
+                quoted.push_str(&format!("\\u{:04X}", u32::from(control)));
+            }
+            plain => quoted.push(plain),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -114,7 +149,7 @@ mod tests {
         }
         let mut again = Settings::default();
         for (name, value) in settings.named() {
-            let value = value.trim_matches('"').replace("\\\"", "\"");
+            let value = value.trim_matches('"').replace("\\\"", "\"").replace("$$", "$");
             assert!(again.set(&name, &value).unwrap(), "{name}");
         }
         assert_eq!(again, settings);

@@ -20,11 +20,20 @@ pub struct InvalidSetting {
 
 impl Settings {
     /// Sets what upstream calls `name`, with dashes or underscores (`db-schemas`, `db_schemas`). An empty text is no
-    /// value and changes nothing, but for `db-extra-search-path`. Returns whether there is such a setting here.
+    /// value and changes nothing, but for `db-extra-search-path` and `app.settings.*`. Returns whether there is such a
+    /// setting here.
     ///
     /// Errors: [`InvalidSetting`] for a value that the setting does not take; nothing is changed then.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, InvalidSetting> {
-        let name = name.replace('-', "_").to_ascii_lowercase();
+        let lower = name.to_ascii_lowercase();
+        if let Some(own) = lower.strip_prefix("app_settings_").or_else(|| lower.strip_prefix("app.settings."))
+        {
+            let name = format!("app.settings.{own}");
+            self.app_settings.retain(|(known, _)| *known != name);
+            self.app_settings.push((name, value.to_owned()));
+            return Ok(true);
+        }
+        let name = lower.replace('-', "_");
         if value.is_empty() && name != "db_extra_search_path" {
             return Ok(true);
         }
@@ -57,10 +66,7 @@ impl Settings {
             "db_read_sticky_interval" => self.db_read_sticky_interval = Duration::from_secs(number(value)?),
             "db_pre_config" => self.db_pre_config = Some(value.to_owned()),
             "url_use_legacy_target_names" => self.url_use_legacy_target_names = boolean(value)?,
-            _ => match name.strip_prefix("app_settings_") {
-                Some(rest) => self.app_settings.push((format!("app.settings.{rest}"), value.to_owned())),
-                None => return Ok(false),
-            },
+            _ => return Ok(false),
         }
         Ok(true)
     }
@@ -68,7 +74,7 @@ impl Settings {
     /// Settings on tokens, headers and the document.
     fn set_of_server(&mut self, name: &str, value: &str) -> Result<bool, String> {
         match name {
-            "jwt_secret" => self.jwt_secret = Some(Secret::from(value.to_owned())),
+            "jwt_secret" => self.jwt_secret = Some(Secret::from(value)),
             "jwt_secret_is_base64" | "secret_is_base64" => self.jwt_secret_is_base64 = boolean(value)?,
             "jwt_aud" => self.jwt_aud = Some(audience(value)?),
             "jwt_role_claim_key" | "role_claim_key" => self.jwt_role_claim_key = value.parse()?,

@@ -239,3 +239,8 @@ pub(crate) async fn send(request: RequestBuilder) -> Answer {
 pub(crate) fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
+
+/// What an admin server is told of the service's own socket.
+pub(crate) fn probe(is_open: bool) -> rest::Probe {
+    std::sync::Arc::new(move || Box::pin(std::future::ready(is_open)))
+}

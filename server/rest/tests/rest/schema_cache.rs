@@ -1,7 +1,7 @@
 //! The schema cache follows the database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
-use crate::harness::League;
+use crate::harness::{League, probe};
 
 /// How long anything may take.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(30);
@@ -91,7 +91,7 @@ async fn requests_are_answered_from_the_old_cache_until_there_is_a_new_one() {
     superuser.execute("select pg_cancel_backend($1)", &[&reload]).await.unwrap();
     let figures = async || {
         let request = poem::Request::builder().uri_str("/metrics").finish();
-        let response = poem::Endpoint::call(&league.rest.admin(), request).await.unwrap();
+        let response = poem::Endpoint::call(&league.rest.admin(probe(true)), request).await.unwrap();
         response.into_body().into_string().await.unwrap()
     };
     let deadline = tokio::time::Instant::now() + LIMIT;

@@ -8,12 +8,13 @@ use poem::Endpoint as _;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{League, keys, send, token, token_of};
+use crate::harness::{League, keys, probe, send, token, token_of};
 
 /// What an operator's port answers to a path.
 async fn admin(league: &League, path: &str) -> (u16, String) {
     let request = poem::Request::builder().uri_str(path).finish();
-    let response = league.rest.admin().call(request).await.unwrap_or_else(|error| error.into_response());
+    let response =
+        league.rest.admin(probe(true)).call(request).await.unwrap_or_else(|error| error.into_response());
     let status = response.status().as_u16();
     (status, response.into_body().into_string().await.unwrap_or_default())
 }
@@ -253,12 +254,13 @@ async fn an_operator_is_told_when_nothing_can_be_answered() {
     let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres");
     let database = database::Database::connect(nowhere).await.unwrap();
     let rest = rest::service(rest::Settings::default(), database, keys().verifier());
+    let admin = rest.admin(probe(false));
     let ask = async |path: &str, method: Method| {
         let request = poem::Request::builder().method(method).uri_str(path).finish();
-        let response = rest.admin().call(request).await.unwrap();
+        let response = admin.call(request).await.unwrap();
         (response.status().as_u16(), response.into_body().into_string().await.unwrap())
     };
-    assert_eq!(ask("/live", Method::GET).await, (200, String::new()));
+    assert_eq!(ask("/live", Method::GET).await, (500, String::new()), "nobody is let in");
     assert_eq!(ask("/ready", Method::GET).await, (503, String::new()));
     assert_eq!(ask("/ready", Method::HEAD).await.0, 503);
     assert_eq!(ask("/schema_cache", Method::GET).await, (200, String::new()));
@@ -277,6 +279,12 @@ async fn operators_see_how_the_service_does() {
     league.ids("/clubs").await;
     assert_eq!(admin(&league, "/live").await, (200, String::new()));
     assert_eq!(admin(&league, "/ready").await, (200, String::new()));
+    let request = poem::Request::builder().uri_str("/ready").finish();
+    assert_eq!(
+        league.rest.admin(probe(false)).call(request).await.unwrap().status(),
+        500,
+        "nobody is let in"
+    );
     assert_eq!(admin(&league, "/elsewhere").await.0, 404);
     let (status, metrics) = admin(&league, "/metrics").await;
     assert_eq!(status, 200);

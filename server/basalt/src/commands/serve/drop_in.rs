@@ -4,16 +4,16 @@
 
 pub(in crate::commands) mod instead;
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use database::Database;
 use poem::listener::{AcceptorExt as _, BoxAcceptor, Listener as _, UnixListener};
 use rest::Rest;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,12 +23,16 @@ use super::signals::Signals;
 use crate::error::Error;
 use crate::ports::{self, Connections};
 use crate::settings::{DropIn, Flags, Place};
-use crate::{accept, console};
+use crate::{accept, console, logging};
 
 /// How often it is looked whether the schema cache is loaded, and for how long before clients are let in.
 const READY_PAUSE: Duration = Duration::from_millis(2);
 const READY_LIMIT: Duration = Duration::from_secs(5);
-/// How often it is looked whether the database is there, where its loss is to end the process.
+/// The SQLSTATE of a password that is refused.
+const WRONG_PASSWORD: &str = "28P01";
+/// How long the service's own socket may take to let the admin server in.
+const PROBE_LIMIT: Duration = Duration::from_secs(1);
+/// How often it is looked whether the database is there, until it is or as long as its loss is to end the process.
 const LOSS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM, or until the database is gone if there is to be no recovery. SIGUSR1 and SIGUSR2
@@ -37,10 +41,6 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     accept::open_more_files();
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
-    }
-    if let Some(secret) = &settings.rest.jwt_secret {
-        // What the service would only log is a reason not to start at all.
-        tokens::Verifier::from_secret(secret.expose(), settings.rest.jwt_secret_is_base64)?;
     }
     let signals = Signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
@@ -53,7 +53,7 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     tasks.spawn(async move { ending.run_until_cancelled(reloading).await });
     let served = tokio::select! {
         served = serve(&settings, &rest, &signals, &stop) => served,
-        error = lost(&database), if !settings.recovers => Err(error),
+        error = unusable(&database, settings.recovers) => Err(error),
     };
     stop.cancel();
     tasks.close();
@@ -62,34 +62,41 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     served
 }
 
-/// Settings as variables and file have them at this moment; those of the last time while the file cannot be used.
+/// Settings as variables, the files that they name and the configuration file have them at this moment, and the level
+/// of the log with them; those of the last time while they cannot be used.
 fn reread(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        match flags.file.as_ref().map(|_| DropIn::load(&flags)) {
-            Some(Ok(Some(now))) => *last = now.rest,
-            Some(Err(error)) => {
-                tracing::error!(%error, "the file is not read again; its old settings still hold")
+        match DropIn::load(&flags) {
+            Ok(Some(now)) => {
+                logging::say(&now.log_level);
+                *last = now.rest;
             }
-            Some(Ok(None)) | None => {}
+            Ok(None) => {}
+            Err(error) => tracing::error!(%error, "the settings are not read again; the old ones still hold"),
         }
         last.clone()
     }
 }
 
-/// Waits until the database is not there, which is the error that it returns.
-async fn lost(database: &Database) -> Error {
+/// Waits until the database cannot be used for good: at the start it refuses the password, or at any time it is not there
+/// and, unless the service `recovers`, is not waited for. That is the error that it returns.
+async fn unusable(database: &Database, recovers: bool) -> Error {
     loop {
-        tokio::time::sleep(LOSS_INTERVAL).await;
         match database.ping().await {
-            Err(error) if error.is_unavailable() => {
+            Err(database::Error::Postgres(error)) if error.code == WRONG_PASSWORD => {
+                return Error::Advice(format!("the database refuses the login: {}", error.message));
+            }
+            Err(error) if error.is_unavailable() && !recovers => {
                 return Error::Advice(format!(
                     "the database is gone ({error}) and db-pool-automatic-recovery is off: start again once it is back"
                 ));
             }
+            Ok(()) if recovers => return std::future::pending().await,
             _ => {}
         }
+        tokio::time::sleep(LOSS_INTERVAL).await;
     }
 }
 
@@ -103,16 +110,18 @@ async fn serve(
         Some(place) => Some(listen("Admin server", place, false).await?),
         None => None,
     };
+    let main: Arc<OnceLock<Door>> = Arc::default();
     let administered = async {
-        if let Some(acceptor) = admin {
-            accept::serve(acceptor, rest.admin(), accept::may_write, stop.clone(), LIMITS).await;
+        if let Some(Listening { acceptor, door: _door }) = admin {
+            accept::serve(acceptor, rest.admin(probe(&main)), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
     let served = async {
-        wait_until_ready(rest).await;
-        let acceptor = listen("API server", &settings.place, settings.reuse_port)
+        wait_until_begun(rest).await;
+        let Listening { acceptor, door } = listen("API server", &settings.place, settings.reuse_port)
             .await
             .inspect_err(|_| stop.cancel())?;
+        let _ = main.set(door);
         accept::serve(acceptor, rest.standalone(), accept::may_write, stop.clone(), LIMITS).await;
         Ok(())
     };
@@ -126,14 +135,14 @@ async fn serve(
     served
 }
 
-/// A client that comes right after the start should find the schema cache there.
-async fn wait_until_ready(rest: &Rest) {
-    let loaded = async {
-        while !rest.is_ready() {
+/// A client that comes right after the start should find the schema cache there, or hear that it cannot be loaded.
+async fn wait_until_begun(rest: &Rest) {
+    let begun = async {
+        while !rest.has_begun() {
             tokio::time::sleep(READY_PAUSE).await;
         }
     };
-    if tokio::time::timeout(READY_LIMIT, loaded).await.is_err() {
+    if tokio::time::timeout(READY_LIMIT, begun).await.is_err() || !rest.is_ready() {
         tracing::warn!("the schema cache is not loaded yet; every request is answered with 503 until it is");
     }
 }
@@ -152,15 +161,69 @@ fn reload_on_signals(rest: Rest) -> Result<impl Future<Output = ()>, Error> {
     })
 }
 
+/// Tells whether `main` is open.
+fn probe(main: &Arc<OnceLock<Door>>) -> rest::Probe {
+    let main = Arc::clone(main);
+    Arc::new(move || {
+        let main = Arc::clone(&main);
+        Box::pin(async move {
+            match main.get() {
+                Some(door) => tokio::time::timeout(PROBE_LIMIT, door.is_open()).await.unwrap_or(false),
+                None => false,
+            }
+        })
+    })
+}
+
+/// Where connections come in.
+pub(super) enum Door {
+    Port(SocketAddr),
+    /// A socket that is removed when nobody listens any more.
+    Socket(PathBuf),
+}
+
+impl Door {
+    async fn is_open(&self) -> bool {
+        match self {
+            Self::Port(address) if address.ip().is_unspecified() => {
+                let own: IpAddr = match address {
+                    SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                    SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                };
+                TcpStream::connect((own, address.port())).await.is_ok()
+            }
+            Self::Port(address) => TcpStream::connect(address).await.is_ok(),
+            Self::Socket(path) => UnixStream::connect(path).await.is_ok(),
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Self::Socket(path) = self {
+            // Nobody can do anything about one that cannot be removed.
+            let _ = remove_stale(path);
+        }
+    }
+}
+
+/// A door, and what comes in through it.
+pub(super) struct Listening {
+    pub(super) acceptor: BoxAcceptor,
+    /// Shut when it is dropped.
+    pub(super) door: Door,
+}
+
 /// Listens at `place`, beside other processes if that is to be, and says so.
-pub(super) async fn listen(what: &str, place: &Place, reuse_port: bool) -> Result<BoxAcceptor, Error> {
+pub(super) async fn listen(what: &str, place: &Place, reuse_port: bool) -> Result<Listening, Error> {
     match place {
         Place::Port(host, port) => {
             let listener = bind(host, *port, reuse_port).await;
             let listener = listener.map_err(Error::io(format!("listen on {host}:{port}")))?;
             let connections = Connections::new(listener)?;
             console::note(format_args!("{what} listening on {}", connections.address()));
-            Ok(connections.boxed())
+            let door = Door::Port(connections.address());
+            Ok(Listening { acceptor: connections.boxed(), door })
         }
         Place::Socket(path, mode) => {
             let doing = || format!("listen on {}", path.display());
@@ -169,7 +232,7 @@ pub(super) async fn listen(what: &str, place: &Place, reuse_port: bool) -> Resul
             let listener = UnixListener::bind(path.clone()).with_permissions(permissions);
             let acceptor = listener.into_acceptor().await.map_err(Error::io(doing()))?;
             console::note(format_args!("{what} listening on {}", path.display()));
-            Ok(acceptor.boxed())
+            Ok(Listening { acceptor: acceptor.boxed(), door: Door::Socket(path.clone()) })
         }
     }
 }

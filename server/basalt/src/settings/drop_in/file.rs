@@ -79,7 +79,12 @@ fn collect(name: &str, value: &toml::Value, into: &mut Vec<(String, String)>) ->
         }
         _ => return Err(name.to_owned()),
     };
-    into.push((name.replace(['-', '.'], "_").to_ascii_lowercase(), text));
+    // The names of one's own settings are kept as they are.
+    let name = match name.strip_prefix("app.settings.") {
+        Some(own) => format!("app_settings_{own}"),
+        None => name.replace(['-', '.'], "_"),
+    };
+    into.push((name.to_ascii_lowercase(), text));
     Ok(())
 }
 

@@ -1,164 +1,285 @@
-//! What libpq's environment variables say of a connection where its URI says nothing.
+//! What libpq takes from its environment where a connection string is silent: variables, the service file, the
+//! password file.
 //!
-//! Source: PostgREST's documentation, "db-uri"; PostgreSQL documentation, sections 34.1.1 and 34.15.
+//! Source: PostgREST's documentation, "db-uri"; PostgreSQL documentation, sections 34.1.2 and 34.15 to 34.17.
 
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use database::conninfo;
 
-use crate::uri::{self, Parts};
+use super::super::Invalid;
 
 /// Variables and the parameters that they stand for.
-const PARAMETERS: [(&str, &str); 9] = [
+const PARAMETERS: [(&str, &str); 22] = [
     ("PGHOST", "host"),
+    ("PGHOSTADDR", "hostaddr"),
     ("PGPORT", "port"),
     ("PGUSER", "user"),
     ("PGPASSWORD", "password"),
+    ("PGPASSFILE", "passfile"),
     ("PGDATABASE", "dbname"),
+    ("PGSERVICE", "service"),
+    ("PGSERVICEFILE", "servicefile"),
     ("PGOPTIONS", "options"),
+    ("PGAPPNAME", "application_name"),
+    ("PGCONNECT_TIMEOUT", "connect_timeout"),
+    ("PGCLIENTENCODING", "client_encoding"),
     ("PGSSLMODE", "sslmode"),
     ("PGSSLROOTCERT", "sslrootcert"),
+    ("PGSSLCERT", "sslcert"),
+    ("PGSSLKEY", "sslkey"),
+    ("PGCHANNELBINDING", "channel_binding"),
+    ("PGGSSENCMODE", "gssencmode"),
+    ("PGKRBSRVNAME", "krbsrvname"),
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+    ("PGLOADBALANCEHOSTS", "load_balance_hosts"),
 ];
+
+/// Those that alone say which server is meant.
+const PLACES: [&str; 3] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"];
 
 /// Where Postgres has its socket: as Linux distributions build it, else as it comes.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// `uri`, in either of libpq's forms, with what it leaves out taken from `variables`; the host is the local socket in
-/// the end.
-pub(super) fn completed(uri: &str, variables: &[(String, String)]) -> String {
-    let variable = |wanted: &str| {
-        let found = variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
-        found.map(|(_, value)| value.as_str())
-    };
-    match uri::split(uri) {
-        Some(parts) => of_uri(&parts, variable),
-        None => {
-            let missing = missing(&keys(uri), variable).into_iter();
-            let missing = missing.map(|(name, value)| format!(" {name}='{}'", uri::quoted(value)));
-            uri.to_owned() + &missing.collect::<String>()
-        }
-    }
+/// Names and values.
+type Pairs = [(String, String)];
+
+fn variable<'v>(variables: &'v Pairs, wanted: &str) -> Option<&'v str> {
+    conninfo::value(variables, wanted)
 }
 
-fn of_uri<'v>(parts: &Parts<'_>, variable: impl Fn(&str) -> Option<&'v str>) -> String {
-    let (place, query) = parts.rest.split_once('?').unwrap_or((parts.rest, ""));
-    let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
-    let credentials = parts.credentials.unwrap_or_default();
-    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-    let mut given: Vec<&str> = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.0)).collect();
-    let named = [("user", user), ("password", password), ("dbname", database), ("host", hosts)];
-    given.extend(named.iter().filter(|(_, part)| !part.is_empty()).map(|(name, _)| *name));
-    let mut hosts = hosts.to_owned();
-    if !hosts.is_empty() {
-        // A port is of its host, which is told here.
-        if let Some(port) = variable("PGPORT").filter(|_| !given.contains(&"port")) {
-            let with_port = |host: &str| match host.rfind(':') > host.rfind(']') {
-                true => host.to_owned(),
-                false => format!("{host}:{port}"),
-            };
-            hosts = hosts.split(',').map(with_port).collect::<Vec<_>>().join(",");
-        }
-        given.push("port");
+/// Whether `variables` name a server.
+pub(super) fn names_a_server(variables: &Pairs) -> bool {
+    PLACES.iter().any(|name| variable(variables, name).is_some())
+}
+
+/// `uri`, in either of libpq's forms, with what it leaves out taken from where libpq takes it; the host is the local
+/// socket in the end. What the operator should know of it is added to `warnings`.
+///
+/// Errors: [`Invalid`] for a URI of another form, and for a service that is not defined.
+pub(super) fn completed(uri: &str, variables: &Pairs, warnings: &mut Vec<String>) -> Result<String, Invalid> {
+    let wrong = |error: database::Error| Invalid::new("PGRST_DB_URI", "a URI of libpq's form", &error);
+    let mut all = conninfo::parse(uri).map_err(wrong)?;
+    let of_environment = |name: &str| {
+        let (variable_name, _) = PARAMETERS.iter().find(|(_, parameter)| *parameter == name)?;
+        variable(variables, variable_name).map(str::to_owned)
+    };
+    if let Some(service) =
+        conninfo::value(&all, "service").map(str::to_owned).or_else(|| of_environment("service"))
+    {
+        add_missing(&mut all, defined(&service, variables)?);
     }
-    let at = if credentials.is_empty() { "" } else { "@" };
-    let mut whole = format!("{}://{credentials}{at}{hosts}/{database}", parts.scheme);
-    let missing = missing(&given, variable);
-    let missing = missing
+    let is_placed = ["host", "hostaddr"].iter().any(|name| conninfo::value(&all, name).is_some());
+    let of_variables = PARAMETERS
         .iter()
-        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
-    let query: Vec<String> =
-        query.split('&').filter(|pair| !pair.is_empty()).map(str::to_owned).chain(missing).collect();
-    if !query.is_empty() {
-        whole = format!("{whole}?{}", query.join("&"));
-    }
-    whole
-}
-
-/// The keys of `key=value` pairs, around whose `=` may be spaces, and whose values may be quoted.
-fn keys(pairs: &str) -> Vec<&str> {
-    let mut keys = Vec::new();
-    let mut rest = pairs;
-    while let Some((key, after)) = rest.split_once('=') {
-        keys.push(key.trim());
-        let value = after.trim_start();
-        let is_quoted = value.starts_with('\'');
-        let mut is_escaped = false;
-        let end = value.char_indices().skip(usize::from(is_quoted)).find(|(_, character)| {
-            let is_plain = !std::mem::replace(&mut is_escaped, false);
-            is_escaped = is_plain && *character == '\\';
-            is_plain && if is_quoted { *character == '\'' } else { character.is_whitespace() }
+        .filter(|(_, parameter)| !is_placed || !matches!(*parameter, "host" | "hostaddr"))
+        .filter_map(|(name, parameter)| {
+            Some(((*parameter).to_owned(), variable(variables, name)?.to_owned()))
         });
-        rest = end.map_or("", |(at, character)| &value[at + character.len_utf8()..]);
+    add_missing(&mut all, of_variables.collect());
+    if ["host", "hostaddr"].iter().all(|name| conninfo::value(&all, name).is_none()) {
+        let socket = SOCKETS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or("localhost");
+        add_missing(&mut all, vec![("host".to_owned(), socket.to_owned())]);
     }
-    keys
+    let user = own_name().unwrap_or_else(|| "postgres".to_owned());
+    add_missing(&mut all, vec![("user".to_owned(), user)]);
+    if let Some(password) =
+        filed(&all, variables, warnings).filter(|_| conninfo::value(&all, "password").is_none())
+    {
+        all.push(("password".to_owned(), password));
+    }
+    Ok(conninfo::format(&all))
 }
 
-/// Names and values of the parameters that are not `given`.
-fn missing<'v>(given: &[&str], variable: impl Fn(&str) -> Option<&'v str>) -> Vec<(&'static str, &'v str)> {
-    let socket = SOCKETS.into_iter().find(|folder| Path::new(folder).is_dir());
-    let value = |name: &str, parameter: &str| match parameter {
-        "host" => variable(name).or(socket),
-        _ => variable(name),
-    };
-    let is_given = |parameter: &str| match parameter {
-        "host" => given.contains(&"host") || given.contains(&"hostaddr"),
-        _ => given.contains(&parameter),
-    };
-    let asked = PARAMETERS.into_iter().filter(|(_, parameter)| !is_given(parameter));
-    asked.filter_map(|(name, parameter)| Some((parameter, value(name, parameter)?))).collect()
+/// Adds those of `more` that `parameters` do not have.
+fn add_missing(parameters: &mut Vec<(String, String)>, more: Vec<(String, String)>) {
+    for (name, value) in more {
+        if conninfo::value(parameters, &name).is_none() {
+            parameters.push((name, value));
+        }
+    }
+}
+
+/// The file `name` of the home folder.
+fn at_home(name: &str, variables: &Pairs) -> Option<PathBuf> {
+    variable(variables, "HOME").map(|home| Path::new(home).join(name))
+}
+
+/// What the service file says of `service`: `key=value` lines under its name in brackets.
+fn defined(service: &str, variables: &Pairs) -> Result<Vec<(String, String)>, Invalid> {
+    let own = variable(variables, "PGSERVICEFILE").map(PathBuf::from);
+    let own = own.or_else(|| at_home(".pg_service.conf", variables));
+    let shared = variable(variables, "PGSYSCONFDIR").map(|folder| Path::new(folder).join("pg_service.conf"));
+    let texts = [own, shared].into_iter().flatten().filter_map(|path| std::fs::read_to_string(path).ok());
+    let sections = texts.filter_map(|text| section(&text, service)).next();
+    sections
+        .ok_or_else(|| Invalid::new("service", "one that the service file defines", &format!("{service:?}")))
+}
+
+fn section(text: &str, name: &str) -> Option<Vec<(String, String)>> {
+    let heading = format!("[{name}]");
+    let mut lines = text.lines().map(str::trim).skip_while(|line| *line != heading);
+    lines.next()?;
+    let own = lines.take_while(|line| !line.starts_with('['));
+    let pairs = own.filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
+    Some(pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect())
+}
+
+/// The name of the account that the process runs under, which is libpq's user where none is named.
+fn own_name() -> Option<String> {
+    let own = rustix::process::geteuid().as_raw().to_string();
+    let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
+    accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == own).then(|| name.to_owned())
+    })
+}
+
+/// The password that the password file has for the first of the servers of which it has one.
+fn filed(parameters: &Pairs, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
+    let value = |name| conninfo::value(parameters, name);
+    let path = value("passfile").map(PathBuf::from).or_else(|| at_home(".pgpass", variables))?;
+    let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+    if facts.permissions().mode() & 0o077 != 0 {
+        warnings.push(format!("{} is not read: others may read it; its mode should be 0600", path.display()));
+        return None;
+    }
+    let text = std::fs::read_to_string(&path).ok()?;
+    let user = value("user")?;
+    let database = value("dbname").unwrap_or(user);
+    let hosts: Vec<&str> = value("host").or_else(|| value("hostaddr"))?.split(',').collect();
+    let ports: Vec<&str> = value("port").unwrap_or_default().split(',').collect();
+    hosts.iter().enumerate().find_map(|(index, host)| {
+        let host = if SOCKETS.contains(host) { "localhost" } else { host };
+        let port = ports.get(index).or(ports.first()).filter(|port| !port.is_empty()).unwrap_or(&"5432");
+        let wanted = [host, port, database, user];
+        text.lines().find_map(|line| password(line, wanted))
+    })
+}
+
+/// The password in a line `host:port:database:user:password` for what is `wanted`, where `*` is anything and a
+/// backslash takes the next character as it is.
+fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
+    let mut rest = line.strip_prefix('#').map_or(Some(line), |_| None)?;
+    for wanted in wanted {
+        let (field, after, is_escaped) = field(rest)?;
+        if field != wanted && (is_escaped || field != "*") {
+            return None;
+        }
+        rest = after;
+    }
+    let mut characters = rest.chars();
+    let mut password = String::new();
+    while let Some(character) = characters.next() {
+        password.push(if character == '\\' { characters.next()? } else { character });
+    }
+    Some(password)
+}
+
+/// What is before the first colon of `text`, what is after it, and whether something in the former was escaped.
+fn field(text: &str) -> Option<(String, &str, bool)> {
+    let (mut field, mut is_escaped) = (String::new(), false);
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            ':' => return Some((field, &text[at + 1..], is_escaped)),
+            '\\' => {
+                is_escaped = true;
+                field.push(characters.next()?.1);
+            }
+            plain => field.push(plain),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(uri: &str, variables: &[(&str, &str)]) -> String {
+    /// The parameters that `uri` has beside `variables`.
+    fn with(uri: &str, variables: &[(&str, &str)]) -> Vec<(String, String)> {
         let owned: Vec<(String, String)> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        completed(uri, &owned)
+        conninfo::parse(&completed(uri, &owned, &mut Vec::new()).unwrap()).unwrap()
     }
 
-    const ALL: [(&str, &str); 5] = [
-        ("PGHOST", "db.example"),
-        ("PGPORT", "5433"),
-        ("PGUSER", "web user"),
-        ("PGPASSWORD", "it's"),
-        ("PGDATABASE", "app"),
-    ];
-
-    #[test]
-    fn what_is_left_out_comes_from_variables() {
-        assert_eq!(
-            with("postgresql://", &ALL),
-            "postgresql:///?host=db%2Eexample&port=5433&user=web%20user&password=it%27s&dbname=app"
-        );
-        assert_eq!(
-            with("host=h dbname=d", &ALL),
-            "host=h dbname=d port='5433' user='web user' password='it\\'s'"
-        );
-        assert_eq!(
-            with("postgres://me@a,[::1],b:1/d?sslmode=require", &ALL),
-            "postgres://me@a:5433,[::1]:5433,b:1/d?sslmode=require&password=it%27s"
-        );
+    fn assert_has(found: &[(String, String)], expected: &[(&str, &str)]) {
+        for (name, value) in expected {
+            assert_eq!(conninfo::value(found, name), Some(*value), "{name}");
+        }
     }
 
     #[test]
-    fn what_is_said_stays() {
-        let whole = "postgres://me:p%40@h:5432/d?sslmode=require";
-        assert_eq!(with(whole, &ALL), whole);
-        assert_eq!(with("postgres://me:p@h/d", &[]), "postgres://me:p@h/d");
-        let all = "hostaddr=127.0.0.1 port=1 user=u password=p dbname=d";
-        assert_eq!(with(all, &ALL), all);
-        let question = "postgres://me:p?q@h:5432/d";
-        assert_eq!(with(question, &ALL), question);
-        let spaced = r"host = h port =1 user= u password='a dbname=\' b' options=a\ dbname=c";
-        assert_eq!(with(spaced, &ALL), format!("{spaced} dbname='app'"));
+    fn variables_say_what_the_uri_leaves_out() {
+        let all = [
+            ("PGHOST", "/run/pg,db.example"),
+            ("PGPORT", "5433,5434"),
+            ("PGUSER", "web user"),
+            ("PGPASSWORD", "it's"),
+            ("PGDATABASE", "app"),
+            ("PGAPPNAME", "shop"),
+            ("PGTARGETSESSIONATTRS", "read-write"),
+        ];
+        let expected = [
+            ("host", "/run/pg,db.example"),
+            ("port", "5433,5434"),
+            ("user", "web user"),
+            ("password", "it's"),
+            ("dbname", "app"),
+            ("application_name", "shop"),
+            ("target_session_attrs", "read-write"),
+        ];
+        assert_has(&with("postgresql://", &all), &expected);
+        assert_has(
+            &with("postgres://me@h:1/d", &all),
+            &[("host", "h"), ("port", "1"), ("user", "me"), ("dbname", "d")],
+        );
+        assert_has(
+            &with("host=h application_name=mine", &all),
+            &[("host", "h"), ("application_name", "mine")],
+        );
+        assert_eq!(conninfo::value(&with("hostaddr=127.0.0.1", &all), "host"), None);
     }
 
     #[test]
-    fn nothing_at_all_means_the_local_socket() {
-        let found = with("postgres://me@/d", &[]);
-        assert!(found.starts_with("postgres://me@/d?host=%2F"), "{found}");
+    fn without_a_host_it_is_the_local_socket() {
+        let found = with("postgresql:///app", &[]);
+        assert!(conninfo::value(&found, "host").is_some_and(|host| host.starts_with('/')), "{found:?}");
+        assert!(conninfo::value(&found, "user").is_some());
+    }
+
+    #[test]
+    fn services_are_defined_in_their_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "[other]\nhost=x\n# mine\n[shop]\nhost=h\nport = 6432\n[last]\nuser=y\n")
+            .unwrap();
+        let path = file.path().to_str().unwrap();
+        let found =
+            with("postgresql://me@/", &[("PGSERVICE", "shop"), ("PGSERVICEFILE", path), ("PGHOST", "not")]);
+        assert_has(&found, &[("host", "h"), ("port", "6432"), ("user", "me")]);
+        assert!(completed("service=none", &[], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn passwords_may_be_in_a_file_of_ones_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = "# all\nh:5432:app:me:a\\:b\\\\c\n*:*:*:you:other\nlocalhost:5432:*:me:of the socket\n";
+        std::fs::write(file.path(), lines).unwrap();
+        let mode =
+            |mode| std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o600);
+        let variables = [("PGPASSFILE", file.path().to_str().unwrap())];
+        let password = |uri: &str| conninfo::value(&with(uri, &variables), "password").map(str::to_owned);
+        assert_eq!(password("postgres://me@h/app").as_deref(), Some("a:b\\c"));
+        assert_eq!(password("postgres://me@x,h/app").as_deref(), Some("a:b\\c"));
+        assert_eq!(password("postgres://you@h:1/app").as_deref(), Some("other"));
+        assert_eq!(password("postgres://me:own@h/app").as_deref(), Some("own"));
+        assert_eq!(password("postgres://me@h/other"), None);
+        assert_eq!(password("postgres://me@/x?host=/tmp").as_deref(), Some("of the socket"));
+        mode(0o644);
+        assert_eq!(password("postgres://me@h/app"), None);
     }
 }

@@ -35,27 +35,35 @@ pub(in crate::commands) async fn run(settings: DropIn, instead: Instead) -> Resu
     if instead == Instead::Ready {
         return ready(&settings).await;
     }
-    let database = Database::connect(settings.database.clone()).await?;
+    let database = database::Settings { channel: None, ..settings.database.clone() };
+    let database = Database::connect(database).await?;
     let rest = rest::service(settings.rest.clone(), database.clone(), None);
-    let printed = dump(&settings, &rest, instead).await;
+    let printed = match instead {
+        Instead::Schema => schema(&rest).await,
+        _ => {
+            console::print(configuration(settings, &rest).await.trim_end());
+            Ok(())
+        }
+    };
     database.close().await;
     printed
 }
 
-async fn dump(settings: &DropIn, rest: &Rest, instead: Instead) -> Result<(), Error> {
+async fn schema(rest: &Rest) -> Result<(), Error> {
     let failed =
         |reason: &dyn std::fmt::Display| Error::Service { service: "REST", reason: reason.to_string() };
     rest.load().await.map_err(|error| failed(&error))?;
-    match instead {
-        Instead::Schema => console::print(rest.schema_cache().map_err(|error| failed(&error))?),
-        _ => {
-            let mut lines: Vec<String> = rest.configuration().lines().map(str::to_owned).collect();
-            lines.extend(settings.named().into_iter().map(|(name, value)| format!("{name} = {value}")));
-            lines.sort();
-            console::print(lines.join("\n"));
-        }
-    }
+    console::print(rest.schema_cache().map_err(|error| failed(&error))?);
     Ok(())
+}
+
+/// The settings in force. A database that cannot be asked for its own has none.
+async fn configuration(mut settings: DropIn, rest: &Rest) -> String {
+    if let Err(error) = rest.read_settings().await {
+        tracing::warn!(%error, "the settings in the database are not among these");
+    }
+    settings.rest = rest.settings();
+    settings.text()
 }
 
 async fn ready(settings: &DropIn) -> Result<(), Error> {

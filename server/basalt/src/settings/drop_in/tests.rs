@@ -1,0 +1,190 @@
+use super::*;
+
+fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, Invalid> {
+    let flags = Flags { only: Some(only.to_vec()), ..Flags::default() };
+    DropIn::read(&flags, owned(variables))
+}
+
+/// What a file with this text sets beside `variables`.
+fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let flags =
+        Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
+    DropIn::read(&flags, owned(variables)).unwrap().unwrap()
+}
+
+fn owned(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn only_rest_on_a_database_of_its_own_is_one() {
+    let uri = ("PGRST_DB_URI", "postgres://a@h/d");
+    assert!(read(&[Service::Rest], &[]).unwrap().is_none());
+    assert!(read(&[Service::Rest, Service::Auth], &[uri]).unwrap().is_none());
+    let found = read(&[Service::Rest], &[uri]).unwrap().unwrap();
+    assert_eq!(found.place, Place::Port("!4".to_owned(), 3000));
+    assert_eq!((found.admin, found.database.channel.as_deref()), (None, Some("pgrst")));
+    assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
+}
+
+#[test]
+fn the_example_shows_every_setting_and_its_default() {
+    let (example, default) = (of_file(DropIn::EXAMPLE, &[]), of_file("", &[]));
+    assert_eq!(example.rest, default.rest);
+    assert_eq!((example.dumped(), example.place), (default.dumped(), default.place.clone()));
+    let names = default.rest.named().into_iter().map(|(name, _)| name);
+    for name in names.chain(default.dumped().into_iter().map(|(name, _)| name.to_owned())) {
+        assert!(DropIn::EXAMPLE.contains(&format!("{name} = ")), "{name} is missing");
+    }
+    let commented = DropIn::EXAMPLE.replace("@/etc/basalt/jwt.json", &"x".repeat(32));
+    let every = of_file(&commented.replace("\n# ", "\n"), &[]);
+    assert_eq!(every.warnings, [""; 0]);
+    assert_eq!(every.rest.app_settings.len(), 1);
+}
+
+#[test]
+fn variables_are_upstreams() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "a secret from a file, 32 bytes or more\n").unwrap();
+    let secret = format!("@{}", file.path().display());
+    let found = read(
+        &[Service::Rest],
+        &[
+            ("PGRST_DB_URI", "postgres://a@h/d"),
+            ("PGRST_DB_SCHEMAS", "api"),
+            ("PGRST_DB_POOL", "3"),
+            ("PGRST_DB_CHANNEL_ENABLED", "false"),
+            ("PGRST_DB_EXTRA_SEARCH_PATH", ""),
+            ("PGRST_JWT_SECRET", &secret),
+            ("PGRST_SERVER_UNIX_SOCKET", "/run/rest"),
+            ("PGRST_SERVER_UNIX_SOCKET_MODE", "600"),
+            ("PGRST_ADMIN_SERVER_PORT", "3001"),
+            ("PGRST_LOG_QUERY", "true"),
+            ("PGRST_LOG_LEVEL", "crit"),
+            ("PGRST_SERVER_REUSEPORT", "true"),
+            ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
+            ("PGRST_DB_READ_URIS", "postgres://a@h1/d, postgres://a@h2/d,"),
+            ("PGRST_DB_READ_STICKY_INTERVAL", "30"),
+            ("PGRST_SERVER_MAX_BODY_SIZE", "1048576"),
+            ("PGRST_JWT_CACHE_MAX_LIFETIME", "5"),
+            ("PGRST_DB_SHEMAS", "x"),
+            ("PATH", "/bin"),
+        ],
+    );
+    let found = found.unwrap().unwrap();
+    assert_eq!(found.rest.db_schemas, ["api"]);
+    assert!(found.rest.db_extra_search_path.is_empty());
+    assert_eq!(found.rest.jwt_secret.unwrap().expose(), b"a secret from a file, 32 bytes or more");
+    assert_eq!((found.database.pool_size, found.database.channel), (3, None));
+    assert_eq!(found.place, Place::Socket(PathBuf::from("/run/rest"), 0o600));
+    assert_eq!(found.admin, Some(Place::Port("!4".to_owned(), 3001)));
+    assert_eq!(
+        found.warnings,
+        ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
+    );
+    assert_eq!(found.database.replica_uris, ["postgres://a@h1/d", "postgres://a@h2/d"]);
+    assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
+    assert_eq!(found.rest.max_body_size, 1 << 20);
+    assert!(found.rest.log_query && found.reuse_port && !found.recovers);
+    assert_eq!(found.log_level, "crit");
+}
+
+#[test]
+fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
+    let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
+    assert_eq!(found.database.uri, "host='h' user='u'");
+    assert!(found.dumped().contains(&("db-uri", "\"postgresql://\"".to_owned())));
+}
+
+#[test]
+fn libpqs_variables_alone_will_do() {
+    assert!(read(&[Service::Rest], &[("PGUSER", "u")]).unwrap().is_none());
+    let place = ("PGHOST", "h");
+    assert!(read(&[Service::Rest], &[place, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
+    let found = read(&[Service::Rest], &[place, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
+    let found = found.unwrap().unwrap();
+    assert_eq!((found.database.uri.as_str(), found.log_level.as_str()), ("host='h' user='u'", "error"));
+    assert_eq!(found.rest.db_anon_role.as_deref(), Some("web"));
+}
+
+#[test]
+fn secrets_need_not_be_text_and_what_is_empty_is_set() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let secret: Vec<u8> = (0..40).map(|byte| byte * 6).collect();
+    std::fs::write(file.path(), [secret.as_slice(), b"\n"].concat()).unwrap();
+    let path = format!("@{}", file.path().display());
+    let found = of_file(
+        "db-anon-role = \"web\"\napp.settings.Some.key = \"v\"\n",
+        &[
+            ("PGRST_DB_URI", "postgres://h"),
+            ("PGRST_JWT_SECRET", &path),
+            ("PGRST_DB_ANON_ROLE", ""),
+            ("PGRST_APP_SETTINGS_NONE", ""),
+        ],
+    );
+    assert_eq!(found.rest.jwt_secret.as_ref().unwrap().expose(), secret);
+    assert_eq!(found.rest.db_anon_role, None);
+    let own = [("app.settings.some.key", "v"), ("app.settings.none", "")];
+    assert_eq!(found.rest.app_settings, own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(read_back(&found).rest.jwt_secret_is_base64, true);
+}
+
+/// What a file with all that `settings` say sets.
+fn read_back(settings: &DropIn) -> DropIn {
+    of_file(&settings.text(), &[])
+}
+
+#[test]
+fn what_is_dumped_is_a_configuration_file() {
+    let found = read(
+        &[Service::Rest],
+        &[
+            ("PGRST_DB_URI", "postgres://me:p$(w)\\\"@h/d"),
+            ("PGRST_JWT_SECRET", "a $ecret \"of\" 32 bytes\\or more: $(PATH)"),
+            ("PGRST_JWT_ROLE_CLAIM_KEY", "$.roles[?search(@, '^a')]"),
+            ("PGRST_APP_SETTINGS_KEY", "a\nb"),
+            ("PGRST_ADMIN_SERVER_UNIX_SOCKET", "/run/admin"),
+            ("PGRST_SERVER_UNIX_SOCKET_MODE", "600"),
+            ("PGRST_DB_CHANNEL", "other"),
+            ("PGRST_LOG_LEVEL", "info"),
+        ],
+    );
+    let found = found.unwrap().unwrap();
+    let again = read_back(&found);
+    assert_eq!(again.rest.jwt_secret, found.rest.jwt_secret);
+    assert_eq!(again.rest.jwt_role_claim_key, found.rest.jwt_role_claim_key);
+    assert_eq!((&again.rest.app_settings, &again.place), (&found.rest.app_settings, &found.place));
+    assert_eq!((again.admin.clone(), again.text()), (found.admin.clone(), found.text()));
+}
+
+#[test]
+fn variables_win_over_the_file() {
+    let lines =
+        "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
+    let found = of_file(lines, &[("PGRST_DB_SCHEMAS", "two")]);
+    assert_eq!(
+        (found.rest.db_schemas, found.rest.db_anon_role),
+        (vec!["two".to_owned()], Some("web".to_owned()))
+    );
+    assert_eq!(found.place, Place::Port("!4".to_owned(), 3001));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (name, value) in [
+        ("PGRST_DB_POOL", "many"),
+        ("PGRST_SERVER_PORT", "http"),
+        ("PGRST_SERVER_UNIX_SOCKET_MODE", "999"),
+        ("PGRST_JWT_SECRET", "@/nonexistent"),
+        ("PGRST_DB_TX_END", "never"),
+        ("PGRST_LOG_LEVEL", "loud"),
+        ("PGRST_JWT_AUD", "not a: uri"),
+        ("PGRST_JWT_SECRET", "short"),
+        ("PGRST_ADMIN_SERVER_PORT", "3000"),
+    ] {
+        let error = read(&[Service::Rest], &[("PGRST_DB_URI", "postgres://h/x"), (name, value)]).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("{name}: expected")), "{error}");
+    }
+}
