@@ -135,7 +135,7 @@ pub(super) async fn fill_buckets(
     keys: &tokens::Keys,
 ) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
-    let access = Access { backend, logins, keys };
+    let access = Access { backend, logins, keys, renewal: Renewal::default() };
     let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
     let filled = services::open_storage(storage, &database, &keys.verifier(), &settings.buckets).await;
     database.close().await;

@@ -109,7 +109,7 @@ impl AuthDropIn {
             // There is a gateway in front, which notes where a request comes from.
             gateway.trusted_proxies = 1;
         }
-        let keys = super::services::keys(&mut reader)?;
+        let keys = super::services::keys(&mut reader, &project)?;
         if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
             auth.token.methods = methods(set);
         }

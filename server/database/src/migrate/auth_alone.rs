@@ -4,8 +4,9 @@
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
-use super::apply::{self, File, Limits};
+use super::apply::{self, Limits};
 use super::error::Error;
+use super::file::File;
 use super::platform::{self, PlatformFile};
 use super::split::Statement;
 

@@ -9,7 +9,7 @@ use tokens::Keys;
 use tokio_util::sync::CancellationToken;
 
 use super::LIMITS;
-use super::drop_in::listen;
+use super::drop_in::{Listening, listen};
 use super::signals::Signals;
 use crate::accept;
 use crate::error::Error;
@@ -43,14 +43,15 @@ async fn serve(
         .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
     let face = Gateway::without_keys(settings.gateway.clone()).open("auth", service);
     // Upstream shares its port with further processes, too.
-    let acceptor = listen("Auth API", &settings.place, true).await?;
+    let Listening { acceptor, door: _door } = listen("Auth API", &settings.place, true).await?;
     let stop = CancellationToken::new();
     let stopping = async {
         signals.stop().await;
         stop.cancel();
     };
     tokio::join!(
-        accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), stop.clone(), LIMITS),
+        // Links in mails and redirects of providers are opened with GET, so that any request may write.
+        accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), |_| true, stop.clone(), LIMITS),
         stopping
     );
     Ok(())

@@ -36,7 +36,7 @@ fn every_name_of_upstreams_configuration_is_known() {
         Project { base: root.clone(), root: root.clone(), config: config.clone(), config_path: None };
     let places = super::Places { project: &project, data_dir: &root, api_url: "http://127.0.0.1:1" };
     super::read(&mut reader, places).unwrap();
-    crate::settings::services::keys(&mut reader).unwrap();
+    crate::settings::services::keys(&mut reader, &project).unwrap();
     let unknown: Vec<&str> = UPSTREAMS.lines().filter(|name| !reader.knows(name)).collect();
     assert_eq!(unknown, [""; 0]);
     assert!(UPSTREAMS.lines().count() > 450, "the list is whole");
