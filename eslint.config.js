@@ -38,6 +38,7 @@ export default tseslint.config(
       // Deno's own linter looks after what Deno runs.
       'functions/',
       'tests/conformance/functions/',
+      'tests/projects/*/supabase/functions/',
       // What pip has installed.
       'tests/python/.venv/',
     ],
@@ -89,8 +90,8 @@ export default tseslint.config(
     },
   },
   {
-    // The generator decides what this file looks like.
-    files: ['client/src/lib/database.types.ts'],
+    // The generator decides what these files look like.
+    files: ['client/src/lib/database.types.ts', 'tests/projects/*.types.ts'],
     rules: {
       '@typescript-eslint/consistent-indexed-object-style': 'off',
       '@typescript-eslint/consistent-type-definitions': 'off',

@@ -13,9 +13,13 @@ export interface Traits {
   flowType?: 'implicit' | 'pkce'
 }
 
-/** The stock client, keeping nothing beyond its own life. */
-export function connect(url: string, key: string, { token, flowType }: Traits = {}): Client {
-  return createClient<Database>(url, key, {
+/** The stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
+export function connect<Schema = Database>(
+  url: string,
+  key: string,
+  { token, flowType }: Traits = {},
+): SupabaseClient<Schema> {
+  return createClient<Schema>(url, key, {
     auth: {
       persistSession: false,
       autoRefreshToken: false,

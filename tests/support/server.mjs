@@ -109,6 +109,11 @@ export class Server {
     return this.#command('gen', 'types', 'typescript')
   }
 
+  /** Makes the project's database anew, under the running server. */
+  async resetDatabase() {
+    await this.#command('db', 'reset', '--yes')
+  }
+
   /**
    * Name and password of the embedded Postgres' superuser.
    * @returns {Promise<{ user: string, password: string }>}
