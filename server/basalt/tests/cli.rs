@@ -41,7 +41,8 @@ fn project() -> tempfile::TempDir {
     write(
         "config.toml",
         "project_id = 'shop'\n[api]\nschemas = ['public', 'graphql_public']\n\
-         [storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'",
+         [storage.buckets.pictures]\npublic = true\nobjects_path = './pictures'\n\
+         [functions.hello]\nverify_jwt = false",
     );
     write(
         "migrations/20260101000000_goods.sql",
@@ -461,7 +462,8 @@ fn project_with_variables() -> tempfile::TempDir {
     write(
         "config.toml",
         "project_id = 'shop'\n[edge_runtime.secrets]\nOWN = 'config'\nCONFIGURED = 'config'\n\
-         [auth.email.smtp]\nenabled = false\npass = 'env(SMTP_PASSWORD)'",
+         [auth.email.smtp]\nenabled = false\npass = 'env(SMTP_PASSWORD)'\n\
+         [functions.seen]\nverify_jwt = false",
     );
     project
 }
