@@ -81,7 +81,11 @@ describe.skipIf(own === null)('the chat', () => {
     const { url, anonKey } = inject('access')
     const answer = await fetch(`${url}/functions/v1/chat-model`, {
       method: 'POST',
-      headers: { apikey: anonKey, accept: 'text/event-stream', 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${anonKey}`,
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
+      },
       body: JSON.stringify({ message: 'Is there a licence fee?' }),
     })
     expect(answer.headers.get('content-type')).toBe('text/event-stream')

@@ -57,7 +57,7 @@ function refused(): Refused[] {
       status: 401,
     },
     { name: 'no function', url: `${url}/functions/v1/nobody`, headers: {}, status: 404 },
-    { name: 'no service', url: `${url}/nothing/v1`, headers: {}, status: 404 },
+    { name: 'the site, which takes nothing', url: `${url}/nothing/v1`, headers: {}, status: 405 },
   ]
 }
 

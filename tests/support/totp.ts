@@ -18,6 +18,11 @@ export function totp(secret: string, now = Date.now()): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
+/** What the app will show next. Servers take it already, since clocks differ. */
+export function nextTotp(secret: string): string {
+  return totp(secret, Date.now() + STEP)
+}
+
 /** A code that is not right now, nor a step before or after. */
 export function wrongTotp(secret: string): string {
   const right = [-STEP, 0, STEP].map((shift) => totp(secret, Date.now() + shift))

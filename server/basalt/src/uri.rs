@@ -86,7 +86,7 @@ pub(crate) fn place(uri: &str) -> String {
                 let pair = uri
                     .split_whitespace()
                     .filter_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
-                    .last();
+                    .next_back();
                 pair.unwrap_or_default().trim_matches('\'').to_owned()
             };
             let host = if value("host").is_empty() { value("hostaddr") } else { value("host") };

@@ -34,7 +34,7 @@ const OUTSIDE: &str = "select
 struct Served {
     child: Child,
     /// Held so that the server can go on writing.
-    _log: BufReader<ChildStderr>,
+    log: BufReader<ChildStderr>,
     url: String,
 }
 
@@ -63,17 +63,21 @@ fn upstreams(uri: &str) -> [(&'static str, String); 9] {
 impl Served {
     fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut served = Self { child, log, url: String::new() };
         let mut said = String::new();
-        loop {
+        while served.url.is_empty() {
             let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {said}");
+            assert!(
+                served.log.read_line(&mut line).unwrap() > 0,
+                "the server ended before it listened: {said}"
+            );
             if line.starts_with("Auth API listening on ") {
-                let address = line.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
-                return Self { child, _log: log, url: address };
+                served.url = line.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
             }
             said.push_str(&line);
         }
+        served
     }
 
     fn ask(&self, request: &str, headers: &str, body: &str) -> String {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { totp, wrongTotp } from '../../support/totp.ts'
+import { nextTotp, totp, wrongTotp } from '../../support/totp.ts'
 import { service, visitor } from '../clients.ts'
 import { member, newAddress, ok, refusal, signedIn, there, type Member } from './people.ts'
 
@@ -62,7 +62,7 @@ test('who has a factor needs it for what matters', async () => {
     status: 422,
     code: 'insufficient_aal',
   })
-  await ok(client.auth.mfa.challengeAndVerify({ factorId, code: totp(secret) }))
+  await ok(client.auth.mfa.challengeAndVerify({ factorId, code: nextTotp(secret) }))
   await ok(client.auth.updateUser({ password: 'a new password' }))
 })
 

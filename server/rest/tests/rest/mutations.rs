@@ -1,5 +1,4 @@
 //! POST, PATCH, PUT and DELETE on relations.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 use serde_json::json;
 

@@ -22,7 +22,6 @@ const DOCUMENTS: &str = "
     grant usage on schema extensions to anon, authenticated;";
 
 #[tokio::test]
-#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
 async fn documents_are_stored_and_found_by_similarity() {
     let database = Database::create().await;
     let sql = "select count(*) from pg_available_extensions where name = 'vector'";
