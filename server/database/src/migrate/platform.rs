@@ -36,7 +36,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0013_auth_rows.sql",
     "0014_generated_columns.sql",
     "0015_vault.sql",
-    "0017_extensions_of_new_projects.sql",
+    "0016_extensions_of_new_projects.sql",
 ];
 
 impl PlatformFile {
