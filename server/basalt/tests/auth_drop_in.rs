@@ -200,7 +200,7 @@ async fn the_tables_that_the_image_ships_are_replaced(client: &database::Client,
     client.batch_execute(with_accounts).await.unwrap();
     let refused = start().output().unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("older than this release needs"), "{said}");
+    assert!(!refused.status.success() && said.contains("older than October 2022"), "{said}");
     let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();
     assert_eq!(users.get::<_, i64>(0), 1, "accounts stay");
 }

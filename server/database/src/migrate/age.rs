@@ -1,12 +1,13 @@
 //! How old the schemas `auth` and `storage` are that a database came with. `0012_older_schemas.sql` brings them up to date
 //! from October 2022 on, if whoever migrates may do so.
 
-use tokio_postgres::Client;
+use tokio_postgres::{GenericClient, Row};
 
 use super::error::Error;
 
-/// One row: whether there is a schema `auth`, whether it has second factors (October 2022); then for `auth` and for
-/// `storage`, whether it is up to date, who owns it, and whether the current role may become that; the current role.
+/// One row: whether there is a schema `auth` with accounts, sessions and second factors (October 2022); then for `auth`
+/// and for `storage`, whether it is up to date, who owns it, and whether the current role may become that; the current
+/// role.
 ///
 /// It reads catalogs alone, which every role may.
 const LOOK: &str = "with t as (
@@ -21,40 +22,84 @@ const LOOK: &str = "with t as (
     where (t.name, a.attname) in (
       ('auth.custom_oauth_providers', 'custom_claims_allowlist'), ('storage.objects', 'user_metadata'))
   )
-  select exists (select from t where name = 'auth.users'),
-    (select count(*) = 2 from t where name in ('auth.sessions', 'auth.mfa_factors')),
+  select exists (select from t where name = 'auth.users'), exists (select from t where name = 'auth.sessions'),
+    exists (select from t where name = 'auth.mfa_factors'),
     exists (select from newest where name like 'auth.%'), auth, coalesce(pg_has_role(auth, 'member'), false),
     exists (select from newest where name like 'storage.%'), storage, coalesce(pg_has_role(storage, 'member'), false),
     current_user::text
   from owners";
 
-/// As [`Migrator::obstacle`](super::Migrator::obstacle).
-pub(super) async fn obstacle(client: &Client) -> Result<Option<String>, Error> {
-    let rows = client.query_typed(LOOK, &[]).await;
-    let rows = rows.map_err(Error::database("see how old the schemas auth and storage are"))?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let (there, has_factors): (bool, bool) = (row.get(0), row.get(1));
-    if there && !has_factors {
-        return Ok(Some(
-            "schema \"auth\" of this database is older than October 2022, and only Supabase Auth itself can bring it up \
-             to date. Let a current release of it (GoTrue, `auth migrate`) migrate this database once, then start again"
-                .to_owned(),
-        ));
+/// How far the schemas of a database have come.
+pub(super) struct Age {
+    /// Whether there are accounts.
+    pub(super) has_users: bool,
+    /// Whether there are sessions, which Supabase's database image ships without.
+    pub(super) has_sessions: bool,
+    has_factors: bool,
+    pub(super) auth: Schema,
+    storage: Schema,
+    /// Who asks.
+    role: String,
+}
+
+/// How far one schema has come.
+pub(super) struct Schema {
+    /// Whether it has the newest column that this release needs.
+    pub(super) is_current: bool,
+    /// Who owns its main table, if that is there.
+    owner: Option<String>,
+    /// Whether the current role may act as the owner.
+    is_ours: bool,
+}
+
+impl Age {
+    pub(super) async fn of(client: &impl GenericClient) -> Result<Self, Error> {
+        let row = client.query_typed_one(LOOK, &[]).await;
+        let row = row.map_err(Error::database("see how old the schemas auth and storage are"))?;
+        Ok(Self {
+            has_users: row.get(0),
+            has_sessions: row.get(1),
+            has_factors: row.get(2),
+            auth: Schema::at(&row, 3),
+            storage: Schema::at(&row, 6),
+            role: row.get(9),
+        })
     }
-    let stands = |column: usize| -> (bool, Option<String>, bool) {
-        (row.get(column), row.get(column + 1), row.get(column + 2))
-    };
-    let role: String = row.get(8);
-    for (schema, service, (is_current, owner, may)) in
-        [("auth", "Supabase Auth (GoTrue)", stands(2)), ("storage", "Supabase Storage", stands(5))]
-    {
-        if let (false, Some(owner), false) = (is_current, owner, may) {
-            return Ok(Some(format!(
-                "schema {schema:?} of this database is older than this release needs, and role {role:?} may not change it, \
-                 since it belongs to {owner:?}. Let a current release of {service} migrate this database once, or start \
-                 once with a DATABASE_URL of a superuser or of a member of {owner:?}"
-            )));
+
+    /// Why the schemas cannot be brought up to date, and what to do; `None` if nothing is in the way.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        self.obstacle_of_auth().or_else(|| self.obstacle_of(&self.storage, "storage", "Supabase Storage"))
+    }
+
+    /// As [`Self::obstacle`], for schema `auth` alone.
+    pub(super) fn obstacle_of_auth(&self) -> Option<String> {
+        if self.has_users && !(self.has_sessions && self.has_factors) {
+            return Some(too_old());
         }
+        self.obstacle_of(&self.auth, "auth", "Supabase Auth (GoTrue)")
     }
-    Ok(None)
+
+    fn obstacle_of(&self, schema: &Schema, name: &str, service: &str) -> Option<String> {
+        let owner = schema.owner.as_ref().filter(|_| !schema.is_current && !schema.is_ours)?;
+        Some(format!(
+            "schema {name:?} of this database is older than this release needs, and role {:?} may not change it, \
+             since it belongs to {owner:?}. Let a current release of {service} migrate this database once, or start \
+             once with a DATABASE_URL of a superuser or of a member of {owner:?}",
+            self.role
+        ))
+    }
+}
+
+impl Schema {
+    /// Reads three columns from `column` on.
+    fn at(row: &Row, column: usize) -> Self {
+        Self { is_current: row.get(column), owner: row.get(column + 1), is_ours: row.get(column + 2) }
+    }
+}
+
+/// What to say of a schema `auth` that only Supabase Auth itself can bring up to date.
+pub(super) fn too_old() -> String {
+    "schema \"auth\" of this database is older than October 2022, and only Supabase Auth itself can bring it up to date. \
+     Let a current release of it (GoTrue, `auth migrate`) migrate this database once, then start again"
+        .to_owned()
 }

@@ -4,9 +4,11 @@
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
+use super::age::{self, Age};
 use super::apply::{self, Limits};
 use super::error::Error;
 use super::file::File;
+use super::holds;
 use super::platform::{self, PlatformFile};
 use super::split::Statement;
 
@@ -15,13 +17,11 @@ const FILES: [&str; 2] = ["0003_auth.sql", "0004_auth_factors.sql"];
 /// Whom the files let read the tables.
 const READER: &str = "postgres";
 
-/// One row: whether there are sessions, whether the tables are up to date, whether there is a table of users, and whether
-/// there is a role that the files grant reading to.
+/// The files that bring the tables of an older release up to date, and their rows.
+const RAISING: [&str; 2] = ["0012_older_schemas.sql", "0013_auth_rows.sql"];
+
+/// One row: whether there is a role that the files grant reading to, and whether there is a schema.
 const LOOK: &str = "select
-  to_regclass('auth.sessions') is not null,
-  exists (select from pg_catalog.pg_attribute
-    where attrelid = to_regclass('auth.custom_oauth_providers') and attname = 'custom_claims_allowlist'),
-  to_regclass('auth.users') is not null,
   exists (select from pg_catalog.pg_roles where rolname = $1),
   to_regnamespace('auth') is not null";
 
@@ -36,25 +36,24 @@ const FIRST_FORM: [&str; 5] =
 /// As [`Migrator::auth_alone`](super::Migrator::auth_alone).
 pub(super) async fn migrate(client: &mut Client, limits: &Limits) -> Result<bool, Error> {
     let transaction = apply::begin(client, limits).await?;
-    let rows = transaction.query_typed(LOOK, &[(&READER, Type::TEXT)]).await;
-    let rows = rows.map_err(Error::database("look at schema auth"))?;
-    let Some(row) = rows.first() else { return Ok(false) };
-    let (has_sessions, is_current, has_users): (bool, bool, bool) = (row.get(0), row.get(1), row.get(2));
-    let (has_reader, has_schema): (bool, bool) = (row.get(3), row.get(4));
-    if has_sessions {
-        return if is_current { Ok(false) } else { Err(older()) };
+    let age = Age::of(&transaction).await?;
+    if age.has_sessions {
+        return raise(transaction, &age).await;
     }
+    let row = transaction.query_typed_one(LOOK, &[(&READER, Type::TEXT)]).await;
+    let row = row.map_err(Error::database("look at schema auth"))?;
+    let (has_reader, has_schema): (bool, bool) = (row.get(0), row.get(1));
     if !has_schema {
         let created = transaction.batch_execute("create schema auth").await;
         created.map_err(Error::database("create schema auth, which the database lacks"))?;
     }
-    if has_users {
+    if age.has_users {
         drop_first_form(&transaction).await?;
     }
     let rows = transaction.query_typed(FOREIGN, &[]).await;
     let rows = rows.map_err(Error::database("look at the functions of schema auth"))?;
     let foreign: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    for file in platform::FILES.iter().filter(|file| FILES.contains(&file.file)) {
+    for file in files(&FILES) {
         run(&transaction, file, &foreign, has_reader).await?;
     }
     transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
@@ -62,26 +61,46 @@ pub(super) async fn migrate(client: &mut Client, limits: &Limits) -> Result<bool
     Ok(true)
 }
 
+/// Brings the tables of an older release up to date. Returns whether there was anything to do.
+///
+/// Errors: [`Error::Older`] if they are too old for that, or belong to a role that this one may not act as.
+async fn raise(transaction: Transaction<'_>, age: &Age) -> Result<bool, Error> {
+    if age.auth.is_current {
+        return Ok(false);
+    }
+    if let Some(obstacle) = age.obstacle_of_auth() {
+        return Err(Error::Older(obstacle));
+    }
+    for file in files(&RAISING) {
+        let parsed = File::parse(file.file, file.sql)?;
+        let of_auth = of_auth_alone(&parsed.statements);
+        parsed.run(&transaction, of_auth, &mut Vec::new()).await?;
+    }
+    transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
+    tracing::info!("brought the tables of schema auth up to date");
+    Ok(true)
+}
+
+/// The statements before those of schema `storage`, which come last.
+fn of_auth_alone<'s, 'a>(statements: &'s [Statement<'a>]) -> &'s [Statement<'a>] {
+    let end = statements.iter().position(|one| one.text.contains("storage.") && !one.text.contains("auth."));
+    &statements[..end.unwrap_or(statements.len())]
+}
+
+fn files(names: &[&str]) -> impl Iterator<Item = &'static PlatformFile> {
+    platform::FILES.iter().filter(|file| names.contains(&file.file))
+}
+
 /// Errors: [`Error::Older`] if anybody has an account: their rows are not worth a guess.
 async fn drop_first_form(transaction: &Transaction<'_>) -> Result<(), Error> {
-    let rows = transaction.query_typed("select exists (select from auth.users)", &[]).await;
-    let rows = rows.map_err(Error::database("look whether there are accounts"))?;
-    if rows.first().is_none_or(|row| row.get(0)) {
-        return Err(older());
+    if holds(transaction, "exists (select from auth.users)", &[], "look whether there are accounts").await? {
+        return Err(Error::Older(age::too_old()));
     }
     for table in FIRST_FORM {
         let dropped = transaction.batch_execute(&format!("drop table if exists auth.{table}")).await;
         dropped.map_err(Error::database("replace the empty tables that the database image ships"))?;
     }
     Ok(())
-}
-
-fn older() -> Error {
-    Error::Older(
-        "schema \"auth\" of this database is older than this release needs. Let a current release of Supabase Auth \
-         (GoTrue, `auth migrate`) migrate this database once, then start again"
-            .to_owned(),
-    )
 }
 
 /// Runs the statements of `file` that the service's own role runs.
@@ -128,8 +147,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_raises_the_tables_is_of_auth_alone() {
+        for file in files(&RAISING) {
+            let parsed = File::parse(file.file, file.sql).unwrap();
+            let statements = of_auth_alone(&parsed.statements);
+            assert!(statements.iter().any(|one| one.text.contains("auth.mfa_")), "{}", file.file);
+            // What comes after them belongs to the other schema, but for the roles that it takes and gives back.
+            for one in &parsed.statements[statements.len()..] {
+                assert!(!one.text.contains("auth."), "{}: {}", file.file, one.text);
+            }
+        }
+    }
+
+    #[test]
     fn what_the_service_runs_itself_asks_for_nothing_but_its_schema() {
-        for file in platform::FILES.iter().filter(|file| FILES.contains(&file.file)) {
+        for file in files(&FILES) {
             let parsed = File::parse(file.file, file.sql).unwrap();
             let texts: Vec<String> = own(&parsed.statements).map(|one| adapted(one.text, false)).collect();
             assert!(texts.iter().any(|text| text.contains("create table auth.")), "{}", file.file);

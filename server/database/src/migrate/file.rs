@@ -6,6 +6,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{CopyInSink, GenericClient};
 
 use super::error::{Error, StatementError};
+use super::holds;
 use super::split::{Statement, line_at, split};
 
 /// Extensions that hosted Supabase makes in every project, so that every schema pulled from there asks for them, and
@@ -163,12 +164,8 @@ fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
 }
 
 async fn is_available(client: &impl GenericClient, extension: &str) -> Result<bool, Error> {
-    let sql = "select exists (select from pg_catalog.pg_available_extensions where name = $1)";
-    let rows = client
-        .query_typed(sql, &[(&extension, Type::TEXT)])
-        .await
-        .map_err(Error::database("look for an extension"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let condition = "exists (select from pg_catalog.pg_available_extensions where name = $1)";
+    holds(client, condition, &[(&extension, Type::TEXT)], "look for an extension").await
 }
 
 /// The role that the statement makes. Another database of the server may have made it, or this one before it was made
@@ -187,10 +184,8 @@ fn created_role(statement: &Statement<'_>) -> Option<String> {
 }
 
 async fn has_role(client: &impl GenericClient, role: &str) -> Result<bool, Error> {
-    let sql = "select exists (select from pg_catalog.pg_roles where rolname = $1::text)";
-    let rows =
-        client.query_typed(sql, &[(&role, Type::TEXT)]).await.map_err(Error::database("look for a role"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let condition = "exists (select from pg_catalog.pg_roles where rolname = $1::text)";
+    holds(client, condition, &[(&role, Type::TEXT)], "look for a role").await
 }
 
 /// Whether this is the one setting that dumps of Postgres 17 begin with and that older servers do not know.
@@ -199,9 +194,8 @@ fn is_of_newer_dump(statement: &Statement<'_>) -> bool {
 }
 
 async fn knows_transaction_timeout(client: &impl GenericClient) -> Result<bool, Error> {
-    let sql = "select exists (select from pg_catalog.pg_settings where name = 'transaction_timeout')";
-    let rows = client.query_typed(sql, &[]).await.map_err(Error::database("look for a setting"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let condition = "exists (select from pg_catalog.pg_settings where name = 'transaction_timeout')";
+    holds(client, condition, &[], "look for a setting").await
 }
 
 #[derive(PartialEq, Eq)]

@@ -10,6 +10,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{GenericClient, Transaction};
 
 use super::error::Error;
+use super::holds;
 
 /// Everything that [`Ledger::create`] makes, each step harmless where it is made already. The second half is what the
 /// Supabase CLI runs before its first migration.
@@ -62,26 +63,20 @@ pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
 
 /// Whether Basalt has made its tables here, whatever it had to record then.
 pub(super) async fn is_marked(client: &impl GenericClient) -> Result<bool, Error> {
-    let sql = "select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
-                               where n.nspname = 'basalt' and c.relname = 'platform_migrations')";
-    let rows = client
-        .query_typed(sql, &[])
-        .await
-        .map_err(Error::database("see whether the database is Basalt's"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let condition = "exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
+                             where n.nspname = 'basalt' and c.relname = 'platform_migrations')";
+    holds(client, condition, &[], "see whether the database is Basalt's").await
 }
 
 /// Whether all the tables are there.
 pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
-    let sql = "select to_regclass('basalt.platform_migrations') is not null \
-                  and to_regclass('basalt.project_migrations') is not null \
-                  and to_regclass('supabase_migrations.seed_files') is not null \
-                  and exists (select from pg_catalog.pg_attribute \
-                               where attrelid = to_regclass('supabase_migrations.schema_migrations') \
-                                 and attname = 'name')";
-    let rows =
-        client.query_typed(sql, &[]).await.map_err(Error::database("look for the records of migrations"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let condition = "to_regclass('basalt.platform_migrations') is not null \
+                     and to_regclass('basalt.project_migrations') is not null \
+                     and to_regclass('supabase_migrations.seed_files') is not null \
+                     and exists (select from pg_catalog.pg_attribute \
+                                  where attrelid = to_regclass('supabase_migrations.schema_migrations') \
+                                    and attname = 'name')";
+    holds(client, condition, &[], "look for the records of migrations").await
 }
 
 /// The platform's files that this database has.

@@ -28,7 +28,8 @@ mod status;
 
 use std::path::{Path, PathBuf};
 
-use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, GenericClient};
 
 pub use apply::Limits;
 pub use error::{Error, StatementError};
@@ -91,8 +92,8 @@ impl<'a> Migrator<'a> {
 
     /// Applies the files of `schema/platform`, which are part of this binary: what hosted Supabase already has.
     ///
-    /// Errors: [`Error::Older`] as [`Self::obstacle`] says; [`Error::PlatformChanged`] if this binary's files differ from those that the database was made with, and
-    /// all that running a file can meet.
+    /// Errors: [`Error::Older`] as [`Self::obstacle`] says; [`Error::PlatformChanged`] if this binary's files differ from
+    /// those that the database was made with, and all that running a file can meet.
     pub async fn platform(&mut self) -> Result<Report, Error> {
         if let Some(obstacle) = self.obstacle().await? {
             return Err(Error::Older(obstacle));
@@ -112,12 +113,12 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Makes the tables of schema `auth` where they are missing, as a role that owns the schema and may do nothing else:
+    /// Makes the tables of schema `auth` where they are missing or of an older release, as a role that owns the schema and may do nothing else:
     /// nothing is written anywhere else, and no ledger but the one of Supabase Auth is kept. Returns whether there was
     /// anything to do.
     ///
-    /// Errors: [`Error::Older`] for tables of an older release with accounts in them; [`Error::Busy`],
-    /// [`Error::Database`], [`Error::TooSlow`].
+    /// Errors: [`Error::Older`] for tables that are older than October 2022 and hold accounts, or that belong to another
+    /// role; [`Error::Busy`], [`Error::Database`], [`Error::TooSlow`].
     pub async fn auth_alone(&mut self) -> Result<bool, Error> {
         let limits = self.limits;
         apply::bounded("schema auth", &limits, auth_alone::migrate(self.client, &limits)).await
@@ -189,7 +190,7 @@ impl<'a> Migrator<'a> {
     /// Why [`Self::platform`] cannot bring schemas `auth` and `storage` up to date that another service has made, and what
     /// to do; `None` if nothing is in the way. Nothing is written.
     pub async fn obstacle(&mut self) -> Result<Option<String>, Error> {
-        age::obstacle(self.client).await
+        Ok(age::Age::of(&*self.client).await?.obstacle())
     }
 
     /// What is applied, what is pending and what was changed since; nothing is written. `folder` is that of
@@ -262,7 +263,10 @@ async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFil
         return unchanged_platform(file, record).map(|()| Outcome::AlreadyThere);
     }
     let adopted = match file.skip_condition() {
-        Some(condition) => holds(&transaction, condition).await?,
+        Some(condition) => {
+            let doing = "see whether the database has a part of the platform already";
+            holds(&transaction, condition, &[], doing).await?
+        }
         None => false,
     };
     let mut missing_extensions = Vec::new();
@@ -276,12 +280,15 @@ async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFil
     Ok(if adopted { Outcome::Adopted } else { Outcome::Ran { missing_extensions } })
 }
 
-async fn holds(transaction: &tokio_postgres::Transaction<'_>, condition: &str) -> Result<bool, Error> {
-    let rows = transaction
-        .query_typed(&format!("select {condition}"), &[])
-        .await
-        .map_err(Error::database("see whether the database has a part of the platform already"))?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+/// Whether `condition`, an expression in SQL, holds in the database. `doing` is for the error.
+async fn holds(
+    client: &impl GenericClient,
+    condition: &str,
+    parameters: &[(&(dyn ToSql + Sync), Type)],
+    doing: &'static str,
+) -> Result<bool, Error> {
+    let row = client.query_typed_one(&format!("select {condition}"), parameters).await;
+    Ok(row.map_err(Error::database(doing))?.get(0))
 }
 
 /// Errors: [`Error::PlatformChanged`] if `record` says that another text was applied.

@@ -42,10 +42,7 @@ async fn schemas_of_2022_become_those_of_today() {
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
     assert!(report.applied.contains(&"0012_older_schemas.sql".to_owned()), "{report:?}");
-    let raised = text(&client, SHAPE).await;
-    let missing: Vec<_> = fresh.lines().filter(|line| !raised.lines().any(|other| other == *line)).collect();
-    let foreign: Vec<_> = raised.lines().filter(|line| !fresh.lines().any(|other| other == *line)).collect();
-    assert_eq!((missing, foreign), (Vec::<&str>::new(), Vec::<&str>::new()));
+    assert_same_lines(&fresh, &text(&client, SHAPE).await);
     let identity = "select provider_id || ' ' || email from auth.identities";
     let expected = "00000000-0000-4000-8000-000000000001 old@example.com";
     assert_eq!(
@@ -53,6 +50,37 @@ async fn schemas_of_2022_become_those_of_today() {
         expected,
         "accounts with a password get the identity that they lack"
     );
+}
+
+/// Asserts that both have the same lines, in any order.
+fn assert_same_lines(expected: &str, actual: &str) {
+    let without = |these: &str, those: &str| -> Vec<String> {
+        let foreign = these.lines().filter(|line| !those.lines().any(|other| other == *line));
+        foreign.map(str::to_owned).collect()
+    };
+    let (missing, foreign) = (without(expected, actual), without(actual, expected));
+    assert_eq!((missing, foreign), (Vec::<String>::new(), Vec::new()), "missing, foreign");
+}
+
+#[tokio::test]
+async fn the_auth_service_alone_brings_its_schema_up_to_date() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let lines_of_auth = |shape: String| -> String {
+        shape.lines().filter(|line| !line.starts_with("storage.")).map(|line| format!("{line}\n")).collect()
+    };
+    let fresh = lines_of_auth(text(&client, SHAPE).await);
+    client.batch_execute(OF_2022).await.unwrap();
+    let storage = "select string_agg(attname, ' ' order by attname) from pg_attribute
+        where attrelid = 'storage.objects'::regclass and not attisdropped";
+    let before = text(&client, storage).await;
+
+    client.batch_execute("set session authorization supabase_auth_admin").await.unwrap();
+    assert!(Migrator::new(&mut client).auth_alone().await.unwrap());
+    assert!(!Migrator::new(&mut client).auth_alone().await.unwrap(), "there is nothing left to do");
+    client.batch_execute("reset session authorization; reset all").await.unwrap();
+    assert_same_lines(&fresh, &lines_of_auth(text(&client, SHAPE).await));
+    assert_eq!(text(&client, storage).await, before, "the other schema is somebody else's");
 }
 
 #[tokio::test]
