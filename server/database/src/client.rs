@@ -13,6 +13,9 @@ use crate::{Error, Settings};
 /// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
 pub type Client = deadpool_postgres::Object;
 
+/// A client that `Client::take` has taken out of its pool: its connection ends with it.
+pub type DetachedClient = deadpool_postgres::ClientWrapper;
+
 pub(crate) struct Clients {
     pool: Pool,
     settings: Settings,

@@ -24,6 +24,7 @@ use crate::servers::{Access, Server, Wanted, configure, servers};
 use crate::{Error, Settings, conninfo, tls};
 
 /// Servers to connect to, any of which will do.
+#[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: rustls::ClientConfig,
@@ -57,6 +58,13 @@ pub(crate) struct CancelKey {
     server: usize,
     process_id: i32,
     secret_key: i32,
+}
+
+impl CancelKey {
+    /// The number of the server's process.
+    pub(crate) fn process_id(self) -> i32 {
+        self.process_id
+    }
 }
 
 impl Target {

@@ -14,6 +14,7 @@ mod client;
 mod client_uri;
 pub mod cluster;
 mod connect;
+mod connection;
 pub mod conninfo;
 mod error;
 pub mod extensions;
@@ -37,8 +38,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use answer::{Answer, Column, Row, Rows};
-pub use client::Client;
+pub use client::{Client, DetachedClient};
 pub use client_uri::client_uri;
+pub use connection::{Connection, Outcome};
 pub use error::{Error, ServerError};
 pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
 pub use json::JsonArray;
@@ -57,6 +59,7 @@ pub struct Database {
 }
 
 struct Inner {
+    target: Arc<connect::Target>,
     renewal: Renewal,
     batches: Arc<pool::Pool>,
     replicas: replicas::Replicas,
@@ -77,10 +80,10 @@ impl Database {
             None => catalog::Listener::silent(),
         };
         let clients = client::Clients::new(&target, &settings)?;
-        let batches = pool::Pool::start(target, &settings);
+        let batches = pool::Pool::start(Arc::clone(&target), &settings);
         let replicas = replicas::Replicas::start(&batches, &settings)?;
         let renewal = settings.renewal;
-        Ok(Self { inner: Arc::new(Inner { renewal, batches, replicas, clients, catalog }) })
+        Ok(Self { inner: Arc::new(Inner { target, renewal, batches, replicas, clients, catalog }) })
     }
 
     /// Lends a `tokio-postgres` client for work that is not hot. It returns to the pool when dropped.
@@ -88,6 +91,19 @@ impl Database {
     /// Errors: [`Error::AcquireTimeout`] when none is free in time, [`Error::Unavailable`] when Postgres is gone.
     pub async fn client(&self) -> Result<Client, Error> {
         self.inner.clients.get().await
+    }
+
+    /// Opens a connection of its own beside the pools, as `login` (a role and its password), else as the pools' role.
+    /// `application` is what `pg_stat_activity` shows. It is closed when dropped.
+    ///
+    /// Errors: [`Error::Unavailable`] when Postgres is gone; [`Error::Postgres`] when the login is refused.
+    pub async fn open(&self, login: Option<(&str, &str)>, application: &str) -> Result<Connection, Error> {
+        let mut target = connect::Target::clone(&self.inner.target);
+        if let Some((role, password)) = login {
+            target.config.user(role).password(password);
+        }
+        target.config.application_name(application);
+        Ok(Connection::new(target.open().await?))
     }
 
     /// Runs `transaction` in one network round trip and returns the rows of each of its statements.

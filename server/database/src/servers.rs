@@ -12,6 +12,7 @@ use crate::{Error, conninfo};
 const DEFAULT_PORT: u16 = 5432;
 
 /// One server.
+#[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) host: Host,
     pub(crate) port: u16,

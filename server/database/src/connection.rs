@@ -1,0 +1,120 @@
+//! A connection outside of the pools, for texts of statements that somebody else wrote.
+
+use bytes::{Buf as _, BytesMut};
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::Error;
+use crate::connect::Session;
+use crate::error::ServerError;
+
+/// What is to become of the session is up to what runs in it, so that it is never lent again.
+pub struct Connection {
+    session: Session,
+}
+
+/// What the last statement of a text came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It returned so many rows, which nobody kept.
+    Rows(u64),
+    /// It returned none: its command tag, such as `INSERT 0 1`.
+    Command(String),
+}
+
+impl Connection {
+    pub(crate) fn new(session: Session) -> Self {
+        Self { session }
+    }
+
+    /// The number of the server's process, which `pg_terminate_backend` takes.
+    pub fn process_id(&self) -> i32 {
+        self.session.cancel.process_id()
+    }
+
+    /// Runs the statements of `sql`, in one transaction unless they end it themselves, for as long as they take. Rows
+    /// are passed over as they come, however large. A text that wants to copy from or to here is refused.
+    ///
+    /// Source: PostgreSQL documentation, section 55.2.2.
+    ///
+    /// Errors: [`Error::Postgres`] when a statement fails, upon which the connection can still be used;
+    /// [`Error::Unavailable`] when the connection ends.
+    pub async fn run(&mut self, sql: &str) -> Result<Outcome, Error> {
+        let mut request = BytesMut::new();
+        frontend::query(sql, &mut request)?;
+        self.send(&request).await?;
+        let mut outcome = Outcome::Rows(0);
+        let mut rows = None;
+        let mut failure = None;
+        loop {
+            if let Some(length) = self.data_length() {
+                rows = rows.map(|count: u64| count + 1);
+                self.pass_over(length).await?;
+                continue;
+            }
+            let Some(message) = Message::parse(&mut self.session.inbound)? else {
+                match self.session.fill().await {
+                    Ok(()) => continue,
+                    // It said why before it hung up.
+                    Err(error) => return Err(failure.unwrap_or(error)),
+                }
+            };
+            match message {
+                Message::RowDescription(_) => rows = Some(0),
+                Message::CommandComplete(body) => {
+                    let tag = || Ok::<_, Error>(Outcome::Command(body.tag()?.to_owned()));
+                    outcome = rows.take().map_or_else(tag, |count| Ok(Outcome::Rows(count)))?;
+                }
+                Message::ErrorResponse(body) => {
+                    failure = failure.or(Some(ServerError::from_body(&body).into()));
+                }
+                Message::CopyInResponse(_) => {
+                    let mut refusal = BytesMut::new();
+                    frontend::copy_fail("COPY not supported", &mut refusal)?;
+                    self.send(&refusal).await?;
+                }
+                Message::CopyOutResponse(_) => {
+                    failure = failure.or(Some(copy_refused()));
+                }
+                Message::ReadyForQuery(_) => return failure.map_or(Ok(outcome), Err),
+                _ => {}
+            }
+        }
+    }
+
+    async fn send(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.session.stream.write_all(message).await?;
+        Ok(self.session.stream.flush().await?)
+    }
+
+    /// The length of the message that comes next, where it is a row or copied data, of which there may be a gigabyte.
+    fn data_length(&self) -> Option<usize> {
+        let [b'D' | b'd', a, b, c, d, ..] = *self.session.inbound else { return None };
+        // The length counts itself, but not the byte before it.
+        usize::try_from(u32::from_be_bytes([a, b, c, d])).ok().map(|length| length + 1)
+    }
+
+    async fn pass_over(&mut self, mut length: usize) -> Result<(), Error> {
+        loop {
+            let present = length.min(self.session.inbound.len());
+            self.session.inbound.advance(present);
+            length -= present;
+            if length == 0 {
+                return Ok(());
+            }
+            self.session.fill().await?;
+        }
+    }
+}
+
+/// What copies to here has no reader.
+fn copy_refused() -> Error {
+    let refusal = ServerError {
+        severity: "ERROR".to_owned(),
+        code: "0A000".to_owned(),
+        message: "COPY not supported".to_owned(),
+        ..ServerError::default()
+    };
+    refusal.into()
+}
