@@ -203,6 +203,8 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) 
     if let Some(roles) = settings.project.roles() {
         say("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
     }
+    store_secrets(settings, &mut client).await?;
+    let mut migrator = Migrator::new(&mut client);
     if settings.migrations.enabled {
         say("migrations", &migrator.project(&settings.migrations.path).await?);
     }
@@ -217,6 +219,19 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) 
     let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
     migrate::set_role_passwords(&mut client, &passwords).await?;
     Ok(Logins::OwnRoles)
+}
+
+/// Puts the secrets of `[db.vault]` where the project's migrations find them, as the Supabase CLI does.
+async fn store_secrets(settings: &Settings, client: &mut Client) -> Result<(), Error> {
+    if settings.vault.0.is_empty() {
+        return Ok(());
+    }
+    match settings.vault.store(client).await? {
+        None => tracing::warn!("db.vault has no effect: this database lacks the extension supabase_vault"),
+        Some(0) => {}
+        Some(changed) => console::step(format_args!("vault: {changed} secrets")),
+    }
+    Ok(())
 }
 
 /// The password of a login role.

@@ -31,6 +31,7 @@ mod statement_cache;
 mod timer;
 mod tls;
 mod transaction;
+pub mod vault;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -62,7 +62,6 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
         "the cluster's postgresql.conf, in the data folder, takes what Postgres is set to",
     ),
     ("db.ssl_enforcement.enabled", "false", "the embedded Postgres is reached from this machine alone"),
-    ("db.vault.**", "", "secrets come into the vault by SQL: select vault.create_secret('value', 'name')"),
     ("edge_runtime.deno_version", "2", "functions run on the Deno that is installed, which is a 2"),
     ("experimental.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
     ("experimental.webhooks.enabled", "false", "there are no triggers that call URLs"),

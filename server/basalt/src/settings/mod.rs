@@ -15,12 +15,14 @@ mod reader;
 mod services;
 mod value;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use auth_drop_in::AuthDropIn;
+use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, Place};
 pub(crate) use environment::Environment;
 pub(crate) use project::Project;
@@ -115,6 +117,8 @@ pub(crate) struct Settings {
     pub(crate) migrations: Migrations,
     /// The project's seed.
     pub(crate) seed: Seed,
+    /// Secrets for the database's vault. `db.vault`.
+    pub(crate) vault: Secrets,
     /// Buckets that the project defines.
     pub(crate) buckets: Vec<Bucket>,
     /// The site to serve.
@@ -243,6 +247,7 @@ impl Settings {
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
             seed: seed(&mut reader, &project)?,
+            vault: vault(&mut reader)?,
             buckets: buckets(&mut reader, &project)?,
             site: site(&mut reader, &project)?,
             keys: services::keys(&mut reader, &project)?,
@@ -371,6 +376,17 @@ fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
         }
     }
     Ok(Seed { enabled, files: project.glob(&patterns.unwrap_or_else(|| vec!["seed.sql".to_owned()])) })
+}
+
+/// A secret whose variable is not set is left out.
+fn vault(reader: &mut Reader<'_>) -> Result<Secrets, Invalid> {
+    let mut secrets = BTreeMap::new();
+    for name in reader.names(&["db", "vault"]) {
+        if let Some(value) = reader.get_at(&["db", "vault", &name], &[])? {
+            secrets.insert(name, value);
+        }
+    }
+    Ok(Secrets(secrets))
 }
 
 fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, Invalid> {

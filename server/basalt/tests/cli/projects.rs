@@ -201,3 +201,47 @@ async fn the_supabase_clis_url_is_the_embedded_database() {
         served.stop();
     }
 }
+
+#[test]
+fn secrets_of_the_settings_are_in_the_vault_before_migrations_run() {
+    let project = project();
+    let config = project.path().join("supabase/config.toml");
+    let settings = std::fs::read_to_string(&config).unwrap();
+    let with_secret = |secret: &str| {
+        let vault = format!("{settings}\n[db.vault]\nkey = '{secret}'\nother = 'env(BASALT_TEST_UNSET)'\n");
+        std::fs::write(&config, vault).unwrap();
+    };
+    let has_vault = testkit::search().folder.is_none();
+    with_secret("a s3cret");
+    if has_vault {
+        write(
+            project.path(),
+            "migrations/20260201000000_key.sql",
+            "create table public.found as select decrypted_secret from vault.decrypted_secrets where name = 'key';",
+        );
+    }
+    let (done, said) = run(project.path(), &["migrate"]);
+    assert!(done && !said.contains("s3cret"), "{said}");
+    if !has_vault {
+        assert!(said.contains("db.vault has no effect"), "{said}");
+        return;
+    }
+    assert!(
+        said.contains("vault: 1 secrets") && said.contains("BASALT_TEST_UNSET, which is not set"),
+        "{said}"
+    );
+    with_secret("another");
+    assert!(run(project.path(), &["migrate"]).1.contains("vault: 1 secrets"));
+    assert!(!run(project.path(), &["migrate"]).1.contains("vault:"), "nothing has changed");
+    let served = Served::start(project.path());
+    let (_, found) = run(
+        project.path(),
+        &[
+            "psql",
+            "-Atc",
+            "select * from public.found, (select name, decrypted_secret from vault.decrypted_secrets) s",
+        ],
+    );
+    served.stop();
+    assert!(found.contains("a s3cret|key|another\n"), "{found}");
+}

@@ -1,0 +1,45 @@
+//! Secrets of a project that its database keeps in the extension supabase_vault.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::{Client, Error};
+
+const IS_THERE: &str = "select to_regclass('vault.decrypted_secrets') is not null";
+
+const UPDATE: &str = "select vault.update_secret(id, $2) from vault.decrypted_secrets
+    where name = $1 and decrypted_secret is distinct from $2";
+
+const CREATE: &str =
+    "select vault.create_secret($2, $1) where not exists (select from vault.secrets where name = $1)";
+
+/// Secrets by name. Their debug form shows the names alone.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets(pub BTreeMap<String, String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Secrets {
+    /// Puts these into the vault: those that are there get this value, and others stay as they are. Returns how many were
+    /// made or changed; `None` where the database has no vault.
+    ///
+    /// Errors: as any statement; nothing has been changed then.
+    pub async fn store(&self, client: &mut Client) -> Result<Option<usize>, Error> {
+        let transaction = client.transaction().await?;
+        if !transaction.query_typed_one(IS_THERE, &[]).await?.get::<_, bool>(0) {
+            return Ok(None);
+        }
+        let mut changed = 0;
+        for (name, secret) in &self.0 {
+            for sql in [UPDATE, CREATE] {
+                changed += transaction.query(sql, &[name, secret]).await?.len();
+            }
+        }
+        transaction.commit().await?;
+        Ok(Some(changed))
+    }
+}
