@@ -263,3 +263,39 @@ async fn a_sign_up_that_fails_leaves_nothing_behind() {
     server.sql("alter table auth.sessions rename column anything_else to scopes").await;
     assert_eq!(server.post("/signup", body).await.status, 200);
 }
+
+/// What users' own code sets for a session, and prepares in it, ends with the loan of the connection.
+#[tokio::test]
+async fn triggers_cannot_harm_those_who_come_next() {
+    let server = Server::with(autoconfirm()).await;
+    server
+        .sql(
+            "create function public.poison() returns trigger language plpgsql security definer as $$
+             begin
+               perform set_config(name, value, false) from (values
+                 ('search_path', 'nowhere'), ('client_encoding', 'latin1'), ('datestyle', 'sql, dmy'),
+                 ('timezone', 'Asia/Tokyo'), ('bytea_output', 'escape'), ('default_transaction_read_only', 'on'),
+                 ('default_transaction_isolation', 'serializable'), ('row_security', 'off')
+               ) settings (name, value);
+               return new;
+             end $$;
+             create trigger poison after insert on auth.users
+               for each row when (new.email like 'poison%') execute function public.poison()",
+        )
+        .await;
+    for round in 0..8 {
+        let poison = json!({ "email": format!("poison{round}@example.com"), "password": PASSWORD });
+        let poisoned = server.post("/signup", poison).await;
+        assert_eq!(poisoned.status, StatusCode::OK, "else all is undone: {}", poisoned.body);
+        let name = format!("Žofie {round}");
+        let body = json!({ "email": format!("{round}@example.com"), "password": PASSWORD, "data": { "name": name } });
+        let answer = server.post("/signup", body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{round}: {}", answer.body);
+        let user = server.get_as("/user", answer.text("access_token")).await;
+        assert_eq!(user.status, StatusCode::OK, "{round}: {}", user.body);
+        assert_eq!(user.body["user_metadata"]["name"], name);
+        assert!(user.body["created_at"].as_str().unwrap().ends_with('Z'), "{}", user.body);
+        let refreshed = json!({ "refresh_token": answer.text("refresh_token") });
+        assert_eq!(server.post("/token?grant_type=refresh_token", refreshed).await.status, StatusCode::OK);
+    }
+}
