@@ -103,12 +103,14 @@ impl Backend {
     }
 
     /// The URI that a service which should be `role` logs in with. Holds a password: not for logs.
-    pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> String {
-        match (logins, &self.cluster) {
+    ///
+    /// Errors: for an administrator's URI that cannot be understood.
+    pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> Result<String, Error> {
+        Ok(match (logins, &self.cluster) {
             (Logins::Administrator, _) => self.admin.clone(),
             (Logins::OwnRoles, Some(cluster)) => cluster.uri_as(role, &password(keys, role)),
-            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role)),
-        }
+            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role))?,
+        })
     }
 
     /// The administrator's URI as programs take it that know less than libpq: over TCP, with few parameters. Holds a
@@ -276,7 +278,7 @@ impl Running {
     }
 
     fn uri(&self) -> String {
-        uri::for_role(&format!("postgresql://127.0.0.1:{}/postgres", self.port), "postgres", &self.password)
+        database::cluster::uri("127.0.0.1", self.port, "postgres", &self.password, "postgres")
     }
 
     /// Whether it takes connections: the files may be those of a process that was killed.

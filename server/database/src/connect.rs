@@ -19,16 +19,17 @@ use tokio_postgres::config::Host;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::conninfo::Conninfo;
 use crate::error::ServerError;
 use crate::servers::{Access, Server, Wanted, configure, servers};
-use crate::{Error, Settings, conninfo, tls};
+use crate::{Error, Settings, tls};
 
 /// Servers to connect to, any of which will do.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: rustls::ClientConfig,
-    pub(crate) mode: tls::Mode,
+    mode: tls::Mode,
     servers: Vec<Server>,
     is_shuffled: bool,
     wanted: Wanted,
@@ -69,10 +70,10 @@ impl CancelKey {
 
 impl Target {
     pub(crate) fn from_uri(uri: &str, settings: &Settings) -> Result<Self, Error> {
-        let parameters = conninfo::parse(uri)?;
-        let value = |name: &str| conninfo::value(&parameters, name);
+        let parameters = Conninfo::parse(uri)?;
+        let value = |name: &str| parameters.get(name);
         let mut config = tokio_postgres::Config::new();
-        for (name, value) in &parameters {
+        for (name, value) in parameters.iter() {
             configure(&mut config, name, value)?;
         }
         let servers = servers(&parameters)?;

@@ -2,9 +2,15 @@
 //!
 //! Source: PostgreSQL documentation, sections 34.1.1 and 34.1.2.
 
-use percent_encoding::percent_decode_str;
+use std::fmt;
+use std::net::Ipv6Addr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::Error;
+
+/// RFC 3986's unreserved characters stay as they are.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameters of libpq that change nothing here, or nothing that is not so anyway: how TLS and Kerberos are looked
 /// for, and what frameworks write beside them.
@@ -38,28 +44,115 @@ pub(crate) fn is_without_effect(name: &str) -> bool {
     WITHOUT_EFFECT.contains(&name)
 }
 
-/// Names and values of `text`, a URI or `key=value` pairs. Of a name that is there twice the last value counts. Hosts
-/// and ports of several servers are lists with commas.
-///
-/// Errors: [`Error::Configuration`], which never repeats a value, for what is neither.
-pub fn parse(text: &str) -> Result<Vec<(String, String)>, Error> {
-    let uri = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme));
-    let parsed = uri.map_or_else(|| pairs(text), of_uri);
-    parsed.map_err(|reason| Error::Configuration(format!("the database URI is not valid: {reason}")))
+/// The parameters of a connection string, in their order. Its debug form shows their names alone.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Conninfo(Vec<(String, String)>);
+
+impl Conninfo {
+    /// The parameters of `text`, a URI or `key=value` pairs. Of a name that is there twice the last value counts. Hosts
+    /// and ports of several servers are lists with commas.
+    ///
+    /// Errors: [`Error::Configuration`], which never repeats a value, for what is neither.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let uri = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+        let parsed = uri.map_or_else(|| pairs(text), of_uri);
+        parsed
+            .map(Self)
+            .map_err(|reason| Error::Configuration(format!("the database URI is not valid: {reason}")))
+    }
+
+    /// The last value of `name`, unless that is empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().rev().find(|(key, _)| key == name)?;
+        Some(found.1.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Gives `name` this value alone.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.retain(|key| key != name);
+        self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// Keeps the parameters whose names satisfy `is_kept`.
+    pub fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _)| is_kept(name));
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The hosts, or where none is named their addresses, each with its port as it is written: `db:5433`, `[::1]`,
+    /// `%2Frun%2Fpostgresql`. One port is that of all hosts.
+    pub fn places(&self) -> Vec<String> {
+        let Some(hosts) = self.get("host").or_else(|| self.get("hostaddr")) else { return Vec::new() };
+        let ports: Vec<&str> = self.get("port").map_or_else(Vec::new, |ports| ports.split(',').collect());
+        let place = |(index, host): (usize, &str)| {
+            // Addresses of IPv6 stand in brackets, as they are (RFC 3986, section 3.2.2).
+            let host = match host.parse::<Ipv6Addr>() {
+                Ok(address) => format!("[{address}]"),
+                Err(_) => encoded(host),
+            };
+            match ports.get(index).or(ports.first().filter(|_| ports.len() == 1)) {
+                None | Some(&"") => host,
+                Some(port) => format!("{host}:{port}"),
+            }
+        };
+        hosts.split(',').enumerate().map(place).collect()
+    }
+
+    /// The URI that [`Self::parse`] gives these back for. Holds the password, if there is one: not for logs.
+    pub fn to_uri(&self) -> String {
+        let mut uri = "postgresql://".to_owned();
+        let has_host = self.get("host").is_some();
+        let last = |name: &str| self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        if let Some(user) = last("user") {
+            uri.push_str(&encoded(user));
+            if let Some(password) = last("password") {
+                uri.extend([":", &encoded(password)]);
+            }
+            uri.push('@');
+        }
+        if has_host {
+            uri.push_str(&self.places().join(","));
+        }
+        if let Some(database) = self.get("dbname") {
+            uri.extend(["/", &encoded(database)]);
+        }
+        let mut separator = '?';
+        for (name, value) in &self.0 {
+            let is_written = match name.as_str() {
+                "user" | "host" | "dbname" => true,
+                "password" => last("user").is_some(),
+                "port" => has_host,
+                _ => false,
+            };
+            if !is_written {
+                uri.push(separator);
+                uri.extend([&encoded(name), "=", &encoded(value)]);
+                separator = '&';
+            }
+        }
+        uri
+    }
 }
 
-/// `parameters` as `key=value` pairs, which [`parse`] gives back.
-pub fn format(parameters: &[(String, String)]) -> String {
-    let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
-    let pairs: Vec<String> =
-        parameters.iter().map(|(name, value)| format!("{name}='{}'", quoted(value))).collect();
-    pairs.join(" ")
+impl FromIterator<(String, String)> for Conninfo {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(parameters: I) -> Self {
+        Self(parameters.into_iter().collect())
+    }
 }
 
-/// The last value of `name` that is not empty.
-pub fn value<'p>(parameters: &'p [(String, String)], name: &str) -> Option<&'p str> {
-    let found = parameters.iter().rev().find(|(key, _)| key == name)?;
-    Some(found.1.as_str()).filter(|value| !value.is_empty())
+impl fmt::Debug for Conninfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// `text` as a part of a URI.
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, ENCODED).to_string()
 }
 
 /// What is behind the scheme of a URI.
@@ -161,9 +254,8 @@ mod tests {
     use super::*;
 
     fn assert_gives(text: &str, expected: &[(&str, &str)]) {
-        let found = parse(text).unwrap();
-        let found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        assert_eq!(found, expected, "{text}");
+        let found = Conninfo::parse(text).unwrap();
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{text}");
     }
 
     #[test]
@@ -197,8 +289,33 @@ mod tests {
             "host = h  user='it\\'s me' options=a\\ b",
             &[("host", "h"), ("user", "it's me"), ("options", "a b")],
         );
-        let parameters = parse("user='a \\\\ \\'b' dbname=''").unwrap();
-        assert_eq!(parse(&format(&parameters)).unwrap(), parameters);
+        assert_gives("user='a \\\\ \\'b' dbname=''", &[("user", "a \\ 'b"), ("dbname", "")]);
+    }
+
+    #[test]
+    fn parameters_become_a_uri_and_the_same_again() {
+        for (text, uri) in [
+            ("host=h port=5433 user=me password='p/w' dbname='a b'", "postgresql://me:p%2Fw@h:5433/a%20b"),
+            ("host=::1,/run/pg port=5433", "postgresql://[::1]:5433,%2Frun%2Fpg:5433"),
+            ("postgres://a:1,b:2/d?sslmode=require", "postgresql://a:1,b:2/d?sslmode=require"),
+            ("password=x options='-c a=b'", "postgresql://?password=x&options=-c%20a%3Db"),
+            ("hostaddr=127.0.0.1 port=1 dbname=d", "postgresql:///d?hostaddr=127.0.0.1&port=1"),
+        ] {
+            let given = Conninfo::parse(text).unwrap();
+            assert_eq!(given.to_uri(), uri);
+            let again = Conninfo::parse(uri).unwrap();
+            for (name, _) in given.iter().filter(|(name, _)| *name != "port") {
+                assert_eq!(again.get(name), given.get(name), "{name} of {uri}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_set_once_and_never_shown() {
+        let mut parameters = Conninfo::parse("user=a user=b password=s3cret").unwrap();
+        parameters.set("user", "c");
+        assert_eq!(parameters.to_uri(), "postgresql://c:s3cret@");
+        assert!(!format!("{parameters:?}").contains("s3cret"));
     }
 
     #[test]
@@ -210,7 +327,7 @@ mod tests {
             "a s3cret=x",
             "postgres://h/d?s3cret",
         ] {
-            let error = parse(text).unwrap_err().to_string();
+            let error = Conninfo::parse(text).unwrap_err().to_string();
             assert!(error.contains("not valid") && !error.contains("s3cret"), "{error}");
         }
     }

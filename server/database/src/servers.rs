@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio_postgres::config::{ChannelBinding, Host, LoadBalanceHosts, TargetSessionAttrs};
 
-use crate::{Error, conninfo};
+use crate::Error;
+use crate::conninfo::{self, Conninfo};
 
 const DEFAULT_PORT: u16 = 5432;
 
@@ -105,9 +106,10 @@ impl Server {
 }
 
 /// The servers that `host`, `hostaddr` and `port` list. One port is that of all of them.
-pub(crate) fn servers(parameters: &[(String, String)]) -> Result<Vec<Server>, Error> {
+pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     let list = |name: &str| -> Vec<String> {
-        conninfo::value(parameters, name)
+        parameters
+            .get(name)
             .map_or_else(Vec::new, |values| values.split(',').map(|value| value.trim().to_owned()).collect())
     };
     let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"));

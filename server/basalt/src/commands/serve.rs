@@ -222,7 +222,7 @@ impl Access<'_> {
         role: &str,
         adjust: impl FnOnce(database::Settings) -> database::Settings,
     ) -> Result<Database, Error> {
-        let uri = self.backend.login(self.logins, role, self.keys);
+        let uri = self.backend.login(self.logins, role, self.keys)?;
         let settings = database::Settings {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::drop_in::Place;
 use super::reader::Reader;
 use super::{Environment, Flags, Invalid, Project, Service};
+use crate::uri;
 
 /// Upstream's default of `PORT`.
 const PORT: u16 = 8081;
@@ -18,7 +19,8 @@ const PORT: u16 = 8081;
 const ALL_ADDRESSES: &str = "*";
 /// The only schema that the service's SQL knows.
 const NAMESPACE: &str = "auth";
-/// Parameters of a database's URL that upstream's driver reads itself, or that say what holds here anyway.
+/// How the names of parameters of a database's URL begin that upstream's driver reads itself, or that say what holds here
+/// anyway.
 const DRIVERS_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
 
 /// A server that stands in for Supabase Auth's binary.
@@ -173,10 +175,9 @@ fn require(environment: &Environment, name: &str, expected: &str) -> Result<(), 
 }
 
 fn database(reader: &mut Reader<'_>, uri: &str) -> Result<database::Settings, Invalid> {
-    let mut settings = database::Settings {
-        application_name: "basalt-auth".to_owned(),
-        ..database::Settings::new(without_drivers_parameters(uri))
-    };
+    let uri = uri::without(uri, |name| DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix)));
+    let mut settings =
+        database::Settings { application_name: "basalt-auth".to_owned(), ..database::Settings::new(uri) };
     let size: usize = reader.get("", &["GOTRUE_DB_MAX_POOL_SIZE"])?.unwrap_or_default();
     if size > 0 {
         // Of each of the two pools, so that both together stay within what is set.
@@ -187,14 +188,6 @@ fn database(reader: &mut Reader<'_>, uri: &str) -> Result<database::Settings, In
     settings.max_idle_time =
         reader.get("", &["GOTRUE_DB_CONN_MAX_IDLE_TIME"])?.unwrap_or(settings.max_idle_time);
     Ok(settings)
-}
-
-/// `uri` without the parameters that libpq does not know.
-fn without_drivers_parameters(uri: &str) -> String {
-    let Some((base, query)) = uri.split_once('?') else { return uri.to_owned() };
-    let is_libpqs = |parameter: &&str| !DRIVERS_PARAMETERS.iter().any(|name| parameter.starts_with(name));
-    let kept: Vec<&str> = query.split('&').filter(is_libpqs).collect();
-    if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
 }
 
 fn place(reader: &mut Reader<'_>, flags: &Flags) -> Result<Place, Invalid> {
@@ -290,7 +283,7 @@ mod tests {
         let found = read(&[]).unwrap();
         assert_eq!(found.place, Place::Port("*".to_owned(), 8081));
         assert_eq!(found.auth.external_url, "https://example.org/auth/v1");
-        assert_eq!(found.database.uri, "postgres://supabase_auth_admin:x@db/postgres?sslmode=disable");
+        assert_eq!(found.database.uri, "postgresql://supabase_auth_admin:x@db/postgres?sslmode=disable");
         assert_eq!((found.auth.mail.folder, found.auth.limits.per_process), (None, true));
         assert_eq!((found.gateway.trusted_proxies, found.warnings), (1, Vec::<String>::new()));
         assert!(!found.auth.mail.autoconfirm);

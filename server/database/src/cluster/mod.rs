@@ -34,7 +34,6 @@ use tokio_util::sync::CancellationToken;
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
 pub use error::{Error, Looked};
 pub use supervisor::State;
-pub(crate) use uri::encoded;
 pub use uri::uri;
 
 use data_dir::{DataDir, SUPERUSER};

@@ -6,7 +6,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use database::conninfo;
+use database::conninfo::Conninfo;
 
 use super::super::Invalid;
 
@@ -46,7 +46,8 @@ const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 type Pairs = [(String, String)];
 
 fn variable<'v>(variables: &'v Pairs, wanted: &str) -> Option<&'v str> {
-    conninfo::value(variables, wanted)
+    let value = variables.iter().rev().find(|(name, _)| name == wanted)?.1.as_str();
+    Some(value).filter(|value| !value.is_empty())
 }
 
 /// Whether `variables` name a server.
@@ -60,17 +61,15 @@ pub(super) fn names_a_server(variables: &Pairs) -> bool {
 /// Errors: [`Invalid`] for a URI of another form, and for a service that is not defined.
 pub(super) fn completed(uri: &str, variables: &Pairs, warnings: &mut Vec<String>) -> Result<String, Invalid> {
     let wrong = |error: database::Error| Invalid::new("PGRST_DB_URI", "a URI of libpq's form", &error);
-    let mut all = conninfo::parse(uri).map_err(wrong)?;
+    let mut all = Conninfo::parse(uri).map_err(wrong)?;
     let of_environment = |name: &str| {
         let (variable_name, _) = PARAMETERS.iter().find(|(_, parameter)| *parameter == name)?;
         variable(variables, variable_name).map(str::to_owned)
     };
-    if let Some(service) =
-        conninfo::value(&all, "service").map(str::to_owned).or_else(|| of_environment("service"))
-    {
+    if let Some(service) = all.get("service").map(str::to_owned).or_else(|| of_environment("service")) {
         add_missing(&mut all, defined(&service, variables)?);
     }
-    let is_placed = ["host", "hostaddr"].iter().any(|name| conninfo::value(&all, name).is_some());
+    let is_placed = ["host", "hostaddr"].iter().any(|name| all.get(name).is_some());
     let of_variables = PARAMETERS
         .iter()
         .filter(|(_, parameter)| !is_placed || !matches!(*parameter, "host" | "hostaddr"))
@@ -78,25 +77,23 @@ pub(super) fn completed(uri: &str, variables: &Pairs, warnings: &mut Vec<String>
             Some(((*parameter).to_owned(), variable(variables, name)?.to_owned()))
         });
     add_missing(&mut all, of_variables.collect());
-    if ["host", "hostaddr"].iter().all(|name| conninfo::value(&all, name).is_none()) {
+    if ["host", "hostaddr"].iter().all(|name| all.get(name).is_none()) {
         let socket = SOCKETS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or("localhost");
         add_missing(&mut all, vec![("host".to_owned(), socket.to_owned())]);
     }
     let user = own_name().unwrap_or_else(|| "postgres".to_owned());
     add_missing(&mut all, vec![("user".to_owned(), user)]);
-    if let Some(password) =
-        filed(&all, variables, warnings).filter(|_| conninfo::value(&all, "password").is_none())
-    {
-        all.push(("password".to_owned(), password));
+    if let Some(password) = filed(&all, variables, warnings).filter(|_| all.get("password").is_none()) {
+        all.set("password", password);
     }
-    Ok(conninfo::format(&all))
+    Ok(all.to_uri())
 }
 
 /// Adds those of `more` that `parameters` do not have.
-fn add_missing(parameters: &mut Vec<(String, String)>, more: Vec<(String, String)>) {
+fn add_missing(parameters: &mut Conninfo, more: Vec<(String, String)>) {
     for (name, value) in more {
-        if conninfo::value(parameters, &name).is_none() {
-            parameters.push((name, value));
+        if parameters.get(&name).is_none() {
+            parameters.set(&name, value);
         }
     }
 }
@@ -138,8 +135,8 @@ fn own_name() -> Option<String> {
 }
 
 /// The password that the password file has for the first of the servers of which it has one.
-fn filed(parameters: &Pairs, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
-    let value = |name| conninfo::value(parameters, name);
+fn filed(parameters: &Conninfo, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
+    let value = |name| parameters.get(name);
     let path = value("passfile").map(PathBuf::from).or_else(|| at_home(".pgpass", variables))?;
     let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
     if facts.permissions().mode() & 0o077 != 0 {
@@ -200,15 +197,15 @@ mod tests {
     use super::*;
 
     /// The parameters that `uri` has beside `variables`.
-    fn with(uri: &str, variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn with(uri: &str, variables: &[(&str, &str)]) -> Conninfo {
         let owned: Vec<(String, String)> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        conninfo::parse(&completed(uri, &owned, &mut Vec::new()).unwrap()).unwrap()
+        Conninfo::parse(&completed(uri, &owned, &mut Vec::new()).unwrap()).unwrap()
     }
 
-    fn assert_has(found: &[(String, String)], expected: &[(&str, &str)]) {
+    fn assert_has(found: &Conninfo, expected: &[(&str, &str)]) {
         for (name, value) in expected {
-            assert_eq!(conninfo::value(found, name), Some(*value), "{name}");
+            assert_eq!(found.get(name), Some(*value), "{name}");
         }
     }
 
@@ -241,14 +238,14 @@ mod tests {
             &with("host=h application_name=mine", &all),
             &[("host", "h"), ("application_name", "mine")],
         );
-        assert_eq!(conninfo::value(&with("hostaddr=127.0.0.1", &all), "host"), None);
+        assert_eq!(with("hostaddr=127.0.0.1", &all).get("host"), None);
     }
 
     #[test]
     fn without_a_host_it_is_the_local_socket() {
         let found = with("postgresql:///app", &[]);
-        assert!(conninfo::value(&found, "host").is_some_and(|host| host.starts_with('/')), "{found:?}");
-        assert!(conninfo::value(&found, "user").is_some());
+        assert!(found.get("host").is_some_and(|host| host.starts_with('/')), "{found:?}");
+        assert!(found.get("user").is_some());
     }
 
     #[test]
@@ -272,7 +269,7 @@ mod tests {
             |mode| std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
         mode(0o600);
         let variables = [("PGPASSFILE", file.path().to_str().unwrap())];
-        let password = |uri: &str| conninfo::value(&with(uri, &variables), "password").map(str::to_owned);
+        let password = |uri: &str| with(uri, &variables).get("password").map(str::to_owned);
         assert_eq!(password("postgres://me@h/app").as_deref(), Some("a:b\\c"));
         assert_eq!(password("postgres://me@x,h/app").as_deref(), Some("a:b\\c"));
         assert_eq!(password("postgres://you@h:1/app").as_deref(), Some("other"));

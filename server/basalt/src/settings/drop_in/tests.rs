@@ -94,7 +94,7 @@ fn variables_are_upstreams() {
 #[test]
 fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
     let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
-    assert_eq!(found.database.uri, "host='h' user='u'");
+    assert_eq!(found.database.uri, "postgresql://u@h");
     assert!(found.dumped().contains(&("db-uri", "\"postgresql://\"".to_owned())));
 }
 
@@ -105,7 +105,7 @@ fn libpqs_variables_alone_will_do() {
     assert!(read(&[Service::Rest], &[place, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
     let found = read(&[Service::Rest], &[place, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
     let found = found.unwrap().unwrap();
-    assert_eq!((found.database.uri.as_str(), found.log_level.as_str()), ("host='h' user='u'", "error"));
+    assert_eq!((found.database.uri.as_str(), found.log_level.as_str()), ("postgresql://u@h", "error"));
     assert_eq!(found.rest.db_anon_role.as_deref(), Some("web"));
 }
 
