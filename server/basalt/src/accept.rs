@@ -9,7 +9,7 @@ mod tests;
 mod upload;
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -216,11 +216,13 @@ async fn finish<E: Endpoint + 'static>(
     // The semaphore is never closed.
     let stream = Arc::clone(&client.streams).acquire_owned().await;
     let (working, place) = (Arc::clone(shared), Arc::clone(&client.place));
-    let working = shared.tasks.spawn(async move {
-        let response = working.cut.run_until_cancelled(working.routes.get_response(request)).await;
+    // Boxed and pinned, since the future is large and would be copied by each that it is handed to.
+    let working = shared.tasks.spawn(Box::pin(async move {
+        let answering = pin!(working.routes.get_response(request));
+        let response = working.cut.run_until_cancelled(answering).await;
         drop((stream, place));
         response
-    });
+    }));
     // Nothing comes of a panic, which services turn into an answer themselves, and of what was cut off.
     working.await.ok().flatten().unwrap_or_else(|| StatusCode::INTERNAL_SERVER_ERROR.into())
 }
