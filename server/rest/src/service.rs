@@ -103,9 +103,14 @@ impl Rest {
         self.inner.cache.reload();
     }
 
-    /// Whether the schema cache has been loaded, or could not be.
-    pub fn has_begun(&self) -> bool {
-        self.is_ready() || self.inner.cache.loads().figures().1 > 0
+    /// Waits until a schema cache is loaded, for which somebody has to run [`Self::keep_fresh`].
+    pub async fn loaded(&self) {
+        self.inner.cache.loaded().await;
+    }
+
+    /// As [`Self::loaded`], but waits no longer than for the first attempt, whatever comes of it.
+    pub async fn tried(&self) {
+        self.inner.cache.tried().await;
     }
 
     /// Whether a schema cache is loaded, so that requests can be answered.

@@ -47,7 +47,8 @@ pub(crate) struct SharedCache {
 #[derive(Default)]
 pub(crate) struct Loads {
     succeeded: AtomicU64,
-    failed: AtomicU64,
+    /// Can be waited for.
+    failed: watch::Sender<u64>,
     nanoseconds: AtomicU64,
 }
 
@@ -59,13 +60,13 @@ impl Loads {
     }
 
     fn failed(&self) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.failed.send_modify(|failed| *failed += 1);
     }
 
     /// How often it was loaded, how often that failed, and how long the query of the last load took.
     pub(crate) fn figures(&self) -> (u64, u64, Duration) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (count(&self.succeeded), count(&self.failed), Duration::from_nanos(count(&self.nanoseconds)))
+        (count(&self.succeeded), *self.failed.borrow(), Duration::from_nanos(count(&self.nanoseconds)))
     }
 }
 
@@ -73,6 +74,21 @@ impl SharedCache {
     /// The newest cache; `None` until the first was loaded.
     pub(crate) fn current(&self) -> Option<Arc<SchemaCache>> {
         self.current.load_full()
+    }
+
+    /// Waits until the first cache was loaded.
+    pub(crate) async fn loaded(&self) {
+        // The sender is ours, so that it is not gone.
+        let _ = self.finished.subscribe().wait_for(|loads| *loads > 0).await;
+    }
+
+    /// Waits until the first cache was loaded, or the first attempt has failed.
+    pub(crate) async fn tried(&self) {
+        let mut failed = self.loads.failed.subscribe();
+        tokio::select! {
+            () = self.loaded() => {}
+            _ = failed.wait_for(|failures| *failures > 0) => {}
+        }
     }
 
     /// Whether the catalog has not changed since the newest cache was read, as far as is known.

@@ -118,11 +118,8 @@ impl League {
     }
 
     async fn wait_until_ready(&self) {
-        let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
-        while !self.rest.is_ready() {
-            assert!(tokio::time::Instant::now() < deadline, "the schema cache was not loaded");
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        let limit = std::time::Duration::from_secs(20);
+        tokio::time::timeout(limit, self.rest.loaded()).await.unwrap();
     }
 
     /// Asks until the answer has this status, for as long as a reload of the schema cache may take.

@@ -25,8 +25,7 @@ use crate::ports::{self, Connections};
 use crate::settings::{DropIn, Flags, Place};
 use crate::{accept, console, logging};
 
-/// How often it is looked whether the schema cache is loaded, and for how long before clients are let in.
-const READY_PAUSE: Duration = Duration::from_millis(2);
+/// How long clients are not let in while the schema cache is loaded.
 const READY_LIMIT: Duration = Duration::from_secs(5);
 /// The SQLSTATE of a password that is refused.
 const WRONG_PASSWORD: &str = "28P01";
@@ -117,7 +116,7 @@ async fn serve(
         }
     };
     let served = async {
-        wait_until_begun(rest).await;
+        wait_until_tried(rest).await;
         let Listening { acceptor, door } = listen("API server", &settings.place, settings.reuse_port)
             .await
             .inspect_err(|_| stop.cancel())?;
@@ -136,13 +135,8 @@ async fn serve(
 }
 
 /// A client that comes right after the start should find the schema cache there, or hear that it cannot be loaded.
-async fn wait_until_begun(rest: &Rest) {
-    let begun = async {
-        while !rest.has_begun() {
-            tokio::time::sleep(READY_PAUSE).await;
-        }
-    };
-    if tokio::time::timeout(READY_LIMIT, begun).await.is_err() || !rest.is_ready() {
+async fn wait_until_tried(rest: &Rest) {
+    if tokio::time::timeout(READY_LIMIT, rest.tried()).await.is_err() || !rest.is_ready() {
         tracing::warn!("the schema cache is not loaded yet; every request is answered with 503 until it is");
     }
 }

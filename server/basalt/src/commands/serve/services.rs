@@ -17,8 +17,7 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Bucket, Settings};
 
-/// How often it is looked whether the schema cache is loaded, and for how long.
-const READY_PAUSE: Duration = Duration::from_millis(2);
+/// How long the start waits for the schema cache.
 const READY_LIMIT: Duration = Duration::from_secs(5);
 /// How long background tasks may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -142,12 +141,7 @@ impl Running {
     async fn start_rest(&mut self, rest: rest::Rest) {
         let (service, stop) = (rest.clone(), self.stop.clone());
         self.tasks.spawn(async move { service.keep_fresh(stop).await });
-        let loaded = async {
-            while !rest.is_ready() {
-                tokio::time::sleep(READY_PAUSE).await;
-            }
-        };
-        if tokio::time::timeout(READY_LIMIT, loaded).await.is_err() {
+        if tokio::time::timeout(READY_LIMIT, rest.loaded()).await.is_err() {
             tracing::warn!("the schema cache is not loaded yet; REST answers 503 until it is");
         }
         self.rest = Some(rest);
