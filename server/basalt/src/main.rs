@@ -10,7 +10,6 @@ mod logging;
 mod ports;
 mod settings;
 mod site;
-mod typescript;
 mod uri;
 
 use std::process::ExitCode;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::backend::Backend;
+use crate::console;
 use crate::error::Error;
 use crate::settings::{Settings, duration};
-use crate::{console, typescript};
 
 /// What `gen types` takes.
 #[derive(Debug, Args)]
@@ -82,7 +82,7 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
     if source.db_url.is_some() {
         settings.database.url = source.db_url;
     }
-    let options = typescript::Options {
+    let options = typegen::Options {
         schemas: if schema.is_empty() { exposed(&settings) } else { schema },
         one_to_one: !postgrest_v9_compat,
     };
@@ -120,7 +120,7 @@ fn exposed(settings: &Settings) -> Vec<String> {
 async fn generate(
     settings: &Settings,
     backend: &Backend,
-    options: &typescript::Options,
+    options: &typegen::Options,
 ) -> Result<String, Error> {
     let admin = backend.admin().await?;
     let types = async {
@@ -129,7 +129,7 @@ async fn generate(
         if backend.cluster.is_some() {
             crate::backend::migrate(settings, &crate::backend::keys(settings)?, &admin).await?;
         }
-        typescript::generate(&admin, options).await.map_err(Error::from)
+        typegen::generate(&admin, options).await.map_err(Error::from)
     };
     let types = types.await;
     admin.close().await;

@@ -1,21 +1,21 @@
 //! Functions: what they take, what they return, and which of them clients can call at all.
 
-use super::catalog::{Argument, Function};
-use super::layout::{Ts, key, string};
-use super::schema::View;
+use crate::catalog::{Argument, Function};
+use crate::layout::{Ts, key, string};
+use crate::schema::View;
 
 /// Types that a single unnamed argument may have: `json`, `jsonb`, `text`, `bytea`, `xml`. Source: PostgREST,
 /// "Functions with a single unnamed parameter"; the Supabase CLI leaves the last two out.
 const UNNAMED: [i64; 5] = [114, 3802, 25, 17, 142];
 
 /// The schema's functions that clients can call.
-pub(super) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {
+pub(crate) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {
     let own = view.catalog.functions.iter().filter(|function| function.schema == view.schema);
     own.filter(|function| is_callable(view, function))
 }
 
 /// The same, those of one name together.
-pub(super) fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<&'a Function>> {
+pub(crate) fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<&'a Function>> {
     let mut groups: Vec<Vec<&Function>> = Vec::new();
     for function in listed(view) {
         match groups.last_mut() {
@@ -39,12 +39,12 @@ fn is_callable(view: &View<'_>, function: &Function) -> bool {
 }
 
 /// The row type that an argument has.
-fn row_type<'a>(view: &'a View<'_>, argument: &Argument) -> Option<&'a super::catalog::Type> {
+fn row_type<'a>(view: &'a View<'_>, argument: &Argument) -> Option<&'a crate::catalog::Type> {
     view.catalog.type_of(argument.type_id).filter(|t| t.is_row)
 }
 
 /// The signatures of functions that share a name.
-pub(super) fn signatures(view: &View<'_>, group: &[&Function]) -> Ts {
+pub(crate) fn signatures(view: &View<'_>, group: &[&Function]) -> Ts {
     let mut signatures: Vec<Ts> = group.iter().map(|function| signature(view, group, function)).collect();
     match signatures.len() {
         1 => signatures.remove(0),
@@ -94,7 +94,7 @@ fn property_name(argument: &Argument) -> String {
 }
 
 /// One result: a row of `returns table`, a row of a relation, or a value.
-pub(super) fn result(view: &View<'_>, function: &Function) -> Ts {
+pub(crate) fn result(view: &View<'_>, function: &Function) -> Ts {
     let table: Vec<&Argument> = function.arguments.iter().filter(|a| a.is_table_column()).collect();
     let row = |properties| Ts::Object { properties, suffix: String::new(), expanded: true };
     if !table.is_empty() {

@@ -1,5 +1,8 @@
-//! Types for typed clients, in the format of the Supabase CLI's `gen types typescript`, so that either tool's output
-//! can replace the other's.
+//! What `basalt gen types` writes: the types of a database's schemas, for typed clients, in the format of the Supabase
+//! CLI's `gen types typescript`, so that either tool's output can replace the other's.
+//!
+//! [`generate`] reads the system catalogs (`catalog`, `references`), says in TypeScript what it finds there (`schema`,
+//! `function`, `helpers`) and lays it out as Prettier would (`layout`).
 
 mod catalog;
 mod function;
@@ -19,17 +22,17 @@ const INTROSPECT: &str = include_str!("introspect.sql");
 
 /// What is described, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
+pub struct Options {
     /// The schemas to describe; those that do not exist are left out.
-    pub(crate) schemas: Vec<String>,
+    pub schemas: Vec<String>,
     /// Whether references say if they are one to one, which PostgREST 9 and older do not know.
-    pub(crate) one_to_one: bool,
+    pub one_to_one: bool,
 }
 
 /// The types of a database's schemas, as the text of a module.
 ///
 /// Errors: whatever the database says.
-pub(crate) async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
+pub async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
     let schemas = existing(database, &options.schemas).await?;
     let row = database.client().await?.query_one(INTROSPECT, &[&schemas]).await?;
     let json: String = row.try_get(0)?;

@@ -5,122 +5,122 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::references::Reference;
+use crate::references::Reference;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Catalog {
-    pub(super) relations: Vec<Relation>,
-    pub(super) functions: Vec<Function>,
-    pub(super) types: Vec<Type>,
+pub(crate) struct Catalog {
+    pub(crate) relations: Vec<Relation>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) types: Vec<Type>,
     /// Set by [`Self::with_references`].
     #[serde(skip)]
-    pub(super) references: Vec<Reference>,
+    pub(crate) references: Vec<Reference>,
     #[serde(skip)]
     type_index: HashMap<i64, usize>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Relation {
-    pub(super) id: i64,
-    pub(super) schema: String,
-    pub(super) name: String,
+pub(crate) struct Relation {
+    pub(crate) id: i64,
+    pub(crate) schema: String,
+    pub(crate) name: String,
     kind: String,
-    pub(super) is_updatable: bool,
-    pub(super) columns: Vec<Column>,
+    pub(crate) is_updatable: bool,
+    pub(crate) columns: Vec<Column>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Column {
-    pub(super) name: String,
+pub(crate) struct Column {
+    pub(crate) name: String,
     /// The type's internal name; that of a domain's base type.
-    pub(super) format: String,
-    pub(super) is_nullable: bool,
+    pub(crate) format: String,
+    pub(crate) is_nullable: bool,
     has_default: bool,
     /// `a` always, `d` by default, empty.
     identity: String,
-    pub(super) is_updatable: bool,
+    pub(crate) is_updatable: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Function {
-    pub(super) schema: String,
-    pub(super) name: String,
-    pub(super) arguments: Vec<Argument>,
-    pub(super) identity_arguments: String,
-    pub(super) result: String,
-    pub(super) return_type_id: i64,
-    pub(super) return_relation_id: Option<i64>,
-    pub(super) is_set: bool,
+pub(crate) struct Function {
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) identity_arguments: String,
+    pub(crate) result: String,
+    pub(crate) return_type_id: i64,
+    pub(crate) return_relation_id: Option<i64>,
+    pub(crate) is_set: bool,
     /// The planner's estimate for functions that return sets.
-    pub(super) rows: Option<f64>,
+    pub(crate) rows: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Argument {
-    pub(super) name: String,
+pub(crate) struct Argument {
+    pub(crate) name: String,
     mode: String,
-    pub(super) type_id: i64,
-    pub(super) has_default: bool,
+    pub(crate) type_id: i64,
+    pub(crate) has_default: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Type {
-    pub(super) id: i64,
-    pub(super) schema: String,
-    pub(super) name: String,
+pub(crate) struct Type {
+    pub(crate) id: i64,
+    pub(crate) schema: String,
+    pub(crate) name: String,
     /// As SQL writes it.
-    pub(super) format: String,
+    pub(crate) format: String,
     /// Of an enum.
-    pub(super) labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// Of a composite type.
-    pub(super) attributes: Vec<Attribute>,
+    pub(crate) attributes: Vec<Attribute>,
     /// Whether it is the row type of a relation or a composite type.
-    pub(super) is_row: bool,
+    pub(crate) is_row: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Attribute {
-    pub(super) name: String,
-    pub(super) type_id: i64,
+pub(crate) struct Attribute {
+    pub(crate) name: String,
+    pub(crate) type_id: i64,
 }
 
 impl Relation {
-    pub(super) fn is_table(&self) -> bool {
+    pub(crate) fn is_table(&self) -> bool {
         matches!(&*self.kind, "r" | "p" | "f")
     }
 }
 
 impl Column {
-    pub(super) fn is_always_generated_identity(&self) -> bool {
+    pub(crate) fn is_always_generated_identity(&self) -> bool {
         self.identity == "a"
     }
 
     /// Whether an insert may leave it out.
-    pub(super) fn is_optional(&self) -> bool {
+    pub(crate) fn is_optional(&self) -> bool {
         self.is_nullable || self.has_default || !self.identity.is_empty()
     }
 }
 
 impl Argument {
-    pub(super) fn is_input(&self) -> bool {
+    pub(crate) fn is_input(&self) -> bool {
         matches!(&*self.mode, "i" | "b" | "v")
     }
 
     /// Whether it is a column of `returns table (…)`.
-    pub(super) fn is_table_column(&self) -> bool {
+    pub(crate) fn is_table_column(&self) -> bool {
         self.mode == "t"
     }
 }
 
 impl Function {
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &Argument> {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Argument> {
         self.arguments.iter().filter(|argument| argument.is_input())
     }
 }
 
 impl Catalog {
     /// Reads the document and puts everything into the order of the generated text.
-    pub(super) fn parse(json: &str) -> serde_json::Result<Self> {
+    pub(crate) fn parse(json: &str) -> serde_json::Result<Self> {
         let mut catalog: Self = serde_json::from_str(json)?;
         catalog.relations.sort_by(|a, b| collate(&a.name, &b.name));
         for relation in &mut catalog.relations {
@@ -140,7 +140,7 @@ impl Catalog {
     }
 
     /// The same with what its relations refer to.
-    pub(super) fn with_references(mut self, mut references: Vec<Reference>) -> Self {
+    pub(crate) fn with_references(mut self, mut references: Vec<Reference>) -> Self {
         references.sort_by(|a, b| {
             collate(&a.foreign_key, &b.foreign_key)
                 .then_with(|| collate(&a.referenced_relation, &b.referenced_relation))
@@ -150,11 +150,11 @@ impl Catalog {
         self
     }
 
-    pub(super) fn type_of(&self, id: i64) -> Option<&Type> {
+    pub(crate) fn type_of(&self, id: i64) -> Option<&Type> {
         self.type_index.get(&id).and_then(|index| self.types.get(*index))
     }
 
-    pub(super) fn relation(&self, id: i64) -> Option<&Relation> {
+    pub(crate) fn relation(&self, id: i64) -> Option<&Relation> {
         self.relations.iter().find(|relation| relation.id == id)
     }
 }

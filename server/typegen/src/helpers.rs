@@ -1,8 +1,8 @@
 //! The generic types and constants after the `Database` type. Clients' code names them, so their names, parameters
 //! and order are part of the format.
 
-use super::catalog::Catalog;
-use super::layout::{Layout, key, string};
+use crate::catalog::Catalog;
+use crate::layout::{Layout, key, string};
 
 const ALL: &str = "DatabaseWithoutInternals";
 
@@ -51,7 +51,7 @@ const HELPERS: [Helper; 4] = [
 ];
 
 /// Writes the helpers.
-pub(super) fn write(layout: &mut Layout) {
+pub(crate) fn write(layout: &mut Layout) {
     layout.line(&format!("type {ALL} = Omit<Database, \"__InternalSupabase\">"));
     layout.line("");
     layout.line(&format!("type DefaultSchema = {ALL}[Extract<keyof Database, \"public\">]"));
@@ -160,7 +160,7 @@ fn write_helper(layout: &mut Layout, helper: &Helper) {
 }
 
 /// Writes the enums' labels as values, for lists and checks at run time.
-pub(super) fn write_constants(layout: &mut Layout, catalog: &Catalog, schemas: &[String]) {
+pub(crate) fn write_constants(layout: &mut Layout, catalog: &Catalog, schemas: &[String]) {
     layout.block("export const Constants = {", "} as const", |layout| {
         for schema in schemas {
             layout.block(&format!("{}: {{", key(schema)), "},", |layout| {

@@ -1,21 +1,21 @@
 //! One schema: its tables, views, functions, enums and composite types.
 
-use super::catalog::{Catalog, Column, Function, Relation};
-use super::function;
-use super::layout::{Layout, Ts, key, string};
+use crate::catalog::{Catalog, Column, Function, Relation};
+use crate::function;
+use crate::layout::{Layout, Ts, key, string};
 
 /// A schema within everything that is known.
-pub(super) struct View<'a> {
-    pub(super) catalog: &'a Catalog,
+pub(crate) struct View<'a> {
+    pub(crate) catalog: &'a Catalog,
     /// All schemas that are described, which types may refer to.
-    pub(super) schemas: &'a [String],
-    pub(super) schema: &'a str,
+    pub(crate) schemas: &'a [String],
+    pub(crate) schema: &'a str,
     /// Whether references say if they are one to one.
-    pub(super) one_to_one: bool,
+    pub(crate) one_to_one: bool,
 }
 
 /// Writes the schema's part of the `Database` type.
-pub(super) fn write(layout: &mut Layout, view: &View<'_>) {
+pub(crate) fn write(layout: &mut Layout, view: &View<'_>) {
     let relations = || view.catalog.relations.iter().filter(|relation| relation.schema == view.schema);
     layout.block(&format!("{}: {{", key(view.schema)), "}", |layout| {
         let tables: Vec<_> = relations().filter(|relation| relation.is_table()).collect();
@@ -139,18 +139,18 @@ fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation
 
 impl View<'_> {
     /// The type of a column's values.
-    pub(super) fn column(&self, column: &Column) -> Ts {
+    pub(crate) fn column(&self, column: &Column) -> Ts {
         let ts = self.type_by_name(&column.format);
         if column.is_nullable { ts.or_null() } else { ts }
     }
 
-    pub(super) fn type_by_id(&self, id: i64) -> Ts {
+    pub(crate) fn type_by_id(&self, id: i64) -> Ts {
         self.catalog.type_of(id).map_or_else(|| Ts::atom("unknown"), |t| self.type_by_name(&t.name))
     }
 
     /// What JSON makes of the Postgres type with the internal name `name`. Types are looked up by name alone, this
     /// schema's first, as upstream does.
-    pub(super) fn type_by_name(&self, name: &str) -> Ts {
+    pub(crate) fn type_by_name(&self, name: &str) -> Ts {
         match name {
             "bool" => Ts::atom("boolean"),
             "int2" | "int4" | "int8" | "float4" | "float8" | "numeric" => Ts::atom("number"),
@@ -168,7 +168,7 @@ impl View<'_> {
 
     fn user_type(&self, name: &str) -> Ts {
         let types = || self.catalog.types.iter().filter(|t| t.name == name);
-        let pick = |wanted: fn(&super::catalog::Type) -> bool| {
+        let pick = |wanted: fn(&crate::catalog::Type) -> bool| {
             let own = types().find(|t| wanted(t) && t.schema == self.schema);
             own.or_else(|| types().find(|t| wanted(t)))
         };

@@ -6,20 +6,20 @@ use rest::schema_cache::{Cardinality, Relationship, SchemaCache};
 
 /// A reference from one relation to another of the same schema.
 #[derive(Debug)]
-pub(super) struct Reference {
-    pub(super) schema: String,
-    pub(super) relation: String,
-    pub(super) foreign_key: String,
-    pub(super) columns: Vec<String>,
-    pub(super) is_one_to_one: bool,
-    pub(super) referenced_relation: String,
-    pub(super) referenced_columns: Vec<String>,
+pub(crate) struct Reference {
+    pub(crate) schema: String,
+    pub(crate) relation: String,
+    pub(crate) foreign_key: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) is_one_to_one: bool,
+    pub(crate) referenced_relation: String,
+    pub(crate) referenced_columns: Vec<String>,
 }
 
 /// The references within each of `schemas`.
 ///
 /// Errors: whatever the database says.
-pub(super) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {
+pub(crate) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {
     let settings = rest::Settings { db_schemas: schemas.to_vec(), ..rest::Settings::default() };
     let catalog = rest::schema_cache::load(database, &settings).await.map_err(|error| match error {
         rest::schema_cache::LoadError::Database(error) => error,

@@ -5,7 +5,7 @@ const WIDTH: usize = 80;
 
 /// A type as text that may have to be broken into lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ts {
+pub(crate) enum Ts {
     /// Never broken.
     Atom(String),
     /// Broken into one line per member.
@@ -16,12 +16,12 @@ pub(super) enum Ts {
 }
 
 impl Ts {
-    pub(super) fn atom(text: impl Into<String>) -> Self {
+    pub(crate) fn atom(text: impl Into<String>) -> Self {
         Self::Atom(text.into())
     }
 
     /// `self | null`; what admits everything stays as it is.
-    pub(super) fn or_null(self) -> Self {
+    pub(crate) fn or_null(self) -> Self {
         match self {
             Self::Atom(text) if text == "unknown" => Self::Atom(text),
             Self::Union(mut members) => {
@@ -33,7 +33,7 @@ impl Ts {
     }
 
     /// An array of `self`.
-    pub(super) fn array(self) -> Self {
+    pub(crate) fn array(self) -> Self {
         match self {
             Self::Object { properties, suffix, expanded } => {
                 Self::Object { properties, suffix: format!("{suffix}[]"), expanded }
@@ -62,14 +62,14 @@ impl Ts {
 
 /// Text under construction.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     text: String,
     depth: usize,
 }
 
 impl Layout {
     /// A line at the current depth.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.extend(std::iter::repeat_n(' ', self.depth * 2));
             self.text.push_str(text);
@@ -78,7 +78,7 @@ impl Layout {
     }
 
     /// `open`, what `inner` writes one step deeper, `close`.
-    pub(super) fn block(&mut self, open: &str, close: &str, inner: impl FnOnce(&mut Self)) {
+    pub(crate) fn block(&mut self, open: &str, close: &str, inner: impl FnOnce(&mut Self)) {
         self.line(open);
         self.depth += 1;
         inner(self);
@@ -87,7 +87,7 @@ impl Layout {
     }
 
     /// `name: ts`, broken as needed.
-    pub(super) fn property(&mut self, name: &str, ts: &Ts) {
+    pub(crate) fn property(&mut self, name: &str, ts: &Ts) {
         self.labelled(&format!("{name}: "), ts);
     }
 
@@ -136,7 +136,7 @@ impl Layout {
     }
 
     /// `label[…]end` of JSON strings, one per line where they do not fit.
-    pub(super) fn strings(&mut self, label: &str, strings: &[String], end: &str) {
+    pub(crate) fn strings(&mut self, label: &str, strings: &[String], end: &str) {
         let flat = format!("{label}[{}]{end}", strings.join(", "));
         if self.depth * 2 + flat.chars().count() <= WIDTH {
             return self.line(&flat);
@@ -148,20 +148,20 @@ impl Layout {
         });
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }
 
 /// A property's name: quoted only where it must be.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
     if plain { name.to_owned() } else { string(name) }
 }
 
 /// A string literal.
-pub(super) fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -52,10 +52,9 @@ async fn everything_is_described_as_the_supabase_cli_describes_it() {
     let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
     let module = generate(&pool, &of(&["public"])).await.unwrap();
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"), &module).unwrap();
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/expected.txt"), &module).unwrap();
     }
-    let expected =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/typescript/expected.txt"));
+    let expected = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/expected.txt"));
     assert_eq!(module, expected.unwrap());
 }
 
