@@ -24,7 +24,7 @@ pub(crate) enum Error {
     Keys(#[from] tokens::KeyError),
     /// The site cannot be served.
     #[error("{0}")]
-    Site(#[from] crate::site::Error),
+    Site(#[from] site::Error),
     /// A bucket of `config.toml` cannot be filled.
     #[error("bucket {bucket} cannot be set up: {source}")]
     Bucket {

@@ -9,7 +9,6 @@ mod instance;
 mod logging;
 mod ports;
 mod settings;
-mod site;
 mod uri;
 
 use std::process::ExitCode;

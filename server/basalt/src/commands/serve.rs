@@ -41,7 +41,7 @@ const LIMITS: Limits = Limits {
 ///
 /// `settings` are those that `flags` led to.
 pub(super) async fn run(settings: Settings, flags: &Flags) -> Result<(), Error> {
-    crate::site::check(&settings.site)?;
+    site::check(&settings.site)?;
     accept::open_more_files();
     let signals = Signals::listen()?;
     let (settings, start) = Start::listen(settings, flags).await?;

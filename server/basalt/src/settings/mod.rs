@@ -122,7 +122,7 @@ pub(crate) struct Settings {
     /// Buckets that the project defines.
     pub(crate) buckets: Vec<Bucket>,
     /// The site to serve.
-    pub(crate) site: SiteSettings,
+    pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
     pub(crate) keys: tokens::KeyOverrides,
     /// What all services share: trusted proxies, body limits.
@@ -189,22 +189,6 @@ pub(crate) struct Bucket {
     pub(crate) definition: BucketDefinition,
     /// Folder of its files. `storage.buckets.<name>.objects_path`.
     pub(crate) objects_path: Option<PathBuf>,
-}
-
-/// The site to serve.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SiteSettings {
-    /// Whether there is one. `basalt.site.enabled`. Default: false.
-    pub(crate) enabled: bool,
-    /// Folder of a built client to serve instead of the one in the binary. `basalt.site.path`.
-    pub(crate) path: Option<PathBuf>,
-    /// Paths that the client has pages for, if it does not tell them itself (docs/page-heads.md); every other one is
-    /// answered with status 404. Empty: all are pages. `basalt.site.routes`.
-    pub(crate) routes: Vec<String>,
-    /// Origins besides the site's own that its scripts may call. `basalt.site.connect_src`.
-    pub(crate) connect_src: Vec<String>,
-    /// URL of Vite's dev server to take the pages from. `--dev`.
-    pub(crate) dev: Option<String>,
 }
 
 impl Settings {
@@ -327,7 +311,7 @@ fn origin(key: &str, url: &str) -> Result<String, Invalid> {
     let trimmed = url.trim_end_matches('/');
     let host = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
     match host {
-        Some(host) if crate::site::is_host(host) => Ok(trimmed.to_owned()),
+        Some(host) if site::is_host(host) => Ok(trimmed.to_owned()),
         _ => Err(Invalid::new(key, "an origin such as https://example.org", &format!("{url:?}"))),
     }
 }
@@ -409,13 +393,13 @@ fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, In
     Ok(buckets)
 }
 
-fn site(reader: &mut Reader<'_>, project: &Project) -> Result<SiteSettings, Invalid> {
+fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, Invalid> {
     let path: Option<PathBuf> = reader.get("basalt.site.path", &["BASALT_SITE_PATH"])?;
     let connect_src: Vec<String> =
         reader.get("basalt.site.connect_src", &["BASALT_SITE_CONNECT_SRC"])?.unwrap_or_default();
     let connect_src =
         connect_src.iter().map(|url| origin("basalt.site.connect_src", url)).collect::<Result<_, _>>()?;
-    Ok(SiteSettings {
+    Ok(site::Settings {
         enabled: reader.get("basalt.site.enabled", &["BASALT_SITE_ENABLED"])?.unwrap_or(false),
         path: path.map(|path| project.resolve(path)),
         routes: reader.get("basalt.site.routes", &[])?.unwrap_or_default(),

@@ -280,7 +280,7 @@ fn edge(functions: &Functions) -> Verdict {
 }
 
 fn site(settings: &Settings) -> Verdict {
-    match crate::site::check(&settings.site) {
+    match site::check(&settings.site) {
         Ok(()) => Verdict::Fine("the client is built".to_owned()),
         Err(error) => Verdict::Broken(error.to_string()),
     }

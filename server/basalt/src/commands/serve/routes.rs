@@ -6,6 +6,7 @@ use functions::Functions;
 use gateway::Gateway;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
+use site::{Server, Site};
 
 use super::edge;
 use super::mounts::Mounts;
@@ -13,7 +14,6 @@ use super::services::Running;
 use crate::accept;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::site::{Server, Site};
 
 /// Room for a multipart upload's frame around the object itself.
 const MULTIPART_FRAME: u64 = 1024 * 1024;

@@ -16,7 +16,7 @@ const DEPTH: usize = 4;
 /// The whole file. Its format is described in docs/page-heads.md.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::site) struct Description {
+pub(crate) struct Description {
     /// Targets below `/rest/v1/`, by the names that placeholders use.
     pub(super) queries: BTreeMap<String, String>,
     #[serde(default)]

@@ -11,7 +11,7 @@ use poem::{Body, Request, Response};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A proxy to one dev server.
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     base: String,
     client: reqwest::Client,
 }
@@ -20,9 +20,9 @@ impl Proxy {
     /// A proxy to the server at `base`.
     ///
     /// Errors: a sentence when the URL is not one.
-    pub(super) fn new(base: &str) -> Result<Self, String> {
+    pub(crate) fn new(base: &str) -> Result<Self, String> {
         let host = base.strip_prefix("http://").unwrap_or_default();
-        if !super::is_host(host) {
+        if !crate::is_host(host) {
             return Err(format!(
                 "expected the URL of Vite's dev server such as http://127.0.0.1:5173, found {base:?}"
             ));
@@ -36,7 +36,7 @@ impl Proxy {
     }
 
     /// What the dev server answers to `request`, with `inject` applied to pages.
-    pub(super) async fn forward(&self, request: &Request, inject: impl Fn(&str) -> String) -> Response {
+    pub(crate) async fn forward(&self, request: &Request, inject: impl Fn(&str) -> String) -> Response {
         match self.fetch(request, inject).await {
             Ok(response) => response,
             Err(error) => {

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::heads::Head;
-use super::{Encoding, File};
+use crate::heads::Head;
+use crate::{Encoding, File};
 
 /// Rendered pages that are kept. There is one per path, origin and encoding; more can only come from invented `Host`s
 /// and paths.
@@ -25,13 +25,13 @@ const SCREEN: &str = "<!--screen-->";
 
 /// Renders the page and keeps the results.
 #[derive(Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     rendered: Mutex<HashMap<u64, File>>,
 }
 
 impl Page {
     /// `template` with `config` (JSON) in its settings block and `head` in place of its own, compressed as `encoding`.
-    pub(super) fn render(
+    pub(crate) fn render(
         &self,
         template: &File,
         head: Option<&Head>,
@@ -67,7 +67,7 @@ impl Page {
     }
 
     /// Writes `config` into the settings block of `html`. A page without such a block stays as it is.
-    pub(super) fn inject(html: &str, config: &str) -> String {
+    pub(crate) fn inject(html: &str, config: &str) -> String {
         let block = html.find(MARKER).and_then(|marker| {
             let start = marker + html[marker..].find('>')? + 1;
             let end = start + html[start..].find("</script>")?;
@@ -90,7 +90,7 @@ fn with_head(html: &str, head: &Head) -> Option<String> {
 
 /// Makes JSON safe inside a script element: nothing in it can end the element or begin a comment. Source: HTML
 /// standard, "Restrictions for contents of script elements".
-pub(super) fn escape(json: &str) -> String {
+pub(crate) fn escape(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 

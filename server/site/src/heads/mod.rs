@@ -18,31 +18,31 @@ use futures_util::future::join_all;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::StatusCode;
 
-use super::assets::Assets;
-use super::page;
+use crate::assets::Assets;
+use crate::page;
 use description::{Description, Page, Tag};
-pub(super) use documents::Document;
-pub(crate) use rows::Api;
+pub(crate) use documents::Document;
+pub use rows::Api;
 use rows::{Limits, Rows};
 use scope::{Answers, Scope};
 use template::escape;
 
 /// Where a page is asked for.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// Where the browser reached the site.
-    pub(super) origin: &'a str,
+    pub(crate) origin: &'a str,
     /// Where public files of the storage are.
-    pub(super) storage: &'a str,
+    pub(crate) storage: &'a str,
     /// The page's path, without slashes at its end.
-    pub(super) path: &'a str,
+    pub(crate) path: &'a str,
 }
 
 /// A page's head and first screen as HTML, and the status that the page is served with.
-pub(super) struct Head {
-    pub(super) html: String,
+pub(crate) struct Head {
+    pub(crate) html: String,
     /// What the page shows until its scripts run.
-    pub(super) screen: Option<String>,
-    pub(super) status: StatusCode,
+    pub(crate) screen: Option<String>,
+    pub(crate) status: StatusCode,
 }
 
 impl Head {
@@ -55,7 +55,7 @@ impl Head {
 }
 
 /// The heads of the client's pages.
-pub(super) struct Heads {
+pub(crate) struct Heads {
     rows: Rows,
     /// The description that was read last, and the tag of its file.
     current: Mutex<Option<(String, Option<Arc<Description>>)>>,
@@ -63,12 +63,12 @@ pub(super) struct Heads {
 
 impl Heads {
     /// Heads that are filled with rows of `api`; without one, with their defaults.
-    pub(super) fn new(api: Option<Api>) -> Self {
+    pub(crate) fn new(api: Option<Api>) -> Self {
         Self { rows: Rows::new(api, Limits::default()), current: Mutex::default() }
     }
 
     /// The description that lies among `assets`; `None` if there is none, or none that can be used.
-    pub(super) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
+    pub(crate) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
         let file = assets.heads().await?;
         let lock = || self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((etag, description)) = &*lock()
@@ -89,7 +89,7 @@ impl Heads {
     }
 
     /// The head of the page at `place`.
-    pub(super) async fn page(&self, description: &Description, place: &Place<'_>) -> Head {
+    pub(crate) async fn page(&self, description: &Description, place: &Place<'_>) -> Head {
         let found = description.pages.get_key_value(place.path);
         let (route, page) =
             found.map_or(("", &description.not_found), |(route, page)| (route.as_str(), page));

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 use rust_embed::RustEmbed;
 
-use super::Encoding;
+use crate::Encoding;
 
 /// What the build script put into the binary; nothing in debug builds.
 #[derive(RustEmbed)]
@@ -24,18 +24,18 @@ const HEADS: &str = ".heads.json";
 
 /// A file, ready to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub(crate) struct File {
     /// As it goes over the wire.
-    pub(super) body: Bytes,
+    pub(crate) body: Bytes,
     /// How `body` is compressed.
-    pub(super) encoding: Encoding,
+    pub(crate) encoding: Encoding,
     /// Quoted.
-    pub(super) etag: String,
-    pub(super) content_type: String,
+    pub(crate) etag: String,
+    pub(crate) content_type: String,
 }
 
 /// The client's files.
-pub(super) enum Assets {
+pub(crate) enum Assets {
     /// In the binary.
     Embedded,
     /// In a folder; read anew for each request, so that a new build shows at once.
@@ -44,7 +44,7 @@ pub(super) enum Assets {
 
 impl Assets {
     /// The files of `folder`; without one those in the binary, or beside it in a debug build.
-    pub(super) fn choose(folder: Option<&Path>) -> Self {
+    pub(crate) fn choose(folder: Option<&Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder.to_owned()),
             None if cfg!(debug_assertions) => Self::Folder(PathBuf::from(WORKSPACE_BUILD)),
@@ -53,7 +53,7 @@ impl Assets {
     }
 
     /// Whether there is a built client.
-    pub(super) fn has_page(&self) -> bool {
+    pub(crate) fn has_page(&self) -> bool {
         match self {
             Self::Embedded => Embedded::get(PAGE).is_some(),
             Self::Folder(folder) => folder.join(PAGE).is_file(),
@@ -61,7 +61,7 @@ impl Assets {
     }
 
     /// Where the files are, for messages.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match self {
             Self::Embedded => "in this binary".to_owned(),
             Self::Folder(folder) => format!("in {}", folder.display()),
@@ -69,17 +69,17 @@ impl Assets {
     }
 
     /// The page's template and its tag.
-    pub(super) async fn page(&self) -> Option<File> {
+    pub(crate) async fn page(&self) -> Option<File> {
         self.plain(PAGE).await
     }
 
     /// The description of the pages' heads and its tag.
-    pub(super) async fn heads(&self) -> Option<File> {
+    pub(crate) async fn heads(&self) -> Option<File> {
         self.plain(HEADS).await
     }
 
     /// The file called `name` in the best of the encodings that the client accepts. The page is not a file.
-    pub(super) async fn file(&self, name: &str, accepted: Encoding) -> Option<File> {
+    pub(crate) async fn file(&self, name: &str, accepted: Encoding) -> Option<File> {
         if name == PAGE || !is_plain(name) {
             return None;
         }

@@ -8,18 +8,14 @@ use super::template::escape;
 use super::{Heads, Place, is_missing};
 
 /// A file, ready to be sent.
-pub(in crate::site) struct Document {
-    pub(in crate::site) content_type: String,
-    pub(in crate::site) body: String,
+pub(crate) struct Document {
+    pub(crate) content_type: String,
+    pub(crate) body: String,
 }
 
 impl Heads {
     /// The document at `place`, if it is one of those that are made here.
-    pub(in crate::site) async fn document(
-        &self,
-        description: &Description,
-        place: &Place<'_>,
-    ) -> Option<Document> {
+    pub(crate) async fn document(&self, description: &Description, place: &Place<'_>) -> Option<Document> {
         match place.path {
             "/robots.txt" => Some(self.robots(description, place).await),
             "/sitemap.xml" => Some(self.sitemap(description, place).await),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 /// The API as visitors reach it below `/rest/v1`.
-pub(crate) type Api = Arc<BoxEndpoint<'static, Response>>;
+pub type Api = Arc<BoxEndpoint<'static, Response>>;
 
 /// A row by its columns.
 pub(super) type Row = Map<String, Value>;

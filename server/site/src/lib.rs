@@ -1,4 +1,5 @@
-//! Serves the built client: one page for all of its routes, and its files.
+//! Serves the built client: one page for all of its routes, and its files, from this binary, from a folder or from
+//! Vite's dev server.
 //!
 //! The page is the same for every deployment but for two parts, which are written when it is served: a block of JSON
 //! with the API's URL and public key, and the [`heads`] of the page that is asked for.
@@ -9,6 +10,7 @@ mod encoding;
 mod headers;
 mod heads;
 mod page;
+mod settings;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -19,21 +21,23 @@ use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, E
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response};
 
-use crate::settings::SiteSettings;
+pub use headers::is_host;
+pub use heads::Api;
+pub use settings::Settings;
+
 use assets::{Assets, File};
 use encoding::Encoding;
-pub(crate) use headers::{Origin, is_host};
-pub(crate) use heads::Api;
+use headers::Origin;
 use heads::{Document, Heads, Place};
 use page::Page;
 
 /// The site as an endpoint.
-pub(crate) struct Site {
+pub struct Site {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    settings: SiteSettings,
+    settings: Settings,
     server: Server,
     assets: Assets,
     page: Page,
@@ -42,20 +46,20 @@ struct Inner {
 }
 
 /// What the site's pages and scripts have to do with.
-pub(crate) struct Server {
+pub struct Server {
     /// Where scripts reach the API; `None`: where the page came from.
-    pub(crate) url: Option<String>,
+    pub url: Option<String>,
     /// The key that scripts show.
-    pub(crate) key: String,
+    pub key: String,
     /// Whether scripts are told of changes through channels.
-    pub(crate) has_channels: bool,
+    pub has_channels: bool,
     /// What the heads of pages are filled with.
-    pub(crate) api: Option<Api>,
+    pub api: Option<Api>,
 }
 
 /// Why the site cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// There is no built client.
     #[error(
         "there is no built client {0}: build it with `npm run build`, or switch the site off (basalt.site.enabled)"
@@ -69,7 +73,7 @@ pub(crate) enum Error {
 /// Whether there is something to serve, to be asked before anything else is started.
 ///
 /// Errors: [`Error::NotBuilt`].
-pub(crate) fn check(settings: &SiteSettings) -> Result<(), Error> {
+pub fn check(settings: &Settings) -> Result<(), Error> {
     let assets = Assets::choose(settings.path.as_deref());
     match settings.enabled && settings.dev.is_none() && !assets.has_page() {
         true => Err(Error::NotBuilt(assets.place())),
@@ -81,7 +85,7 @@ impl Site {
     /// The site of `settings`, in front of `server`.
     ///
     /// Errors: [`Error::Dev`] for a dev server's URL that is none.
-    pub(crate) fn open(settings: SiteSettings, server: Server) -> Result<Self, Error> {
+    pub fn open(settings: Settings, server: Server) -> Result<Self, Error> {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
         let (page, heads) = (Page::default(), Heads::new(server.api.clone()));

@@ -5,7 +5,7 @@ use poem::http::header::ACCEPT_ENCODING;
 
 /// A content encoding, the better ones greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     /// Not compressed.
     Identity,
     /// RFC 1952.
@@ -16,7 +16,7 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// The best one that `headers` accept. Ours is the choice among those; a quality of 0 rules one out.
-    pub(super) fn accepted(headers: &HeaderMap) -> Self {
+    pub(crate) fn accepted(headers: &HeaderMap) -> Self {
         let header = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let accepted = header.split(',').filter_map(|item| {
             let mut parts = item.split(';').map(str::trim);
@@ -35,13 +35,13 @@ impl Encoding {
     ///
     /// Every client that takes brotli takes gzip, but it says so itself; here brotli falls back to none at all,
     /// since the build makes either both or neither.
-    pub(super) fn down_to_identity(self) -> impl Iterator<Item = Self> {
+    pub(crate) fn down_to_identity(self) -> impl Iterator<Item = Self> {
         let compressed = (self != Self::Identity).then_some(self);
         compressed.into_iter().chain([Self::Identity])
     }
 
     /// Its name in `Content-Encoding`.
-    pub(super) const fn name(self) -> Option<&'static str> {
+    pub(crate) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
             Self::Gzip => Some("gzip"),
@@ -50,7 +50,7 @@ impl Encoding {
     }
 
     /// What the build script appends to the names of files that are compressed like this.
-    pub(super) const fn suffix(self) -> Option<&'static str> {
+    pub(crate) const fn suffix(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
             Self::Gzip => Some("gz"),
@@ -59,7 +59,7 @@ impl Encoding {
     }
 
     /// Compresses `bytes` fast: for the page, which is small and made at run time.
-    pub(super) fn compress(self, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    pub(crate) fn compress(self, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
         use std::io::Write as _;
         match self {
             Self::Identity => Ok(bytes.to_vec()),

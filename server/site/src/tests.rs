@@ -3,8 +3,7 @@
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, Request, Response};
 
-use super::{Server, Site};
-use crate::settings::SiteSettings;
+use super::{Server, Settings, Site};
 
 const PAGE: &str = "<html><script id=\"basalt-config\" type=\"application/json\">{}</script></html>";
 
@@ -22,11 +21,11 @@ fn built() -> Built {
     write("assets/app-1a2b.js.br", b"brotli");
     write("assets/app-1a2b.js.gz", b"gzip");
     write("favicon.ico", b"icon");
-    let settings = SiteSettings {
+    let settings = Settings {
         enabled: true,
         path: Some(folder.path().to_owned()),
         routes: vec!["/".to_owned(), "/about".to_owned()],
-        ..SiteSettings::default()
+        ..Settings::default()
     };
     let server = Server { url: None, key: "public-key".to_owned(), has_channels: false, api: None };
     let site = Site::open(settings, server).unwrap();
@@ -178,7 +177,7 @@ async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
 fn a_missing_build_is_said_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let path = Some(folder.path().to_owned());
-    let error = super::check(&SiteSettings { enabled: true, path, ..SiteSettings::default() });
+    let error = super::check(&Settings { enabled: true, path, ..Settings::default() });
     let error = error.unwrap_err().to_string();
     assert!(error.contains("npm run build"), "{error}");
 }

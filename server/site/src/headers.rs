@@ -41,7 +41,7 @@ impl fmt::Display for Origin {
 
 /// Whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or a
 /// page.
-pub(crate) fn is_host(text: &str) -> bool {
+pub fn is_host(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
@@ -49,7 +49,7 @@ pub(crate) fn is_host(text: &str) -> bool {
 
 /// What the page may do: run and show its own files, call the API and `connect_src`, and nothing else. Source:
 /// Content Security Policy Level 3.
-pub(super) fn content_security_policy(
+pub(crate) fn content_security_policy(
     origin: &Origin,
     api_url: Option<&str>,
     connect_src: &[String],
@@ -69,7 +69,7 @@ pub(super) fn content_security_policy(
 }
 
 /// Adds the headers that every answer of the site carries; `policy` is its Content-Security-Policy.
-pub(super) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
+pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
     let fixed = |value| HeaderValue::from_static(value);
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
     headers.insert(X_FRAME_OPTIONS, fixed("DENY"));
