@@ -154,8 +154,12 @@ impl Context<'_> {
                 outcome(rows, row)
             }
             Gives::Rows => {
-                let Some(list) = rows_of(main).and_then(Rows::json) else { return Ok(None) };
-                self.written(list, plan.body().is_some_and(Body::must_be_single), told)
+                match rows_of(main).and_then(Rows::json) {
+                    Some(list) => self.written(list, plan, told),
+                    None if is_read_only(plan) => return Ok(None),
+                    // Plans of changes see to it that this cannot be.
+                    None => return Err(Error::Client("the changed rows could not be written".to_owned())),
+                }
             }
             Gives::Count => changed(rows_of(main).map_or("", Rows::tag), told),
         };
@@ -166,11 +170,14 @@ impl Context<'_> {
         Ok(Some(outcome))
     }
 
-    /// The outcome of plain rows, of which the first is the body if `is_object`. They are planned only where all there
-    /// are are shown if they are counted.
-    fn written(&self, list: &JsonArray, is_object: bool, told: Option<&Row>) -> Outcome {
+    /// The outcome of the plain rows of `plan`. They are planned only where all there are are shown if they are
+    /// counted.
+    fn written(&self, list: &JsonArray, plan: &Plan, told: Option<&Row>) -> Outcome {
         let rows = i64::try_from(list.rows).unwrap_or(i64::MAX);
-        let is_counted = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
+        let is_object = plan.body().is_some_and(Body::must_be_single);
+        // Rows of changes are never counted in all.
+        let is_counted = !matches!(plan, Plan::Mutate(_))
+            && matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         let body = match list.text.len() {
             // Any other number of rows is refused.
             length if is_object && rows == 1 => list.text.slice(1..length - 1),

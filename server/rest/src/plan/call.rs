@@ -149,10 +149,13 @@ impl Planner<'_> {
         let row_limit = row_limit.filter(|_| body.explain().is_none());
         let body = Body { shape: shape(body.shape, function), ..body };
         let is_read_only = by_get || !function.is_volatile;
-        // Rows that cannot be written here after all are asked for again, which only what changes nothing may be.
-        let is_listed = body.shape == Shape::Array && is_read_only && row_limit.is_none();
-        let plain = if is_listed { self.plain_result(&tree, &body, function) } else { None };
         let sees_request = function.sees_request || self.body_sees_request(&body) || !shows_all(&tree);
+        let plain = match body.shape == Shape::Array && row_limit.is_none() {
+            // Rows that cannot be written here after all are asked for again, which only what changes nothing may be.
+            true if is_read_only => self.plain_result(&tree, &body, function),
+            true => self.plain_volatile(&mut tree, &body, function),
+            false => None,
+        };
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
             function: function.name.clone(),

@@ -22,7 +22,7 @@ pub use aggregate::{Aggregation, Grouping, Lifted};
 pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
-pub use plain::PlainColumns;
+pub use plain::{PlainColumn, PlainColumns};
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
 use representation::Produced;
 pub use representation::{AggregateInput, Body, Shape};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::read::Source;
 use super::values::{self, Values};
-use super::{Body, Condition, Node, Plan, Planner, Produced};
+use super::{Body, Condition, Node, PlainColumns, Plan, Planner, Produced};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
 use crate::request::{self, Missing, Mutation, Representation, Resolution};
@@ -27,6 +27,9 @@ pub struct MutatePlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
+    /// How the columns of the changed rows are asked for where the server writes the body from plain rows; `None` where
+    /// Postgres does.
+    pub plain: Option<PlainColumns>,
     /// The primary key's columns, when the answer says where the new row is.
     pub location: Option<Vec<String>>,
     /// Whether exactly one row must have been changed.
@@ -71,6 +74,16 @@ pub enum Change {
 }
 
 impl Change {
+    /// Whether its rows are all that there is to tell of it, and any number of them is right.
+    fn returns_all(&self) -> bool {
+        match self {
+            Self::Insert { conflict, .. } => !matches!(conflict, Some((Resolution::MergeDuplicates, _))),
+            Self::Put { .. } => false,
+            Self::Update { payload, .. } => !payload.columns.is_empty(),
+            Self::Delete { .. } => true,
+        }
+    }
+
     /// What a row must satisfy to be changed, or taken.
     fn conditions(&self) -> &[Condition] {
         match self {
@@ -194,16 +207,21 @@ impl Planner<'_> {
             || self.read_sees_request(&tree)
             || change.conditions().iter().any(|condition| self.condition_sees_request(table, condition));
         let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete) && !is_explained;
+        let row_limit = preferences.row_limit().filter(|_| limits_rows);
+        let returning = self.returning(table, &tree);
+        let is_plain = row_limit.is_none() && !must_be_single && change.returns_all();
+        let plain = if is_plain { self.plain_change(&mut tree, &body, table) } else { None };
         Ok(Plan::Mutate(Box::new(MutatePlan {
             schema: table.schema.clone(),
             relation: table.name.clone(),
             change,
-            returning: self.returning(table, &tree),
+            returning,
             tree,
             body,
+            plain,
             location: shows_location.then(|| table.primary_key.clone()),
             must_be_single,
-            row_limit: preferences.row_limit().filter(|_| limits_rows),
+            row_limit,
             sees_request,
         })))
     }

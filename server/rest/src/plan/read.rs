@@ -403,9 +403,14 @@ impl Selected {
         Self::plain("*", true)
     }
 
+    /// The column called `name`, as it is.
+    pub(super) fn named(name: &str) -> Self {
+        Self::plain(name, false)
+    }
+
     /// The column of a function's values.
     pub(super) fn scalar() -> Self {
-        Self::plain(SCALAR, false)
+        Self::named(SCALAR)
     }
 
     fn plain(name: &str, is_all: bool) -> Self {

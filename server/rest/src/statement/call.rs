@@ -3,7 +3,7 @@
 use super::condition::array_of;
 use super::sql::{Sql, Statement};
 use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, SOURCE, guarded_rows, page, read, response, total};
-use crate::plan::{Argument, ArgumentValue, CallPlan, SCALAR};
+use crate::plan::{Argument, ArgumentValue, CallPlan, PlainColumn, SCALAR};
 use crate::request::Count;
 use crate::settings::Settings;
 
@@ -35,7 +35,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
 }
 
 /// The rows of `plan`, whose `columns` are asked for as JSON where they have to be.
-pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &[bool]) -> Statement<'p> {
+pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &'p [PlainColumn]) -> Statement<'p> {
     let mut sql = Sql::default();
     with_source(&mut sql, plan);
     read::plain_rows(&mut sql, &plan.tree, columns);

@@ -3,7 +3,7 @@
 use super::condition::condition;
 use super::sql::{Sql, Statement};
 use super::{
-    Gives, MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read,
+    Gives, MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read, set,
 };
 use crate::plan::{Change, Condition, MutatePlan, Payload, Shape, TypedColumn, Values};
 use crate::request::Resolution;
@@ -20,9 +20,15 @@ const COUNT_UPDATED: &str = "set_config('pgrst.inserted', (coalesce(nullif(curre
 /// Where there is one row alone, it is inserted unless this was run.
 const NOT_INSERTED: &str = "set_config('pgrst.inserted', '0', true) = '0'";
 
-/// The statements of `plan`: the change by itself where no more than the number of its rows is needed of it, which
-/// is half of what it costs as a common table expression.
+/// The statements of `plan`: the change by itself where its rows are shown as they are, or no more than their number is
+/// needed, which is half of what it costs as a common table expression.
 pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
+    if let Some(columns) = &plan.plain {
+        let mut main = Sql::default();
+        change(&mut main, plan);
+        read::plain_columns(main.push(" RETURNING "), &plan.tree, columns);
+        return Statements { gives: Gives::Rows, response: Some(set()), ..Statements::only(main.into()) };
+    }
     if !is_bare(plan) {
         return Statements::only(with_result(plan));
     }

@@ -3,7 +3,7 @@
 use super::condition::{column, condition, type_name};
 use super::sql::Sql;
 use super::{SOURCE, group};
-use crate::plan::{Embed, Grouping, Node, Order, OrderTarget, Selected, Source};
+use crate::plan::{Embed, Grouping, Node, Order, OrderTarget, PlainColumn, Selected, Source};
 use crate::request::Range;
 use crate::request::syntax::{Direction, Join, Nulls};
 use crate::schema_cache::{Cardinality, Junction};
@@ -55,16 +55,9 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
 }
 
 /// The rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
-pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &[bool]) {
+pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.push("SELECT ");
-    sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, needs_json)| {
-        if *needs_json {
-            sql.enclosed("to_json(", ")", |sql| value(sql, node, selected));
-            sql.push(" AS ").identifier(selected.alias.as_ref().unwrap_or(&selected.column.name));
-        } else {
-            self::selected(sql, node, selected);
-        }
-    });
+    plain_columns(sql, node, columns);
     for (position, (_, embed)) in shown(node).enumerate() {
         sql.push(if position == 0 && columns.is_empty() { "" } else { ", " });
         self::embed(sql, node, embed);
@@ -72,6 +65,28 @@ pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &[bool]
     from(sql, node, None);
     order(sql, node);
     range(sql, node.range);
+}
+
+/// The columns of `node`, each as `columns` has it.
+pub(super) fn plain_columns<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
+    sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, column)| {
+        let name = selected.alias.as_ref().unwrap_or(&selected.column.name);
+        match column {
+            PlainColumn::Bare => self::selected(sql, node, selected),
+            PlainColumn::Json => {
+                sql.enclosed("to_json(", ")", |sql| value(sql, node, selected));
+                sql.push(" AS ").identifier(name);
+            }
+            PlainColumn::Cast(type_name) => {
+                sql.enclosed("CAST(", ")", |sql| {
+                    value(sql, node, selected);
+                    // The type comes from the catalog, which prints it as SQL.
+                    sql.push(" AS ").push(type_name);
+                });
+                sql.push(" AS ").identifier(name);
+            }
+        }
+    });
 }
 
 /// How many rows `node` has without its range.

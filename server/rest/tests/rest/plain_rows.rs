@@ -251,3 +251,48 @@ async fn counts_and_response_settings_are_those_of_one_statement() {
     assert_eq!((answer.status, answer.header("content-range")), (206, "2-3/4"));
     assert_eq!(league.get("/shouts?id=gt.100").await.text, "[]");
 }
+
+/// Rows of changes come when they are committed: nothing about them may turn out to be Postgres' to write.
+#[tokio::test]
+async fn rows_of_changes_are_what_postgres_would_write() {
+    let league = League::extended(SETUP, |_| {}).await;
+    let any = ["\"quoted\" \\ \n\u{1}", "é\u{10ffff}", ""].map(str::to_owned);
+    fill(&league, &any).await;
+    let sql = "grant all on league.everything to public;
+        create function league.touched() returns setof league.everything volatile language sql
+          as 'update league.everything set row = row returning *';
+        create function league.touched_rows() returns table (at timestamp, list int[], short bit(3), padded char(5))
+          volatile language sql as 'select timestamp ''2020-01-01'', ''{1}''::int[], B''101'', ''a''::char(5)';
+        grant execute on all functions in schema league to public";
+    let client = league.database.client().await;
+    client.batch_execute(sql).await.unwrap();
+    league.until("/rpc/touched_rows", 200).await;
+    let all = "select * from league.everything order by row";
+    let full = [("prefer", "return=representation, count=exact")];
+    let styles = ["", "create function league.german() returns trigger language plpgsql as
+            $$ begin perform set_config('datestyle', 'German', true); return null; end $$;
+        create trigger german before update on league.everything for each statement execute function league.german()"];
+    for (style, name) in styles.into_iter().zip(["ISO", "German"]) {
+        client.batch_execute(style).await.unwrap();
+        let answer = league.change("PATCH", "/everything?row=gt.-9", &full, r#"{"c \"0":true}"#).await;
+        assert_eq!(answer.text, in_style(&league, name, all).await, "{name}");
+        assert_eq!(answer.header("content-range"), "0-9/10");
+        let answer = league.call("touched", &serde_json::json!({})).await;
+        assert_eq!(answer.text, in_style(&league, name, all).await, "{name}");
+    }
+    let answer = league.call("touched_rows", &serde_json::json!({})).await;
+    assert_eq!(answer.text, by_postgres(&league, "UTC", "select * from league.touched_rows()").await);
+    let answer =
+        league.change("POST", "/everything?select=again:row,row", &full, r#"[{"row":90},{"row":91}]"#).await;
+    assert_eq!(answer.text, "[{\"again\":90,\"row\":90}, \n {\"again\":91,\"row\":91}]");
+    let answer = league.change("DELETE", "/everything?row=gte.90", &full, "").await;
+    assert_eq!(answer.text.matches("\"row\":9").count(), 2, "{}", answer.text);
+}
+
+/// As [`by_postgres`], where dates are written in another style.
+async fn in_style(league: &League, style: &str, query: &str) -> String {
+    let client = league.database.client().await;
+    client.batch_execute(&format!("set timezone to 'UTC'; set datestyle to '{style}'")).await.unwrap();
+    let sql = format!("select json_agg(x.*)::text from ({query}) x");
+    client.query_one(&sql, &[]).await.unwrap().get(0)
+}
