@@ -45,16 +45,14 @@ pub(crate) async fn state(client: &Client) -> Result<State, Error> {
           select from pg_catalog.pg_extension
           where extname = 'pg_cron' and pg_catalog.obj_description(oid, 'pg_extension') like '%(by Basalt)'),
         pg_catalog.pg_postmaster_start_time()::text";
-    let rows = client.query_typed(sql, &[]).await?;
-    let row = rows.first().ok_or_else(nothing)?;
+    let row = client.query_typed_one(sql, &[]).await?;
     Ok(State { is_ours: row.try_get(0)?, started: row.try_get(1)? })
 }
 
 /// Tries to become the one that runs the jobs.
 pub(crate) async fn lead(client: &Client) -> Result<bool, Error> {
     let sql = "select pg_catalog.pg_try_advisory_lock($1)";
-    let rows = client.query_typed(sql, &[(&LOCK, Type::INT8)]).await?;
-    Ok(rows.first().ok_or_else(nothing)?.try_get(0)?)
+    Ok(client.query_typed_one(sql, &[(&LOCK, Type::INT8)]).await?.try_get(0)?)
 }
 
 /// Bounds what this connection waits for, such as somebody's lock on the tables.
@@ -100,8 +98,7 @@ pub(crate) async fn list(client: &Client) -> Result<Vec<Job>, Error> {
 /// The minute that Postgres' clock is in.
 pub(crate) async fn minute(client: &Client) -> Result<i64, Error> {
     let sql = "select pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()) / 60)::bigint";
-    let rows = client.query_typed(sql, &[]).await?;
-    Ok(rows.first().ok_or_else(nothing)?.try_get(0)?)
+    Ok(client.query_typed_one(sql, &[]).await?.try_get(0)?)
 }
 
 /// How often each job is due in `minutes`.
@@ -130,8 +127,7 @@ pub(crate) async fn begin(client: &Client, job: &Job) -> Result<i64, Error> {
         (&job.username, Type::TEXT),
         (&job.command, Type::TEXT),
     ];
-    let rows = client.query_typed(sql, &parameters).await?;
-    Ok(rows.first().ok_or_else(nothing)?.try_get(0)?)
+    Ok(client.query_typed_one(sql, &parameters).await?.try_get(0)?)
 }
 
 /// Writes down that the command of `run` is sent to the server's process `process_id`.
@@ -164,11 +160,6 @@ pub(crate) async fn terminate(client: &Client, process_id: i32) -> Result<(), Er
     let sql = "select pg_catalog.pg_terminate_backend($1)";
     client.query_typed(sql, &[(&process_id, Type::INT4)]).await?;
     Ok(())
-}
-
-/// What cannot be: a statement that returns a row has returned none.
-fn nothing() -> Error {
-    Error::Protocol("no row".to_owned())
 }
 
 #[cfg(test)]
