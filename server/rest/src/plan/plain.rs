@@ -166,6 +166,8 @@ impl Planner<'_> {
                 selected.cast.is_none() && selected.aggregation.is_none() && column.format.is_none();
             match selected {
                 _ if !is_bare || !column.path.is_empty() => return None,
+                // Nothing is known of the columns, which is not to say that there are none.
+                _ if column.is_all && types.is_empty() => return None,
                 Selected { alias: None, .. } if column.is_all => {
                     named.extend(types.iter().map(|(name, _)| Selected::named(name)));
                 }

@@ -263,6 +263,10 @@ async fn rows_of_changes_are_what_postgres_would_write() {
           as 'update league.everything set row = row returning *';
         create function league.touched_rows() returns table (at timestamp, list int[], short bit(3), padded char(5))
           volatile language sql as 'select timestamp ''2020-01-01'', ''{1}''::int[], B''101'', ''a''::char(5)';
+        create table public.elsewhere (id int, list int[]);
+        grant all on public.elsewhere to public;
+        create function league.touched_elsewhere() returns setof public.elsewhere volatile language sql
+          as 'insert into public.elsewhere values (1, ''{2}'') returning *';
         grant execute on all functions in schema league to public";
     let client = league.database.client().await;
     client.batch_execute(sql).await.unwrap();
@@ -280,6 +284,8 @@ async fn rows_of_changes_are_what_postgres_would_write() {
         let answer = league.call("touched", &serde_json::json!({})).await;
         assert_eq!(answer.text, in_style(&league, name, all).await, "{name}");
     }
+    let answer = league.call("touched_elsewhere", &serde_json::json!({})).await;
+    assert_eq!(answer.text, r#"[{"id":1,"list":[2]}]"#, "of a type in another schema");
     let answer = league.call("touched_rows", &serde_json::json!({})).await;
     assert_eq!(answer.text, by_postgres(&league, "UTC", "select * from league.touched_rows()").await);
     let answer =
