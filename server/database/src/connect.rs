@@ -134,14 +134,20 @@ impl Target {
         Err(last)
     }
 
-    /// Asks the server to cancel what the connection with `key` is running. The server answers nothing.
+    /// Has the server cancel what the connection with `key` is running.
+    ///
+    /// The server answers nothing, but hangs up once the signal is sent. Without waiting for that, the signal (before
+    /// Postgres 18 there are two, one behind the other) could hit whatever the connection runs next.
     pub(crate) async fn cancel(&self, key: CancelKey) -> Result<(), Error> {
         let request = async {
             let mut stream = self.open_stream(key.server).await?;
             let mut message = BytesMut::new();
             frontend::cancel_request(key.process_id, key.secret_key, &mut message);
             stream.write_all(&message).await?;
-            stream.shutdown().await.map_err(Error::from)
+            stream.flush().await?;
+            // It may do so without a goodbye of TLS, which is an error, and as good.
+            while matches!(stream.read(&mut [0]).await, Ok(1..)) {}
+            Ok(())
         };
         tokio::time::timeout(self.connect_timeout, request)
             .await

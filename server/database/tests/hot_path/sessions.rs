@@ -133,7 +133,8 @@ async fn a_statement_that_is_cancelled_while_it_is_new_is_prepared_again() {
             .timeout(Duration::from_millis(50))
     };
     for _ in 0..3 {
-        assert!(matches!(database.run(&slow()).await, Err(Error::Timeout(_))));
+        let outcome = database.run(&slow()).await;
+        assert!(matches!(outcome, Err(Error::Timeout(_))), "{outcome:?}");
         assert_eq!(ask(database, "select pg_backend_pid()::text").await, process);
     }
     let names =
