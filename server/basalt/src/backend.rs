@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::cluster::{Cluster, DEFAULT_PASSWORD, Options, Search};
+use database::conninfo::Conninfo;
 use database::migrate::{self, Migrator, Report, State};
 use database::{Client, Database};
 use tokens::{KeyOverrides, Keys};
@@ -34,8 +35,8 @@ const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 pub(crate) struct Backend {
     /// The Postgres that this process started.
     pub(crate) cluster: Option<Cluster>,
-    /// The administrator's URI. Holds a password: not for logs.
-    admin: String,
+    /// How the administrator logs in.
+    admin: Conninfo,
 }
 
 impl Backend {
@@ -59,14 +60,14 @@ impl Backend {
             ..Options::new(&settings.data_dir)
         };
         let cluster = Cluster::start(options).await?;
-        Ok(Self { admin: cluster.uri(), cluster: Some(cluster) })
+        Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
     }
 
     /// As [`Self::start`], but uses the Postgres of a Basalt that is running on the same data folder already.
     pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
         match Running::find(&settings.data_dir) {
             Some(running) if settings.database.url.is_none() && running.answers().await => {
-                Ok(Self { cluster: None, admin: running.uri() })
+                Ok(Self { cluster: None, admin: running.login() })
             }
             _ => Self::start(settings).await,
         }
@@ -76,7 +77,7 @@ impl Backend {
     /// nothing.
     pub(crate) fn present(settings: &Settings, running: Option<&Running>) -> Option<Self> {
         let url = settings.database.url.clone();
-        Some(Self { cluster: None, admin: url.or_else(|| running.map(Running::uri))? })
+        Some(Self { cluster: None, admin: url.or_else(|| running.map(Running::login))? })
     }
 
     /// Waits for a database that may be starting at the same time as this process.
@@ -102,15 +103,13 @@ impl Backend {
         answer.map_err(|error| unusable(error.into()))
     }
 
-    /// The URI that a service which should be `role` logs in with. Holds a password: not for logs.
-    ///
-    /// Errors: for an administrator's URI that cannot be understood.
-    pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> Result<String, Error> {
-        Ok(match (logins, &self.cluster) {
+    /// Returns how a service logs in that should be `role`.
+    pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> Conninfo {
+        match (logins, &self.cluster) {
             (Logins::Administrator, _) => self.admin.clone(),
-            (Logins::OwnRoles, Some(cluster)) => cluster.uri_as(role, &password(keys, role)),
-            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role))?,
-        })
+            (Logins::OwnRoles, Some(cluster)) => cluster.login_as(role, &password(keys, role)),
+            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role)),
+        }
     }
 
     /// The administrator's URI as programs take it that know less than libpq: over TCP, with few parameters. Holds a
@@ -119,13 +118,13 @@ impl Backend {
         let embedded = self
             .cluster
             .as_ref()
-            .and_then(|cluster| cluster.tcp_uri(cluster.superuser(), cluster.password()));
+            .and_then(|cluster| cluster.tcp_login(cluster.superuser(), cluster.password()));
         Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.admin))?)
     }
 
     /// A pool of administrator's connections, of which one at a time is needed.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
-        admin_of(&self.admin).await
+        admin_of(self.admin.clone()).await
     }
 
     /// Stops the Postgres that was started, if one was.
@@ -138,13 +137,13 @@ impl Backend {
     }
 }
 
-/// As [`Backend::admin`], for the database of `uri`.
-async fn admin_of(uri: &str) -> Result<Database, Error> {
+/// As [`Backend::admin`], for another `server`.
+async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     let settings = database::Settings {
         client_pool_size: 1,
         pool_size: 1,
         application_name: "basalt-admin".to_owned(),
-        ..database::Settings::new(uri)
+        ..database::Settings::new(server)
     };
     Ok(Database::connect(settings).await?)
 }
@@ -277,14 +276,14 @@ impl Running {
         Some(Self { port, password })
     }
 
-    fn uri(&self) -> String {
-        database::cluster::uri("127.0.0.1", self.port, "postgres", &self.password, "postgres")
+    fn login(&self) -> Conninfo {
+        Conninfo::login("127.0.0.1", self.port, "postgres", &self.password, "postgres")
     }
 
     /// Whether it takes connections: the files may be those of a process that was killed.
     pub(crate) async fn answers(&self) -> bool {
         let settings =
-            database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.uri()) };
+            database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.login()) };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;
             let answer = database.ping().await.ok();

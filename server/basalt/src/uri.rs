@@ -1,8 +1,7 @@
-//! Connection URIs of databases that are not embedded, and their credentials.
+//! The servers of databases that are not embedded, and their credentials.
 
 use std::borrow::Cow;
 
-use database::Error;
 use database::cluster::DEFAULT_PASSWORD;
 use database::conninfo::Conninfo;
 
@@ -19,78 +18,65 @@ const ORM_PARAMETERS: [&str; 9] = [
     "supa",
 ];
 
-/// `uri`, in either of libpq's forms, for another role.
+/// Returns `server` with the login of another role.
 ///
 /// Poolers that serve many projects take them as a suffix of the role's name, `postgres.project`; the suffix of the
-/// given URI's role is kept.
-///
-/// Errors: [`Error::Configuration`] for a URI that cannot be understood.
-pub(crate) fn for_role(uri: &str, role: &str, password: &str) -> Result<String, Error> {
-    let mut parameters = Conninfo::parse(uri)?;
-    let tenant = parameters.get("user").and_then(|user| user.split_once('.')).map(|(_, tenant)| tenant);
+/// role that is there is kept.
+pub(crate) fn for_role(server: &Conninfo, role: &str, password: &str) -> Conninfo {
+    let mut server = server.clone();
+    let tenant = server.get("user").and_then(|user| user.split_once('.')).map(|(_, tenant)| tenant);
     let role = tenant.map_or_else(|| role.to_owned(), |tenant| format!("{role}.{tenant}"));
-    parameters.set("user", role);
-    parameters.set("password", password);
-    Ok(parameters.to_uri())
+    server.set("user", role);
+    server.set("password", password);
+    server
 }
 
-/// `uri` without its password, and the password: what may be shown in a process list, and what may not. One that cannot be
-/// understood is nobody's.
-pub(crate) fn without_password(uri: &str) -> (String, Option<String>) {
-    let Ok(mut parameters) = Conninfo::parse(uri) else { return (uri.to_owned(), None) };
-    let password = parameters.get("password").map(str::to_owned);
-    parameters.retain(|name| name != "password");
-    (parameters.to_uri(), password)
+/// Returns `server` without its password, and the password: what may be shown in a process list, and what may not.
+pub(crate) fn without_password(server: &Conninfo) -> (Conninfo, Option<String>) {
+    let password = server.get("password").map(str::to_owned);
+    (without(server, |name| name == "password"), password)
 }
 
-/// Whether `uri` is the one that the Supabase CLI gives to everybody's local database, at one of `ports` of this machine.
-pub(crate) fn is_local_default(uri: &str, ports: &[u16]) -> bool {
-    let Some(parameters) = uri.contains("://").then(|| Conninfo::parse(uri).ok()).flatten() else {
-        return false;
-    };
-    let is = |name, values: &[&str]| parameters.get(name).is_some_and(|value| values.contains(&value));
+/// Whether `server` is the one that the Supabase CLI gives to everybody's local database, at one of `ports` of this
+/// machine.
+pub(crate) fn is_local_default(server: &Conninfo, ports: &[u16]) -> bool {
+    let is = |name, values: &[&str]| server.get(name).is_some_and(|value| values.contains(&value));
     is("user", &[DEFAULT_PASSWORD])
         && is("password", &[DEFAULT_PASSWORD])
         && is("host", &["127.0.0.1", "localhost", "::1"])
         && is("dbname", &["postgres"])
-        && parameters.get("port").and_then(|port| port.parse().ok()).is_some_and(|port| ports.contains(&port))
+        && server.get("port").and_then(|port| port.parse().ok()).is_some_and(|port| ports.contains(&port))
 }
 
-/// `uri` without the parameters that object-relational mappers keep in theirs and that libpq does not know.
-pub(crate) fn without_orm_parameters(uri: &str) -> String {
-    without(uri, |name| ORM_PARAMETERS.contains(&name))
+/// Returns `server` without the parameters that object-relational mappers keep in theirs and that libpq does not know.
+pub(crate) fn without_orm_parameters(server: &Conninfo) -> Conninfo {
+    without(server, |name| ORM_PARAMETERS.contains(&name))
 }
 
-/// `uri` without the parameters whose names are `foreign`. One that has none, or cannot be understood, stays as it is.
-pub(crate) fn without(uri: &str, foreign: impl Fn(&str) -> bool) -> String {
-    let Ok(mut parameters) = Conninfo::parse(uri) else { return uri.to_owned() };
-    if !parameters.iter().any(|(name, _)| foreign(name)) {
-        return uri.to_owned();
-    }
-    parameters.retain(|name| !foreign(name));
-    parameters.to_uri()
+/// Returns `server` without the parameters whose names are `foreign`.
+pub(crate) fn without(server: &Conninfo, foreign: impl Fn(&str) -> bool) -> Conninfo {
+    let mut server = server.clone();
+    server.retain(|name| !foreign(name));
+    server
 }
 
-/// Where `uri` leads: the database and its host, without what it logs in with.
-pub(crate) fn place(uri: &str) -> String {
-    let Ok(parameters) = Conninfo::parse(uri) else { return "the database of DATABASE_URL".to_owned() };
-    let host = match parameters.places().join(",") {
+/// Returns where `server` is: the database and its host, without what it is logged in to with.
+pub(crate) fn place(server: &Conninfo) -> String {
+    let host = match server.places().join(",") {
         none if none.is_empty() => "the default host".to_owned(),
         hosts => hosts,
     };
-    match parameters.get("dbname") {
+    match server.get("dbname") {
         None => format!("the default database on {host}"),
         Some(name) => format!("the database {name} on {host}"),
     }
 }
 
-/// `uri` for another database of the same server.
-///
-/// Errors: [`Error::Configuration`] for a URI that cannot be understood.
-pub(crate) fn for_database(uri: &str, database: &str) -> Result<String, Error> {
-    let mut parameters = Conninfo::parse(uri)?;
-    parameters.set("dbname", database);
-    Ok(parameters.to_uri())
+/// Returns `server` with another of its databases.
+pub(crate) fn for_database(server: &Conninfo, database: &str) -> Conninfo {
+    let mut server = server.clone();
+    server.set("dbname", database);
+    server
 }
 
 /// `text` as one word of a shell's command line; plain words stay as they are.
@@ -106,6 +92,10 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
+    fn server(text: &str) -> Conninfo {
+        text.parse().unwrap()
+    }
+
     #[test]
     fn the_role_is_exchanged_and_all_else_kept() {
         for (given, expected) in [
@@ -120,7 +110,7 @@ mod tests {
             ),
             ("host=h user=postgres", "postgresql://authenticator:p%2Fw@h"),
         ] {
-            assert_eq!(for_role(given, "authenticator", "p/w").unwrap(), expected);
+            assert_eq!(for_role(&server(given), "authenticator", "p/w").to_uri(), expected);
         }
     }
 
@@ -131,8 +121,9 @@ mod tests {
             "postgresql://postgres:postgres@127.0.0.1:54322/postgres",
             "postgres://postgres:postgres@localhost:6000/postgres?schema=public",
             "postgresql://postgres:postgres@[::1]:54322/postgres",
+            "host=127.0.0.1 port=54322 user=postgres password=postgres dbname=postgres",
         ] {
-            assert!(is_local_default(local, &ports), "{local}");
+            assert!(is_local_default(&server(local), &ports), "{local}");
         }
         for other in [
             "postgresql://postgres:postgres@127.0.0.1:5432/postgres",
@@ -141,10 +132,8 @@ mod tests {
             "postgresql://me:postgres@127.0.0.1:54322/postgres",
             "postgresql://postgres:postgres@db.example:54322/postgres",
             "postgresql://postgres:postgres@127.0.0.1/postgres",
-            "mysql://postgres:postgres@127.0.0.1:54322/postgres",
-            "host=127.0.0.1 port=54322 user=postgres password=postgres dbname=postgres",
         ] {
-            assert!(!is_local_default(other, &ports), "{other}");
+            assert!(!is_local_default(&server(other), &ports), "{other}");
         }
     }
 
@@ -159,16 +148,23 @@ mod tests {
             ("host=db port=5433 dbname='app' password=secret", "the database app on db:5433"),
             ("user=me", "the default database on the default host"),
         ] {
-            assert_eq!(place(uri), shown);
+            assert_eq!(place(&server(uri)), shown);
         }
     }
 
     #[test]
     fn another_database_of_the_same_server() {
-        let uri = "postgres://me:p%2Fw@h:1/app?sslmode=require";
-        assert_eq!(for_database(uri, "a b").unwrap(), "postgresql://me:p%2Fw@h:1/a%20b?sslmode=require");
-        assert_eq!(for_database("postgres://h", "x").unwrap(), "postgresql://h/x");
-        assert_eq!(for_database("host=h dbname=a", "x").unwrap(), "postgresql://h/x");
+        for (given, name, expected) in [
+            (
+                "postgres://me:p%2Fw@h:1/app?sslmode=require",
+                "a b",
+                "postgresql://me:p%2Fw@h:1/a%20b?sslmode=require",
+            ),
+            ("postgres://h", "x", "postgresql://h/x"),
+            ("host=h dbname=a", "x", "postgresql://h/x"),
+        ] {
+            assert_eq!(for_database(&server(given), name).to_uri(), expected);
+        }
     }
 
     #[test]
@@ -179,11 +175,10 @@ mod tests {
                 "postgres://h/d?pgbouncer=true&sslmode=require&connection_limit=1",
                 "postgresql://h/d?sslmode=require",
             ),
-            ("postgres://h/d?sslmode=require", "postgres://h/d?sslmode=require"),
-            ("postgres://me:a?b@h/d", "postgres://me:a?b@h/d"),
-            ("host=h", "host=h"),
+            ("postgres://me:a?b@h/d", "postgresql://me:a%3Fb@h/d"),
+            ("host=h", "postgresql://h"),
         ] {
-            assert_eq!(without_orm_parameters(given), expected);
+            assert_eq!(without_orm_parameters(&server(given)).to_uri(), expected);
         }
     }
 
@@ -205,8 +200,8 @@ mod tests {
             ("postgres://me:a?b@h?sslmode=require", "postgresql://me@h?sslmode=require", Some("a?b")),
             ("host=h user=me password='a b'", "postgresql://me@h", Some("a b")),
         ] {
-            let (shown, secret) = without_password(given);
-            assert_eq!((shown.as_str(), secret.as_deref()), (uri, password));
+            let (shown, secret) = without_password(&server(given));
+            assert_eq!((shown.to_uri().as_str(), secret.as_deref()), (uri, password));
         }
     }
 }

@@ -107,15 +107,16 @@ fn service_token() -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn auth_is_served_at_the_root_by_a_role_that_owns_its_schema_alone() {
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
-    let superuser = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
-    let database = database::Database::connect(database::Settings::new(&superuser)).await.unwrap();
+    let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
+    let database =
+        database::Database::connect(database::Settings::new(superuser.parse().unwrap())).await.unwrap();
     let client = database.client().await.unwrap();
     client.batch_execute(ROLE).await.unwrap();
     let outside = async || client.query_one(OUTSIDE, &[]).await.unwrap().get::<_, i64>(0);
     let before = outside().await;
 
     let folder = tempfile::tempdir().unwrap();
-    let uri = postgres.tcp_uri("supabase_auth_admin", "secret").unwrap();
+    let uri = postgres.tcp_login("supabase_auth_admin", "secret").unwrap().to_uri();
     let mut command = basalt(folder.path());
     command.envs(upstreams(&uri));
     let served = Served::of(command);

@@ -272,7 +272,7 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
 async fn two_nodes_start_together_on_another_postgres() {
     let project = project();
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
-    let url = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
+    let url = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
     let node = |name: &str| {
         let mut command = basalt(project.path());
         command.arg("--data-dir").arg(project.path().join(name)).env("DATABASE_URL", &url);
@@ -355,7 +355,9 @@ async fn status_knows_a_running_server_and_stop_ends_it() {
                     REST_URL SECRET_KEY SERVICE_ROLE_KEY";
     assert_eq!(names.join(" "), expected);
     assert_eq!((&values["API_URL"], &values["PUBLISHABLE_KEY"]), (&served.origin, &served.key));
-    let database = database::Database::connect(database::Settings::new(&values["DB_URL"])).await.unwrap();
+    let database = database::Database::connect(database::Settings::new(values["DB_URL"].parse().unwrap()))
+        .await
+        .unwrap();
     database.ping().await.unwrap();
     database.close().await;
     let env = ["status", "-o", "env", "--override-name", "api.url=NEXT_PUBLIC_SUPABASE_URL"];

@@ -113,15 +113,16 @@ fn over_tcp(address: &str, request: &str, headers: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn rest_is_served_at_the_root_of_a_plain_database() {
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
-    let superuser = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
-    let database = database::Database::connect(database::Settings::new(&superuser)).await.unwrap();
+    let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
+    let database =
+        database::Database::connect(database::Settings::new(superuser.parse().unwrap())).await.unwrap();
     let client = database.client().await.unwrap();
     client.batch_execute(SCHEMA).await.unwrap();
     let relations = "select count(*) from pg_class where relnamespace not in
         (select oid from pg_namespace where nspname like 'pg_%' or nspname in ('information_schema', 'api'))";
     let before: i64 = client.query_one(relations, &[]).await.unwrap().get(0);
 
-    let uri = postgres.tcp_uri("authenticator", "secret").unwrap();
+    let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let served = Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
     let goods = over_tcp(&served.public, "GET /goods?select=name", "Origin: http://shop.example\r\n");
     assert!(goods.starts_with("HTTP/1.1 200 OK") && goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
@@ -265,7 +266,7 @@ fn a_file_says_what_variables_do_not(uri: &str) {
 /// Nothing but what libpq takes from its environment, and upstream's own variables: the first of two hosts is gone, and
 /// the password is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
-    let uri = postgres.tcp_uri("authenticator", "secret").unwrap();
+    let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let passwords = folder.path().join("passwords");
@@ -313,7 +314,7 @@ fn what_the_database_refuses_is_said(postgres: &Cluster, uri: &str) {
     // A cluster for tests may trust whoever reaches it.
     let mut refused = basalt();
     refused
-        .env("PGRST_DB_URI", postgres.tcp_uri("authenticator", "wrong").unwrap())
+        .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())
         .env("PGRST_SERVER_PORT", "0");
     let (_, complaint, succeeded) = said(refused);
     assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");

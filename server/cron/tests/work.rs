@@ -23,7 +23,8 @@ struct Node {
 
 impl Node {
     async fn start(database: &testkit::Database) -> Self {
-        let settings = Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri()) };
+        let settings =
+            Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri().parse().unwrap()) };
         let database = Database::connect(settings).await.unwrap();
         let stop = CancellationToken::new();
         let task = tokio::spawn(cron::work(database, stop.clone()));

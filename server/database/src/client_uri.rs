@@ -9,16 +9,14 @@ use crate::conninfo::Conninfo;
 use crate::servers::servers;
 use crate::{Error, tls};
 
-/// Another form of `given`, which may be in either of libpq's: `postgresql://user:password@host:port/database` with
-/// percent-encoded parts.
+/// Returns `given` as `postgresql://user:password@host:port/database` with percent-encoded parts.
 ///
 /// Of several hosts it is the first. Of the parameters, those are kept that the server gets, and an `sslmode` that is
 /// a decision: `prefer` and `allow` are none, and `pg` takes them for `require`. Holds the password: not for logs.
 ///
-/// Errors: [`Error::Configuration`] for a URI that cannot be understood, without its password.
-pub fn client_uri(given: &str) -> Result<String, Error> {
-    let given = Conninfo::parse(given)?;
-    let servers = servers(&given)?;
+/// Errors: [`Error::Configuration`] for hosts and ports that cannot be understood, without the password.
+pub fn client_uri(given: &Conninfo) -> Result<String, Error> {
+    let servers = servers(given)?;
     let server =
         servers.first().ok_or_else(|| Error::Configuration("the database URI names no host".to_owned()))?;
     let host = match (&server.name, &server.host) {
@@ -71,13 +69,14 @@ mod tests {
                 "postgresql://me:pw@h:5432/app?application_name=my%20app&options=-c%20role%3Dx",
             ),
         ] {
-            assert_eq!(client_uri(given).unwrap(), expected, "{given}");
+            assert_eq!(client_uri(&given.parse().unwrap()).unwrap(), expected, "{given}");
         }
     }
 
     #[test]
     fn a_refusal_shows_no_password() {
-        let error = client_uri("postgres://me:s3cret@h:notaport/d").unwrap_err().to_string();
+        let error =
+            client_uri(&"postgres://me:s3cret@h:notaport/d".parse().unwrap()).unwrap_err().to_string();
         assert!(!error.contains("s3cret"), "{error}");
     }
 }

@@ -69,14 +69,13 @@ impl CancelKey {
 }
 
 impl Target {
-    pub(crate) fn from_uri(uri: &str, settings: &Settings) -> Result<Self, Error> {
-        let parameters = Conninfo::parse(uri)?;
+    pub(crate) fn new(parameters: &Conninfo, settings: &Settings) -> Result<Self, Error> {
         let value = |name: &str| parameters.get(name);
         let mut config = tokio_postgres::Config::new();
         for (name, value) in parameters.iter() {
             configure(&mut config, name, value)?;
         }
-        let servers = servers(&parameters)?;
+        let servers = servers(parameters)?;
         for server in &servers {
             server.add_to(&mut config)?;
         }
@@ -352,8 +351,13 @@ impl AsyncWrite for Stream {
 mod tests {
     use super::*;
 
-    fn target(uri: &str) -> Target {
-        Target::from_uri(uri, &Settings::new("")).unwrap()
+    fn try_target(text: &str) -> Result<Target, Error> {
+        let server: Conninfo = text.parse()?;
+        Target::new(&server, &Settings::new(server.clone()))
+    }
+
+    fn target(text: &str) -> Target {
+        try_target(text).unwrap()
     }
 
     #[test]
@@ -365,7 +369,7 @@ mod tests {
         assert_eq!(target.config.get_application_name(), Some("mine"));
         assert_eq!((target.connect_timeout, target.mode), (Duration::from_secs(3), tls::Mode::Disable));
         for bad in ["gssencmode=require", "sslcert=/c", "s3cret=x", "target_session_attrs=best", "port=1,2"] {
-            let refused = Target::from_uri(&format!("host=h password=s3cretly {bad}"), &Settings::new(""));
+            let refused = try_target(&format!("host=h password=s3cretly {bad}"));
             let error = refused.err().unwrap().to_string();
             assert!(!error.contains("s3cretly"), "{error}");
         }
@@ -385,8 +389,8 @@ mod tests {
 
     #[test]
     fn a_refused_uri_never_shows_its_password() {
-        let error = Target::from_uri("postgres://u:s3cret@h:notaport/d", &Settings::new("")).err().unwrap();
+        let error = try_target("postgres://u:s3cret@h:notaport/d").err().unwrap();
         assert!(!error.to_string().contains("s3cret"), "{error}");
-        assert!(Target::from_uri("postgres://u@h/d?sslmode=always", &Settings::new("")).is_err());
+        assert!(try_target("postgres://u@h/d?sslmode=always").is_err());
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::net::Ipv6Addr;
+use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -49,16 +50,12 @@ pub(crate) fn is_without_effect(name: &str) -> bool {
 pub struct Conninfo(Vec<(String, String)>);
 
 impl Conninfo {
-    /// The parameters of `text`, a URI or `key=value` pairs. Of a name that is there twice the last value counts. Hosts
-    /// and ports of several servers are lists with commas.
-    ///
-    /// Errors: [`Error::Configuration`], which never repeats a value, for what is neither.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let uri = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme));
-        let parsed = uri.map_or_else(|| pairs(text), of_uri);
-        parsed
-            .map(Self)
-            .map_err(|reason| Error::Configuration(format!("the database URI is not valid: {reason}")))
+    /// Returns the login of `role` to `database` at `host`, which is a name, an address or the folder of a Unix socket.
+    pub fn login(host: &str, port: u16, role: &str, password: &str, database: &str) -> Self {
+        let port = port.to_string();
+        let parameters =
+            [("user", role), ("password", password), ("host", host), ("port", &port), ("dbname", database)];
+        parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect()
     }
 
     /// The last value of `name`, unless that is empty.
@@ -102,7 +99,7 @@ impl Conninfo {
         hosts.split(',').enumerate().map(place).collect()
     }
 
-    /// The URI that [`Self::parse`] gives these back for. Holds the password, if there is one: not for logs.
+    /// The URI that [`FromStr`] gives these back for. Holds the password, if there is one: not for logs.
     pub fn to_uri(&self) -> String {
         let mut uri = "postgresql://".to_owned();
         let has_host = self.get("host").is_some();
@@ -135,6 +132,22 @@ impl Conninfo {
             }
         }
         uri
+    }
+}
+
+impl FromStr for Conninfo {
+    type Err = Error;
+
+    /// Parses a URI or `key=value` pairs. Of a name that is there twice the last value counts. Hosts and ports of several
+    /// servers are lists with commas.
+    ///
+    /// Errors: [`Error::Configuration`], which never repeats a value, for what is neither.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let uri = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+        let parsed = uri.map_or_else(|| pairs(text), of_uri);
+        parsed
+            .map(Self)
+            .map_err(|reason| Error::Configuration(format!("the database URI is not valid: {reason}")))
     }
 }
 
@@ -254,7 +267,7 @@ mod tests {
     use super::*;
 
     fn assert_gives(text: &str, expected: &[(&str, &str)]) {
-        let found = Conninfo::parse(text).unwrap();
+        let found: Conninfo = text.parse().unwrap();
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{text}");
     }
 
@@ -301,9 +314,9 @@ mod tests {
             ("password=x options='-c a=b'", "postgresql://?password=x&options=-c%20a%3Db"),
             ("hostaddr=127.0.0.1 port=1 dbname=d", "postgresql:///d?hostaddr=127.0.0.1&port=1"),
         ] {
-            let given = Conninfo::parse(text).unwrap();
+            let given: Conninfo = text.parse().unwrap();
             assert_eq!(given.to_uri(), uri);
-            let again = Conninfo::parse(uri).unwrap();
+            let again: Conninfo = uri.parse().unwrap();
             for (name, _) in given.iter().filter(|(name, _)| *name != "port") {
                 assert_eq!(again.get(name), given.get(name), "{name} of {uri}");
             }
@@ -312,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_set_is_set_once_and_never_shown() {
-        let mut parameters = Conninfo::parse("user=a user=b password=s3cret").unwrap();
+        let mut parameters: Conninfo = "user=a user=b password=s3cret".parse().unwrap();
         parameters.set("user", "c");
         assert_eq!(parameters.to_uri(), "postgresql://c:s3cret@");
         assert!(!format!("{parameters:?}").contains("s3cret"));
@@ -327,7 +340,7 @@ mod tests {
             "a s3cret=x",
             "postgres://h/d?s3cret",
         ] {
-            let error = Conninfo::parse(text).unwrap_err().to_string();
+            let error = text.parse::<Conninfo>().unwrap_err().to_string();
             assert!(error.contains("not valid") && !error.contains("s3cret"), "{error}");
         }
     }

@@ -69,13 +69,13 @@ struct Inner {
 }
 
 impl Database {
-    /// Prepares the pools for `settings.uri`. Postgres need not be up: connections are made when they are needed,
+    /// Prepares the pools for `settings.server`. Postgres need not be up: connections are made when they are needed,
     /// and the catalog listener (where `settings.channel` asks for one) retries with a growing pause.
     ///
-    /// Errors: [`Error::Configuration`] for a URI that cannot be understood or certificates that cannot be read.
+    /// Errors: [`Error::Configuration`] for parameters that cannot be understood or certificates that cannot be read.
     /// Must be called inside a Tokio runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
-        let target = Arc::new(connect::Target::from_uri(&settings.uri, &settings)?);
+        let target = Arc::new(connect::Target::new(&settings.server, &settings)?);
         let catalog = match &settings.channel {
             Some(channel) => catalog::Listener::start(Arc::clone(&target), channel.clone()),
             None => catalog::Listener::silent(),

@@ -30,18 +30,18 @@ pub(crate) struct Replicas {
 
 struct Replica {
     pool: Arc<Pool>,
-    /// Position in `Settings::replica_uris`, from 1: what logs call it, a URI being no name to log.
+    /// Position in `Settings::replicas`, from 1: what logs call it, a server having no name to log.
     number: usize,
     healthy: AtomicBool,
 }
 
 impl Replicas {
-    /// Prepares a pool for each of `settings.replica_uris` and begins to probe them.
+    /// Prepares a pool for each of `settings.replicas` and begins to probe them.
     ///
-    /// Errors: [`Error::Configuration`] for a URI that cannot be understood.
+    /// Errors: [`Error::Configuration`] for parameters that cannot be understood.
     pub(crate) fn start(primary: &Arc<Pool>, settings: &Settings) -> Result<Self, Error> {
-        let members = settings.replica_uris.iter().enumerate().map(|(index, uri)| {
-            let target = Arc::new(Target::from_uri(uri, settings)?);
+        let members = settings.replicas.iter().enumerate().map(|(index, server)| {
+            let target = Arc::new(Target::new(server, settings)?);
             let pool = Pool::start(target, settings);
             Ok(Replica { pool, number: index + 1, healthy: AtomicBool::new(false) })
         });

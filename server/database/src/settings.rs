@@ -1,19 +1,18 @@
 //! How a [`crate::Database`] reaches Postgres and how much of it it may use.
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::Renewal;
+use crate::conninfo::Conninfo;
 
 /// Settings of one [`crate::Database`].
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Settings {
-    /// `postgres://user:password@host:port/database?…` or `key=value` form, as libpq takes them, with `sslmode`
-    /// (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`), `sslrootcert` and, for unix sockets, `host`
-    /// being a folder.
-    pub uri: String,
-    /// Standbys that may answer read-only transactions of the hot path, in the form of `uri`. `PGRST_DB_READ_URIS`.
-    pub replica_uris: Vec<String>,
+    /// The parameters of libpq that name the server and the login: `host` (a folder for Unix sockets), `port`, `user`,
+    /// `password`, `dbname`, `sslmode` (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`), `sslrootcert`, …
+    pub server: Conninfo,
+    /// Standbys that may answer read-only transactions of the hot path. PostgREST's `db-read-uris`.
+    pub replicas: Vec<Conninfo>,
     /// A standby that lags behind the primary by more than this answers nothing.
     pub replica_max_lag: Duration,
     /// How often the standbys' health and lag are looked at.
@@ -47,11 +46,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings for `uri` with the documented defaults, listening to nothing.
-    pub fn new(uri: impl Into<String>) -> Self {
+    /// Returns settings for `server` with the documented defaults, listening to nothing.
+    pub fn new(server: Conninfo) -> Self {
         Self {
-            uri: uri.into(),
-            replica_uris: Vec::new(),
+            server,
+            replicas: Vec::new(),
             replica_max_lag: Duration::from_secs(5),
             replica_probe_interval: Duration::from_secs(1),
             pool_size: 10,
@@ -67,17 +66,5 @@ impl Settings {
             transaction_timeout: Duration::from_secs(60),
             renewal: Renewal::default(),
         }
-    }
-}
-
-/// Leaves out the URIs, which may hold passwords.
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("replicas", &self.replica_uris.len())
-            .field("pool_size", &self.pool_size)
-            .field("channel", &self.channel)
-            .field("application_name", &self.application_name)
-            .finish_non_exhaustive()
     }
 }

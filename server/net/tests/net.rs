@@ -71,7 +71,8 @@ async fn working() -> Option<(testkit::Database, Client, CancellationToken)> {
         return None;
     }
     client.batch_execute("create extension pg_net with schema extensions").await.unwrap();
-    let settings = Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri()) };
+    let settings =
+        Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri().parse().unwrap()) };
     let pool = Database::connect(settings).await.unwrap();
     let stop = CancellationToken::new();
     tokio::spawn(net::work(pool, stop.clone()));

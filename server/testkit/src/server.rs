@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use database::cluster::{Cluster, uri};
+use database::cluster::Cluster;
+use database::conninfo::Conninfo;
 use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -51,7 +52,7 @@ fn start_own() -> String {
         let runtime = runtime.expect("a runtime for the test's Postgres can be made");
         runtime.block_on(async move {
             let cluster = Cluster::ephemeral(search(), None).await;
-            let url = cluster.as_ref().map(Cluster::uri).map_err(ToString::to_string);
+            let url = cluster.as_ref().map(|cluster| cluster.login().to_uri()).map_err(ToString::to_string);
             // The receiver waits until something is sent.
             let _ = sender.send(url);
             if cluster.is_ok() {
@@ -79,7 +80,7 @@ impl Server {
         let port = config.get_ports().first().copied().unwrap_or(5432);
         let superuser = config.get_user().unwrap_or("postgres").to_owned();
         let password = String::from_utf8_lossy(config.get_password().unwrap_or_default()).into_owned();
-        let administration = uri(&host, port, &superuser, &password, "postgres");
+        let administration = Conninfo::login(&host, port, &superuser, &password, "postgres").to_uri();
         Self { host, port, superuser, password, cleaner: Cleaner::start(administration) }
     }
 
@@ -90,7 +91,7 @@ impl Server {
 
     /// The URL of `database` for `role`.
     pub(crate) fn uri_as(&self, role: &str, password: &str, database: &str) -> String {
-        uri(&self.host, self.port, role, password, database)
+        Conninfo::login(&self.host, self.port, role, password, database).to_uri()
     }
 
     /// Drops `database` in the background.

@@ -49,7 +49,7 @@ fn of(schemas: &[&str]) -> Options {
 async fn everything_is_described_as_the_supabase_cli_describes_it() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute(SCHEMA).await.unwrap();
-    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
     let module = generate(&pool, &of(&["public"])).await.unwrap();
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/expected.txt"), &module).unwrap();
@@ -62,7 +62,7 @@ async fn everything_is_described_as_the_supabase_cli_describes_it() {
 async fn an_empty_schema_is_said_to_be_empty() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute("create schema hollow").await.unwrap();
-    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
     let module = generate(&pool, &of(&["hollow"])).await.unwrap();
     assert!(module.contains("  hollow: {\n    Tables: {\n      [_ in never]: never\n    }\n"), "{module}");
     assert!(module.contains("    Enums: {},\n"), "{module}");
@@ -73,7 +73,7 @@ async fn an_empty_schema_is_said_to_be_empty() {
 async fn schemas_and_references_are_as_asked_for() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute(SCHEMA).await.unwrap();
-    let pool = Database::connect(Settings::new(database.uri())).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
     let options = Options { one_to_one: false, ..of(&["public", "public", "nowhere"]) };
     let module = generate(&pool, &options).await.unwrap();
     assert!(!module.contains("nowhere") && module.matches("  public: {\n").count() == 2, "{module}");

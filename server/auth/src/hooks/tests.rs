@@ -20,7 +20,9 @@ async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks
     let hook = Hook { uri: uri.to_owned(), secrets: vec![Secret::from(SECRET)] };
     let settings = HookSettings(BTreeMap::from([(name, hook)]));
     let login =
-        Database::connect(database::Settings::new(database.uri_as("supabase_auth_admin"))).await.unwrap();
+        Database::connect(database::Settings::new(database.uri_as("supabase_auth_admin").parse().unwrap()))
+            .await
+            .unwrap();
     let mut hooks = Hooks::new(settings, HttpClient::new().unwrap(), login).unwrap();
     hooks.patience = Patience { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
     hooks

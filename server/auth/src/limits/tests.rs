@@ -6,7 +6,7 @@ use super::*;
 
 async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits {
     let uri = database.uri_as("supabase_auth_admin");
-    Limits::new(settings, Database::connect(database::Settings::new(uri)).await.unwrap())
+    Limits::new(settings, Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap())
 }
 
 async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) -> usize {
@@ -82,7 +82,7 @@ async fn a_changed_limit_holds_at_once() {
 
 #[tokio::test]
 async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
-    let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none");
+    let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
     let database = Database::connect(nothing_there).await.unwrap();
     let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
     let limits = Limits::new(settings.clone(), database.clone());

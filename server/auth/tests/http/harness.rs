@@ -76,7 +76,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         // Connections are made when they are needed, which is never.
-        let database = database::Settings::new("postgres://nobody@127.0.0.1:1/none");
+        let database = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
         let database = Database::connect(database).await.unwrap();
         let service = auth::service(settings, database, keys);
         service.err().map(|error| error.to_string()).unwrap_or_default()
@@ -99,7 +99,7 @@ impl Server {
 
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
-        let login = Database::connect(database::Settings::new(uri)).await.unwrap();
+        let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let service = auth::service(settings.clone(), login, keys.clone()).unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let face = gateway.guarded_except("auth", auth::is_open, service);

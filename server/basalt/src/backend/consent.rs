@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
+use database::conninfo::Conninfo;
+
 use crate::error::Error;
 use crate::settings::{Settings, display_path};
 use crate::uri;
@@ -11,7 +13,7 @@ use crate::uri;
 ///
 /// Errors: unless it was agreed to beforehand, or is now.
 pub(super) async fn to_adopt(settings: &Settings) -> Result<(), Error> {
-    let Some(url) = settings.database.url.as_deref().filter(|_| !settings.database.adopt) else {
+    let Some(url) = settings.database.url.as_ref().filter(|_| !settings.database.adopt) else {
         return Ok(());
     };
     let what = adoption(url, settings.database.url_file.as_deref());
@@ -23,7 +25,7 @@ pub(super) async fn to_adopt(settings: &Settings) -> Result<(), Error> {
     ask(&what, "Set it up?", &advice).await
 }
 
-fn adoption(url: &str, file: Option<&Path>) -> String {
+fn adoption(url: &Conninfo, file: Option<&Path>) -> String {
     let from = file.map_or_else(|| "the environment".to_owned(), display_path);
     format!(
         "DATABASE_URL (from {from}) names {}, which Basalt has not set up. It would make the API's roles and the schemas \

@@ -119,7 +119,7 @@ async fn look_in(settings: &Settings, admin: &Database) -> Result<Doomed, Error>
 async fn recreate(backend: &Backend, doomed: &Doomed, is_embedded: bool) -> Result<(), Error> {
     // No session can drop the database that it is in.
     let beside = if doomed.name == "postgres" { "template1" } else { "postgres" };
-    let maintenance = super::admin_of(&uri::for_database(&backend.admin, beside)?).await?;
+    let maintenance = super::admin_of(uri::for_database(&backend.admin, beside)).await?;
     let result = replace(&maintenance, doomed, is_embedded).await;
     maintenance.close().await;
     result

@@ -79,8 +79,8 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
     if let Some(flag) = flag {
         console::note(format_args!("{flag}: this project's own database is described, no hosted one"));
     }
-    if source.db_url.is_some() {
-        settings.database.url = source.db_url;
+    if let Some(url) = source.db_url {
+        settings.database.url = Some(url.parse()?);
     }
     let options = typegen::Options {
         schemas: if schema.is_empty() { exposed(&settings) } else { schema },

@@ -33,8 +33,8 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
     let mut command = Command::new(&program);
     match &settings.database.url {
         Some(url) => {
-            let (uri, password) = uri::without_password(url);
-            command.arg(uri);
+            let (server, password) = uri::without_password(url);
+            command.arg(server.to_uri());
             if let Some(password) = password {
                 command.env("PGPASSWORD", password);
             }

@@ -222,11 +222,11 @@ impl Access<'_> {
         role: &str,
         adjust: impl FnOnce(database::Settings) -> database::Settings,
     ) -> Result<Database, Error> {
-        let uri = self.backend.login(self.logins, role, self.keys)?;
+        let server = self.backend.login(self.logins, role, self.keys);
         let settings = database::Settings {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),
-            ..database::Settings::new(uri)
+            ..database::Settings::new(server)
         };
         Ok(Database::connect(adjust(settings)).await?)
     }

@@ -8,8 +8,11 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use database::conninfo::Conninfo;
+
 use super::drop_in::Place;
 use super::reader::Reader;
+use super::value::Value as _;
 use super::{Environment, Flags, Invalid, Project, Service};
 use crate::uri;
 
@@ -175,9 +178,12 @@ fn require(environment: &Environment, name: &str, expected: &str) -> Result<(), 
 }
 
 fn database(reader: &mut Reader<'_>, uri: &str) -> Result<database::Settings, Invalid> {
-    let uri = uri::without(uri, |name| DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix)));
+    let invalid = |error: database::Error| Invalid::new("DATABASE_URL", Conninfo::EXPECTED, &error);
+    let server: Conninfo = uri.parse().map_err(invalid)?;
+    let server =
+        uri::without(&server, |name| DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix)));
     let mut settings =
-        database::Settings { application_name: "basalt-auth".to_owned(), ..database::Settings::new(uri) };
+        database::Settings { application_name: "basalt-auth".to_owned(), ..database::Settings::new(server) };
     let size: usize = reader.get("", &["GOTRUE_DB_MAX_POOL_SIZE"])?.unwrap_or_default();
     if size > 0 {
         // Of each of the two pools, so that both together stay within what is set.
@@ -283,7 +289,10 @@ mod tests {
         let found = read(&[]).unwrap();
         assert_eq!(found.place, Place::Port("*".to_owned(), 8081));
         assert_eq!(found.auth.external_url, "https://example.org/auth/v1");
-        assert_eq!(found.database.uri, "postgresql://supabase_auth_admin:x@db/postgres?sslmode=disable");
+        assert_eq!(
+            found.database.server.to_uri(),
+            "postgresql://supabase_auth_admin:x@db/postgres?sslmode=disable"
+        );
         assert_eq!((found.auth.mail.folder, found.auth.limits.per_process), (None, true));
         assert_eq!((found.gateway.trusted_proxies, found.warnings), (1, Vec::<String>::new()));
         assert!(!found.auth.mail.autoconfirm);
@@ -304,7 +313,10 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(found.place, Place::Port("127.0.0.1".to_owned(), 9999));
-        assert_eq!((found.database.uri.as_str(), found.database.pool_size), ("postgres://b@h/d", 5));
+        assert_eq!(
+            (found.database.server.to_uri().as_str(), found.database.pool_size),
+            ("postgresql://b@h/d", 5)
+        );
         assert_eq!(found.auth.limits.oauth_client_registration, 3.0);
         assert_eq!(found.log_level.as_deref(), Some("debug"));
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);

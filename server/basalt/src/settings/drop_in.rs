@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use database::conninfo::Conninfo;
 use rest::quoted;
 
 use super::value::Value;
@@ -62,8 +63,10 @@ pub(crate) struct DropIn {
     pub(crate) recovers: bool,
     /// What the log says of requests, one of [`LOG_LEVELS`]. `log-level`. Default: `error`.
     pub(crate) log_level: String,
-    /// `db-uri` as it was given.
+    /// `db-uri` as it was given. Not for logs.
     db_uri: String,
+    /// `db-read-uris` as it was given. Not for logs.
+    db_read_uris: String,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
 }
@@ -131,7 +134,7 @@ impl DropIn {
         };
         let mut warnings = Vec::new();
         let completed = libpq::completed(&uri, &environment, &mut warnings)?;
-        let mut parts = Parts::new(uri, &completed, warnings);
+        let mut parts = Parts::new(uri, completed, warnings);
         for (name, value) in of_file.iter().chain(&variables) {
             parts.set(name, value)?;
         }
@@ -159,7 +162,7 @@ impl DropIn {
             ("db-pool-max-idletime", seconds(database.max_idle_time)),
             ("db-pool-max-lifetime", seconds(database.max_lifetime)),
             ("db-prepared-statements", database.prepared_statements.to_string()),
-            ("db-read-uris", quoted(&database.replica_uris.join(","))),
+            ("db-read-uris", quoted(&self.db_read_uris)),
             ("db-uri", quoted(&self.db_uri)),
             ("log-level", quoted(&self.log_level)),
             ("server-reuseport", self.reuse_port.to_string()),
@@ -195,11 +198,11 @@ fn is_named_by_libpq(flags: &Flags, variables: &[(String, String)]) -> Result<bo
 }
 
 impl Parts {
-    fn new(db_uri: String, uri: &str, warnings: Vec<String>) -> Self {
+    fn new(db_uri: String, server: Conninfo, warnings: Vec<String>) -> Self {
         let database = database::Settings {
             application_name: "basalt-rest".to_owned(),
             transaction_timeout: LONGEST_TRANSACTION,
-            ..database::Settings::new(uri)
+            ..database::Settings::new(server)
         };
         let rest = rest::Settings::default();
         let place = Place::Port(rest.server_host.clone(), rest.server_port);
@@ -213,6 +216,7 @@ impl Parts {
                 recovers: true,
                 log_level: "error".to_owned(),
                 db_uri,
+                db_read_uris: String::new(),
                 warnings,
             },
             channel: "pgrst".to_owned(),
@@ -244,7 +248,8 @@ impl Parts {
             "db_pool_max_idletime" | "db_pool_timeout" => database.max_idle_time = seconds(name, value)?,
             "db_prepared_statements" => database.prepared_statements = boolean(name, value)?,
             "db_read_uris" => {
-                database.replica_uris = super::services::uris(value);
+                database.replicas = super::services::uris(value)?;
+                value.clone_into(&mut self.drop_in.db_read_uris);
             }
             "db_channel" => value.clone_into(&mut self.channel),
             "db_channel_enabled" => self.listens = boolean(name, value)?,

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use auth_drop_in::AuthDropIn;
+use database::conninfo::Conninfo;
 use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, Place};
 pub(crate) use environment::Environment;
@@ -136,11 +137,11 @@ pub(crate) struct Settings {
 }
 
 /// Which database to use.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct DatabaseSettings {
     /// Another Postgres than the embedded one, as a user that may create roles. `DATABASE_URL`, unless it is the URL of
     /// the embedded one, which is that of the Supabase CLI's.
-    pub(crate) url: Option<String>,
+    pub(crate) url: Option<Conninfo>,
     /// The file that the URL is from; `None` for the process's environment.
     pub(crate) url_file: Option<PathBuf>,
     /// Whether a database that Basalt has not set up may be set up without asking. `--yes`, `BASALT_ADOPT_DATABASE`.
@@ -155,13 +156,6 @@ pub(crate) struct DatabaseSettings {
     pub(crate) major_version: Option<u32>,
     /// Folder of the server binaries. `POSTGRES_BIN`.
     pub(crate) binaries: Option<PathBuf>,
-}
-
-/// Leaves out the URL, which may hold a password.
-impl fmt::Debug for DatabaseSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DatabaseSettings").field("port", &self.port).finish_non_exhaustive()
-    }
 }
 
 /// The project's migrations.
@@ -322,8 +316,8 @@ fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
     let default_password = reader
         .get("basalt.default_database_password", &["BASALT_DEFAULT_DATABASE_PASSWORD"])?
         .unwrap_or(true);
-    let url: Option<String> = reader.get("", &["DATABASE_URL"])?;
-    let is_embedded = |url: &String| uri::is_local_default(url, &[configured, port]);
+    let url: Option<Conninfo> = reader.get("", &["DATABASE_URL"])?;
+    let is_embedded = |url: &Conninfo| uri::is_local_default(url, &[configured, port]);
     if url.as_ref().is_some_and(is_embedded) && !default_password {
         reader.warn(
             "DATABASE_URL is that of the embedded Postgres, which does not take the password in it, since \

@@ -53,8 +53,7 @@ impl<'a> Reader<'a> {
         self.asked.insert(key.clone());
         for name in names {
             if let Some(text) = self.environment.get(name) {
-                let value =
-                    T::from_text(text).ok_or_else(|| Invalid::new(name, T::EXPECTED, &quoted(text)))?;
+                let value = T::from_text(text).ok_or_else(|| refused::<T>(name, &quoted(text)))?;
                 return Ok(Some(value));
             }
         }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use database::conninfo::Conninfo;
+
 use super::value::{Bytes, Value};
 use super::{Invalid, Project, Reader};
 
@@ -56,11 +58,13 @@ pub(crate) struct Pool {
     /// `PGRST_DB_CHANNEL_ENABLED=false`, which poolers in transaction mode need.
     pub(crate) channel: Option<String>,
     /// Standbys that reads go to. `PGRST_DB_READ_URIS`, separated by commas. Default: none.
-    pub(crate) replica_uris: Vec<String>,
+    pub(crate) replicas: Vec<Conninfo>,
 }
 
-/// The URIs of a list that is separated by commas. What has no scheme is a further host of the URI before it.
-pub(super) fn uris(list: &str) -> Vec<String> {
+/// Parses the URIs of a list that is separated by commas. What has no scheme is a further host of the URI before it.
+///
+/// Errors: [`Invalid`] for one that cannot be understood.
+pub(super) fn uris(list: &str) -> Result<Vec<Conninfo>, Invalid> {
     let mut uris: Vec<String> = Vec::new();
     for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match uris.last_mut() {
@@ -68,7 +72,8 @@ pub(super) fn uris(list: &str) -> Vec<String> {
             _ => uris.push(part.to_owned()),
         }
     }
-    uris
+    let invalid = |error: database::Error| Invalid::new("PGRST_DB_READ_URIS", Conninfo::EXPECTED, &error);
+    uris.iter().map(|uri| uri.parse().map_err(invalid)).collect()
 }
 
 impl Services {
@@ -165,7 +170,7 @@ fn pool(reader: &mut Reader<'_>) -> Result<Pool, Invalid> {
             .unwrap_or(Duration::from_secs(10)),
         prepared_statements: reader.get("", &["PGRST_DB_PREPARED_STATEMENTS"])?.unwrap_or(true),
         channel: listens.then(|| channel.unwrap_or_else(|| "pgrst".to_owned())),
-        replica_uris: uris(&reader.get::<String>("", &["PGRST_DB_READ_URIS"])?.unwrap_or_default()),
+        replicas: uris(&reader.get::<String>("", &["PGRST_DB_READ_URIS"])?.unwrap_or_default())?,
     })
 }
 

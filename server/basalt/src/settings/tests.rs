@@ -67,10 +67,8 @@ fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
 fn reads_may_go_to_several_standbys() {
     let read = |list| read("", &[("PGRST_DB_READ_URIS", list), ("PGRST_DB_READ_STICKY_INTERVAL", "3")]);
     let settings = read("postgres://a@h1/d, postgresql://a@h2:1,h3:2/d ,,postgres://a@h4/d");
-    assert_eq!(
-        settings.services.pool.replica_uris,
-        ["postgres://a@h1/d", "postgresql://a@h2:1,h3:2/d", "postgres://a@h4/d"]
-    );
+    let replicas: Vec<_> = settings.services.pool.replicas.iter().map(Conninfo::to_uri).collect();
+    assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2:1,h3:2/d", "postgresql://a@h4/d"]);
     assert_eq!(settings.services.rest.unwrap().db_read_sticky_interval.as_secs(), 3);
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
 }
@@ -207,7 +205,7 @@ fn functions_see_their_secrets_and_not_the_servers() {
     write("functions/.env", "SHARED=functions\nOWN=functions\nSUPABASE_URL=elsewhere\n");
     write(
         ".env",
-        "SHARED=project\nPLAIN=project\nDATABASE_URL=secret\nGOTRUE_SMTP_PASS=secret\nSMTP_PASSWORD=secret\nJWT_SECRET=secret-of-more-than-thirty-two-bytes\n",
+        "SHARED=project\nPLAIN=project\nDATABASE_URL=postgres://secret\nGOTRUE_SMTP_PASS=secret\nSMTP_PASSWORD=secret\nJWT_SECRET=secret-of-more-than-thirty-two-bytes\n",
     );
     write("extra.env", "SHARED=flag\n");
     write(

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use database::conninfo::Conninfo;
+
 /// A type that settings have.
 pub(crate) trait Value: Sized {
     /// What an operator should have written, for the message that refuses something else.
@@ -73,6 +75,14 @@ numbers! {
     u64: "a whole number from 0 on",
     usize: "a whole number from 0 on",
     IpAddr: "an IP address such as 127.0.0.1, or 0.0.0.0 for all interfaces",
+}
+
+impl Value for Conninfo {
+    const EXPECTED: &'static str = "a URI such as postgresql://user:password@host:5432/database";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
 }
 
 impl Value for PathBuf {

@@ -116,8 +116,8 @@ fn edited_files_are_told_of_and_stop_nobody() {
 
 /// A session of the administrator of another Postgres.
 async fn client(postgres: &Cluster) -> (Database, Client) {
-    let uri = postgres.tcp_uri(postgres.superuser(), postgres.password()).unwrap();
-    let database = Database::connect(database::Settings::new(uri)).await.unwrap();
+    let uri = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
+    let database = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
     let client = database.client().await.unwrap();
     (database, client)
 }
@@ -172,7 +172,7 @@ fn port(project: &Path) -> String {
 }
 
 async fn logs_in(uri: String) -> bool {
-    let database = Database::connect(database::Settings::new(uri)).await.unwrap();
+    let database = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
     let answer = database.ping().await;
     database.close().await;
     answer.is_ok()

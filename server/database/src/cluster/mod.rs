@@ -18,7 +18,6 @@ mod postmaster;
 mod run_dir;
 mod setup;
 mod supervisor;
-mod uri;
 mod watchdog;
 
 use std::fmt;
@@ -34,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
 pub use error::{Error, Looked};
 pub use supervisor::State;
-pub use uri::uri;
 
+use crate::conninfo::Conninfo;
 use data_dir::{DataDir, SUPERUSER};
 
 /// The password that the Supabase CLI gives to its local database, known to everybody.
@@ -156,19 +155,19 @@ impl Cluster {
         setup::start(Options { port, search, ..Options::new(data_dir) }, true).await
     }
 
-    /// The URI of the superuser, over the private unix socket. Holds the password: not for logs.
-    pub fn uri(&self) -> String {
-        self.uri_as(SUPERUSER, &self.password)
+    /// Returns how the superuser logs in over the private Unix socket.
+    pub fn login(&self) -> Conninfo {
+        self.login_as(SUPERUSER, &self.password)
     }
 
-    /// The URI of `role`, over the private unix socket. It stays valid when Postgres is started again.
-    pub fn uri_as(&self, role: &str, password: &str) -> String {
-        uri::uri(&self.run_dir.to_string_lossy(), self.port, role, password, DATABASE)
+    /// Returns how `role` logs in over the private Unix socket. It stays valid when Postgres is started again.
+    pub fn login_as(&self, role: &str, password: &str) -> Conninfo {
+        Conninfo::login(&self.run_dir.to_string_lossy(), self.port, role, password, DATABASE)
     }
 
-    /// The URI of `role` over TCP for programs outside; `None` without a port.
-    pub fn tcp_uri(&self, role: &str, password: &str) -> Option<String> {
-        self.tcp_port().map(|port| uri::uri("127.0.0.1", port, role, password, DATABASE))
+    /// Returns how `role` logs in over TCP, for programs outside; `None` without a port.
+    pub fn tcp_login(&self, role: &str, password: &str) -> Option<Conninfo> {
+        self.tcp_port().map(|port| Conninfo::login("127.0.0.1", port, role, password, DATABASE))
     }
 
     /// The port on 127.0.0.1, which is not the wanted one if that was taken; `None` without one.

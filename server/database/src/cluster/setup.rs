@@ -216,7 +216,7 @@ async fn connect(cluster: &Cluster) -> Result<(), Error> {
         let log = String::new();
         Error::Timeout { what: "the first connection to Postgres", limit: CONNECT_LIMIT, log }
     };
-    let uri = cluster.uri();
+    let uri = cluster.login().to_uri();
     let attempt = timeout(CONNECT_LIMIT, tokio_postgres::connect(&uri, tokio_postgres::NoTls));
     match attempt.await.map_err(|_| timed_out())? {
         Ok(_) => Ok(()),

@@ -54,7 +54,7 @@ fn watchdog(parent: &Child) -> Pid {
 async fn a_killed_postgres_comes_back_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    let uri = cluster.uri();
+    let uri = cluster.login().to_uri();
     ask(&uri, "create table kept as select 1 as one").await.unwrap();
     let mut state = cluster.state();
     let killed = postmaster(folder.path());
@@ -91,7 +91,7 @@ async fn an_orphan_is_ended_and_its_data_served_on() {
 
     let cluster = start(folder.path()).await.unwrap();
     assert!(!lives(orphan));
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
@@ -113,7 +113,7 @@ async fn the_lock_file_of_a_killed_machine_is_no_obstacle() {
     fs::write(&file, format!("{}\n{rest}", std::process::id())).unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
@@ -124,7 +124,11 @@ async fn a_second_server_on_the_folder_is_refused_by_name() {
     let refused = start(folder.path()).await.unwrap_err();
     assert!(matches!(refused, Error::InUse { pid: Some(pid), .. } if pid == std::process::id()), "{refused}");
     assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"), "the first goes on");
+    assert_eq!(
+        ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(),
+        Some("1"),
+        "the first goes on"
+    );
     cluster.stop().await;
 }
 
@@ -136,7 +140,7 @@ async fn a_taken_port_is_passed_over() {
     let cluster = Cluster::start(Options { port: Some(taken), ..options(folder.path()) }).await.unwrap();
     let port = cluster.tcp_port().unwrap();
     assert!(port > taken, "{port}");
-    let uri = cluster.tcp_uri("postgres", cluster.password()).unwrap();
+    let uri = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
     let shown = ask(&uri, "show port").await.unwrap();
     assert_eq!(shown, Some(port.to_string()));
     cluster.stop().await;
@@ -183,7 +187,7 @@ async fn a_lost_password_is_replaced() {
     start(folder.path()).await.unwrap().stop().await;
     fs::remove_file(folder.path().join("pgpass")).unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 

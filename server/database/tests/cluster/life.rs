@@ -13,11 +13,14 @@ use crate::support::{ask, lives, options, postmaster, start, until};
 async fn what_was_written_is_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    ask(&cluster.uri(), "create table kept as select 'yes' as answer").await.unwrap();
+    ask(&cluster.login().to_uri(), "create table kept as select 'yes' as answer").await.unwrap();
     assert!(cluster.stop().await, "everything was written");
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select answer from kept").await.unwrap().as_deref(), Some("yes"));
+    assert_eq!(
+        ask(&cluster.login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
+        Some("yes")
+    );
     assert!(cluster.timings().create.is_zero(), "no second cluster was made");
     cluster.stop().await;
 }
@@ -29,9 +32,9 @@ async fn a_new_cluster_is_fit_for_basalt() {
     let sql = "select concat_ws(' ', current_setting('wal_level'), current_setting('server_encoding'), datcollate,
                       current_setting('password_encryption'), upper('é')) from pg_database where datname = 'postgres'";
     let expected = "logical UTF8 C.UTF-8 scram-sha-256 É";
-    assert_eq!(ask(&cluster.uri(), sql).await.unwrap().as_deref(), Some(expected));
+    assert_eq!(ask(&cluster.login().to_uri(), sql).await.unwrap().as_deref(), Some(expected));
     let extensions = "select count(*) from pg_available_extensions where name in ('pgcrypto', 'citext', 'pg_trgm', 'uuid-ossp')";
-    assert_eq!(ask(&cluster.uri(), extensions).await.unwrap().as_deref(), Some("4"));
+    assert_eq!(ask(&cluster.login().to_uri(), extensions).await.unwrap().as_deref(), Some("4"));
     cluster.stop().await;
 }
 
@@ -39,9 +42,9 @@ async fn a_new_cluster_is_fit_for_basalt() {
 async fn the_superuser_needs_the_kept_password_over_tcp() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    let right = cluster.tcp_uri("postgres", cluster.password()).unwrap();
+    let right = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
     assert_eq!(ask(&right, "select current_user").await.unwrap().as_deref(), Some("postgres"));
-    let wrong = cluster.tcp_uri("postgres", "guess").unwrap();
+    let wrong = cluster.tcp_login("postgres", "guess").unwrap().to_uri();
     assert!(ask(&wrong, "select 1").await.is_err());
 
     let mode = fs::metadata(cluster.password_file()).unwrap().permissions().mode();
@@ -60,7 +63,7 @@ async fn the_admins_settings_win_over_basalts() {
     writeln!(file, "work_mem = '7MB'").unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
+    assert_eq!(ask(&cluster.login().to_uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
     cluster.stop().await;
 }
 

@@ -18,8 +18,8 @@ async fn a_folder_that_only_root_enters_holds_the_cluster() {
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let folder = closed.path().join("project/.basalt");
     let cluster = start(&folder).await.unwrap();
-    ask(&cluster.uri(), "create table kept as select 1 as one").await.unwrap();
-    ask(&cluster.uri(), "select pg_reload_conf()").await.unwrap();
+    ask(&cluster.login().to_uri(), "create table kept as select 1 as one").await.unwrap();
+    ask(&cluster.login().to_uri(), "select pg_reload_conf()").await.unwrap();
     cluster.stop().await;
     let facts = fs::metadata(folder.join("postgres")).unwrap();
     assert_ne!(facts.uid(), 0, "Postgres runs as another user");
@@ -29,7 +29,7 @@ async fn a_folder_that_only_root_enters_holds_the_cluster() {
     let given = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
     assert!(given.success());
     let cluster = start(&folder).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
@@ -48,7 +48,7 @@ async fn programs_that_only_root_reaches_are_copied() {
     assert!(copied.success());
     let search = Search { folder: Some(closed.path().join("pg/bin")), projects: Vec::new() };
     let cluster = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     let reachable = cluster.binaries().folder().parent().unwrap().to_owned();
     assert!(!reachable.starts_with(closed.path()), "{}", reachable.display());
     cluster.stop().await;
@@ -60,7 +60,7 @@ async fn a_path_that_is_too_long_for_a_socket_is_served() {
     let folder = tempfile::tempdir().unwrap();
     let long = folder.path().join("a-rather-long-name-of-a-folder/".repeat(6)).join("déjà vu");
     let cluster = start(&long).await.unwrap();
-    assert_eq!(ask(&cluster.uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 

@@ -20,7 +20,7 @@ impl Harness {
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let test_database = testkit::Database::create().await;
         let uri = test_database.uri();
-        let mut settings = Settings::new(&uri);
+        let mut settings = Settings::new(uri.parse().unwrap());
         change(&mut settings);
         Self {
             admin: test_database.client().await,

@@ -26,14 +26,15 @@ impl Pair {
         follow(&primary, &folder.path().join("standby/postgres"));
         let standby = start(folder.path().join("standby"), 0).await;
 
-        let mut settings = Settings::new(primary.uri());
+        let mut settings = Settings::new(primary.login());
         // The standby under two names, and between them a replica that is not there.
-        let uri = standby.tcp_uri(standby.superuser(), standby.password()).unwrap();
-        settings.replica_uris = vec![
-            format!("{uri}?application_name=one"),
-            "postgres://nobody@127.0.0.1:1/nowhere".to_owned(),
-            format!("{uri}?application_name=two"),
-        ];
+        let named = |name: &str| {
+            let mut login = standby.tcp_login(standby.superuser(), standby.password()).unwrap();
+            login.set("application_name", name);
+            login
+        };
+        let nowhere = "postgres://nobody@127.0.0.1:1/nowhere".parse().unwrap();
+        settings.replicas = vec![named("one"), nowhere, named("two")];
         settings.replica_max_lag = Duration::from_millis(500);
         settings.replica_probe_interval = Duration::from_millis(50);
         let database = Database::connect(settings).await.unwrap();
@@ -84,7 +85,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Makes the cluster in `data` a standby of `primary`.
 fn follow(primary: &Cluster, data: &Path) {
-    let config: tokio_postgres::Config = primary.uri().parse().unwrap();
+    let config: tokio_postgres::Config = primary.login().to_uri().parse().unwrap();
     let settings = format!(
         "primary_conninfo = 'host={} port={} user={} password={}'\n",
         primary.socket_dir().display(),
@@ -99,7 +100,8 @@ fn follow(primary: &Cluster, data: &Path) {
 }
 
 async fn admin(cluster: &Cluster, sql: &str) {
-    let (client, connection) = tokio_postgres::connect(&cluster.uri(), tokio_postgres::NoTls).await.unwrap();
+    let (client, connection) =
+        tokio_postgres::connect(&cluster.login().to_uri(), tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     client.batch_execute(sql).await.unwrap();
     drop(client);

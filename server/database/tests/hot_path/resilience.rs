@@ -31,7 +31,8 @@ async fn a_connection_killed_in_the_middle_is_an_error_and_the_next_request_succ
 
 #[tokio::test]
 async fn a_database_that_is_not_there_is_unavailable() {
-    let database = Database::connect(Settings::new("postgres://u:p@127.0.0.1:1/d")).await.unwrap();
+    let database =
+        Database::connect(Settings::new("postgres://u:p@127.0.0.1:1/d".parse().unwrap())).await.unwrap();
     assert!(matches!(database.ping().await, Err(Error::Unavailable(_))));
     assert!(matches!(database.client().await, Err(Error::Unavailable(_))));
 }

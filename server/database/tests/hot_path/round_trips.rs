@@ -86,7 +86,7 @@ async fn a_transaction_is_one_round_trip() {
         proxy.port,
         config.get_dbname().unwrap(),
     );
-    let mut settings = Settings::new(uri);
+    let mut settings = Settings::new(uri.parse().unwrap());
     settings.pool_size = 1;
     let database = Database::connect(settings).await.unwrap();
     database.ping().await.unwrap();

@@ -109,7 +109,8 @@ async fn start() -> (League, Proxy) {
     let proxy = Proxy::start(&uri).await;
     let (login, place) = uri.rsplit_once('@').unwrap();
     let through = format!("{login}@127.0.0.1:{}/{}", proxy.port, place.rsplit_once('/').unwrap().1);
-    let league = League::on(database, "", |_| {}, |connection| connection.uri = through).await;
+    let league =
+        League::on(database, "", |_| {}, |connection| connection.server = through.parse().unwrap()).await;
     (league, proxy)
 }
 

@@ -104,7 +104,7 @@ impl League {
             ..Settings::default()
         };
         change(&mut settings);
-        let mut connection = ::database::Settings::new(database.uri_as("authenticator"));
+        let mut connection = ::database::Settings::new(database.uri_as("authenticator").parse().unwrap());
         connection.channel = Some("pgrst".into());
         connection.pool_size = 4;
         reach(&mut connection);

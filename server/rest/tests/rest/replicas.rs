@@ -32,7 +32,7 @@ async fn start(data_dir: PathBuf) -> Cluster {
 
 /// Makes the cluster in `standby`, a copy, follow `primary`.
 fn follow(primary: &Cluster, standby: &Path) {
-    let uri = primary.tcp_uri(primary.superuser(), primary.password()).unwrap();
+    let uri = primary.tcp_login(primary.superuser(), primary.password()).unwrap().to_uri();
     let file = standby.join("postgresql.auto.conf");
     let settings = std::fs::read_to_string(&file).unwrap() + &format!("primary_conninfo = '{uri}'\n");
     std::fs::write(&file, settings).unwrap();
@@ -52,8 +52,8 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     follow(&primary, &two.join("postgres"));
     let standby = start(two).await;
 
-    let mut connection = database::Settings::new(primary.uri());
-    connection.replica_uris = vec![standby.tcp_uri(standby.superuser(), standby.password()).unwrap()];
+    let mut connection = database::Settings::new(primary.login());
+    connection.replicas = vec![standby.tcp_login(standby.superuser(), standby.password()).unwrap()];
     connection.replica_probe_interval = Duration::from_millis(50);
     let database = Database::connect(connection).await.unwrap();
     database.client().await.unwrap().batch_execute(SETUP).await.unwrap();

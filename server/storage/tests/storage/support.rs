@@ -41,7 +41,7 @@ impl Server {
         std::fs::create_dir(folder.path().join("files")).unwrap();
         let database = testkit::Database::create().await;
         let uri = database.uri_as("supabase_storage_admin");
-        let pool = database::Database::connect(database::Settings::new(uri)).await.unwrap();
+        let pool = database::Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         let settings = Settings { path: folder.path().join("objects"), ..Settings::default() };
         let storage = Storage::open(settings, pool, keys.verifier()).await.unwrap();

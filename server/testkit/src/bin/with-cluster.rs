@@ -34,7 +34,7 @@ async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> 
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut command = Command::new(program);
-    command.args(arguments).env(testkit::DATABASE_URL_VARIABLE, cluster.uri()).kill_on_drop(true);
+    command.args(arguments).env(testkit::DATABASE_URL_VARIABLE, cluster.login().to_uri()).kill_on_drop(true);
     let mut child = command.spawn()?;
     loop {
         tokio::select! {

@@ -107,7 +107,7 @@ impl Banner<'_> {
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
             None => match &self.settings.database.url {
-                Some(url) => format!("psql {}", uri::shell_word(&uri::without_password(url).0)),
+                Some(url) => format!("psql {}", uri::shell_word(&uri::without_password(url).0.to_uri())),
                 None => "that of the running server; `basalt psql` opens it".to_owned(),
             },
         }

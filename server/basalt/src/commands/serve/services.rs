@@ -51,7 +51,7 @@ impl Running {
                 acquisition_timeout: pool.acquisition_timeout,
                 prepared_statements: pool.prepared_statements,
                 channel: pool.channel.clone(),
-                replica_uris: pool.replica_uris.clone(),
+                replicas: pool.replicas.clone(),
                 ..base
             })
             .await?;

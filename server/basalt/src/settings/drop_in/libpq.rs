@@ -55,13 +55,17 @@ pub(super) fn names_a_server(variables: &Pairs) -> bool {
     PLACES.iter().any(|name| variable(variables, name).is_some())
 }
 
-/// `uri`, in either of libpq's forms, with what it leaves out taken from where libpq takes it; the host is the local
+/// Parses `uri`, in either of libpq's forms, and completes it with what it leaves out, from where libpq takes it; the host is the local
 /// socket in the end. What the operator should know of it is added to `warnings`.
 ///
 /// Errors: [`Invalid`] for a URI of another form, and for a service that is not defined.
-pub(super) fn completed(uri: &str, variables: &Pairs, warnings: &mut Vec<String>) -> Result<String, Invalid> {
+pub(super) fn completed(
+    uri: &str,
+    variables: &Pairs,
+    warnings: &mut Vec<String>,
+) -> Result<Conninfo, Invalid> {
     let wrong = |error: database::Error| Invalid::new("PGRST_DB_URI", "a URI of libpq's form", &error);
-    let mut all = Conninfo::parse(uri).map_err(wrong)?;
+    let mut all: Conninfo = uri.parse().map_err(wrong)?;
     let of_environment = |name: &str| {
         let (variable_name, _) = PARAMETERS.iter().find(|(_, parameter)| *parameter == name)?;
         variable(variables, variable_name).map(str::to_owned)
@@ -86,7 +90,7 @@ pub(super) fn completed(uri: &str, variables: &Pairs, warnings: &mut Vec<String>
     if let Some(password) = filed(&all, variables, warnings).filter(|_| all.get("password").is_none()) {
         all.set("password", password);
     }
-    Ok(all.to_uri())
+    Ok(all)
 }
 
 /// Adds those of `more` that `parameters` do not have.
@@ -200,7 +204,7 @@ mod tests {
     fn with(uri: &str, variables: &[(&str, &str)]) -> Conninfo {
         let owned: Vec<(String, String)> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Conninfo::parse(&completed(uri, &owned, &mut Vec::new()).unwrap()).unwrap()
+        completed(uri, &owned, &mut Vec::new()).unwrap()
     }
 
     fn assert_has(found: &Conninfo, expected: &[(&str, &str)]) {

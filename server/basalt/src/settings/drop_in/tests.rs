@@ -84,7 +84,8 @@ fn variables_are_upstreams() {
         found.warnings,
         ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
     );
-    assert_eq!(found.database.replica_uris, ["postgres://a@h1/d", "postgres://a@h2/d"]);
+    let replicas: Vec<_> = found.database.replicas.iter().map(Conninfo::to_uri).collect();
+    assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2/d"]);
     assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
     assert_eq!(found.rest.max_body_size, 1 << 20);
     assert!(found.rest.log_query && found.reuse_port && !found.recovers);
@@ -94,7 +95,7 @@ fn variables_are_upstreams() {
 #[test]
 fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
     let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
-    assert_eq!(found.database.uri, "postgresql://u@h");
+    assert_eq!(found.database.server.to_uri(), "postgresql://u@h");
     assert!(found.dumped().contains(&("db-uri", "\"postgresql://\"".to_owned())));
 }
 
@@ -105,7 +106,10 @@ fn libpqs_variables_alone_will_do() {
     assert!(read(&[Service::Rest], &[place, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
     let found = read(&[Service::Rest], &[place, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
     let found = found.unwrap().unwrap();
-    assert_eq!((found.database.uri.as_str(), found.log_level.as_str()), ("postgresql://u@h", "error"));
+    assert_eq!(
+        (found.database.server.to_uri().as_str(), found.log_level.as_str()),
+        ("postgresql://u@h", "error")
+    );
     assert_eq!(found.rest.db_anon_role.as_deref(), Some("web"));
 }
 
