@@ -9,7 +9,7 @@ use database::{cluster, migrate};
 pub(crate) enum Error {
     /// A setting cannot be used.
     #[error("{0}")]
-    Setting(#[from] crate::settings::Invalid),
+    Setting(#[from] settings::Invalid),
     /// The embedded Postgres does not run.
     #[error("{0}")]
     Cluster(#[from] cluster::Error),

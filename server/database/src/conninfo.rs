@@ -151,6 +151,18 @@ impl FromStr for Conninfo {
     }
 }
 
+impl settings::Value for Conninfo {
+    const EXPECTED: &'static str = "a URI such as postgresql://user:password@host:5432/database";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn show(&self) -> Option<String> {
+        Some("…".to_owned())
+    }
+}
+
 impl FromIterator<(String, String)> for Conninfo {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(parameters: I) -> Self {
         Self(parameters.into_iter().collect())

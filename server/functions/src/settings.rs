@@ -5,106 +5,112 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ::settings::{Bytes, Environment, Invalid, Reader};
+
 /// Files that a function may begin in, the first that is there.
 pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
 
-/// Settings of the functions service.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// The functions folder: each folder in it that has an entry point is a function of that name; names that begin
-    /// with `_` or `.` are code that functions share.
-    pub folder: PathBuf,
-    /// What is set for single functions, by name; all others have the defaults of [`Function`].
-    pub functions: BTreeMap<String, Function>,
-    /// Variables that every function sees.
-    pub secrets: Secrets,
-    /// The Deno to run them with. Default: the first that is found.
-    pub deno: Option<PathBuf>,
-    /// Folders whose `node_modules`, or whose parents' `node_modules`, may hold the npm package `deno`.
-    pub projects: Vec<PathBuf>,
-    /// Where Deno keeps the modules that functions import.
-    pub cache: PathBuf,
-    /// Functions that are started with the server, ahead of their first call.
-    pub ahead: Vec<String>,
-    /// Functions that are called every so often by the server itself, with its service key and the body
-    /// `{"type": "scheduled"}`. Each server does so on its own. Default: none.
-    pub schedules: BTreeMap<String, Duration>,
-    /// Whether a changed file ends its function's process, so that the next call sees the change. Default: false.
-    pub watch: bool,
-    /// What a function may use.
-    pub limits: Limits,
-}
+/// Variables with this prefix are the platform's; secrets cannot have such names, as with the CLI.
+const OF_PLATFORM: &str = "SUPABASE_";
 
-/// One function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
-    /// Whether it can be called; `enabled` in `config.toml`. Default: true.
-    pub enabled: bool,
-    /// Whether a caller needs a valid token; `verify_jwt` in `config.toml`. Default: true.
-    pub verify_jwt: bool,
-    /// The file it begins in; `entrypoint`. Default: the first of [`ENTRY_POINTS`] in its folder.
-    pub entry_point: Option<PathBuf>,
-    /// An import map or a `deno.json`; `import_map`. Default: `deno.json` or `deno.jsonc` in its folder.
-    pub import_map: Option<PathBuf>,
-    /// Files outside its folder that it may read; `static_files`. Default: none.
-    pub static_files: Vec<PathBuf>,
-}
-
-impl Default for Function {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            verify_jwt: true,
-            entry_point: None,
-            import_map: None,
-            static_files: Vec::new(),
-        }
+::settings::settings! {
+    /// Settings of the functions service.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Settings {
+        /// The functions folder: each folder in it that has an entry point is a function of that name; names that begin
+        /// with `_` or `.` are code that functions share.
+        #[setting(variables = ["BASALT_FUNCTIONS_PATH"], key = "basalt.functions_path")]
+        pub folder: PathBuf = PathBuf::from("functions"),
+        /// What is set for single functions, by name; all others have the defaults of [`Function`].
+        pub functions: BTreeMap<String, Function> = BTreeMap::new(),
+        /// Variables that every function sees.
+        pub secrets: Secrets = Secrets::default(),
+        /// The Deno to run them with, if not the first that is found.
+        #[setting(variables = ["DENO"])]
+        pub deno: Option<PathBuf> = None,
+        /// Folders whose `node_modules`, or whose parents' `node_modules`, may hold the npm package `deno`.
+        pub projects: Vec<PathBuf> = Vec::new(),
+        /// Where Deno keeps the modules that functions import.
+        pub cache: PathBuf = PathBuf::new(),
+        /// Functions that are started with the server, ahead of their first call.
+        #[setting(variables = [], key = "basalt.functions.ahead")]
+        pub ahead: Vec<String> = Vec::new(),
+        /// Functions that are called every so often by the server itself, with its service key and the body
+        /// `{"type": "scheduled"}`. Each server does so on its own.
+        pub schedules: BTreeMap<String, Duration> = BTreeMap::new(),
+        /// Whether a changed file ends its function's process, so that the next call sees the change.
+        pub watch: bool = false,
+        /// What a function may use.
+        pub limits: Limits = Limits::default(),
     }
 }
 
-/// What a function may use. The defaults are the hosted platform's where it names one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of its JavaScript heap. Its process may use [`Limits::NATIVE`] more. Default: 256 MiB.
-    pub memory: u64,
-    /// Processor time that it may take without letting its other calls run. Default: 2 s.
-    pub cpu: Duration,
-    /// Until the answer to a call must begin. Default: 150 s.
-    pub request: Duration,
-    /// Until the answer to a call or its WebSocket must end, and work given to `EdgeRuntime.waitUntil`. Default: 400 s.
-    pub wall_clock: Duration,
-    /// Until it must be ready for calls; the download of its modules counts. Default: 60 s.
-    pub boot: Duration,
-    /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life every
-    /// 30 s. A socket that talks is closed when [`Limits::wall_clock`] has passed. Default: 150 s.
-    pub socket_silence: Duration,
-    /// Without a call, until its process ends. Default: 5 minutes.
-    pub idle: Duration,
-    /// Calls at the same time. Default: 256.
-    pub concurrency: usize,
-    /// Calls that wait beyond those. Default: 1024.
-    pub queue: usize,
+::settings::settings! {
+    /// One function.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Function {
+        /// Whether it can be called.
+        #[setting(variables = [], key = "enabled")]
+        pub enabled: bool = true,
+        /// Whether a caller needs a valid token.
+        #[setting(variables = [], key = "verify_jwt")]
+        pub verify_jwt: bool = true,
+        /// The file it begins in, if not `index.ts` (or `.tsx`, `.js`, `.mjs`) in its folder.
+        #[setting(variables = [], key = "entrypoint")]
+        pub entry_point: Option<PathBuf> = None,
+        /// An import map or a `deno.json`, if not `deno.json` or `deno.jsonc` in its folder.
+        #[setting(variables = [], key = "import_map")]
+        pub import_map: Option<PathBuf> = None,
+        /// Files outside its folder that it may read; patterns may have `*` and `?`.
+        #[setting(variables = [], key = "static_files")]
+        pub static_patterns: Vec<String> = Vec::new(),
+        /// The files that those patterns name.
+        pub static_files: Vec<PathBuf> = Vec::new(),
+    }
+}
+
+::settings::settings! {
+    /// What a function may use. The defaults are the hosted platform's where it names one.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Limits {
+        /// Bytes of its JavaScript heap. Its process may use [`Limits::NATIVE`] more.
+        #[setting(variables = [], key = "memory_limit")]
+        pub memory: Bytes = Bytes(256 << 20),
+        /// Processor time that it may take without letting its other calls run.
+        #[setting(variables = [], key = "cpu_limit")]
+        pub cpu: Duration = Duration::from_secs(2),
+        /// Until the answer to a call must begin.
+        #[setting(variables = [], key = "request_timeout")]
+        pub request: Duration = Duration::from_secs(150),
+        /// Until the answer to a call or its WebSocket must end, and work given to `EdgeRuntime.waitUntil`.
+        #[setting(variables = [], key = "wall_clock_limit")]
+        pub wall_clock: Duration = Duration::from_secs(400),
+        /// Until it must be ready for calls; the download of its modules counts.
+        #[setting(variables = [], key = "boot_timeout")]
+        pub boot: Duration = Duration::from_secs(60),
+        /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life every
+        /// 30 s. A socket that talks is closed when [`Limits::wall_clock`] has passed.
+        #[setting(variables = [], key = "socket_silence")]
+        pub socket_silence: Duration = Duration::from_secs(150),
+        /// Without a call, until its process ends.
+        #[setting(variables = [], key = "idle_timeout")]
+        pub idle: Duration = Duration::from_secs(300),
+        /// Calls at the same time.
+        #[setting(variables = [], key = "concurrency", check = at_least_one)]
+        pub concurrency: usize = 256,
+        /// Calls that wait beyond those.
+        #[setting(variables = [], key = "queue")]
+        pub queue: usize = 1024,
+    }
+}
+
+fn at_least_one(number: usize) -> Result<usize, &'static str> {
+    Ok(number.max(1))
 }
 
 impl Limits {
     /// Bytes that Deno itself uses beside the heap: code, buffers, stacks.
     pub const NATIVE: u64 = 128 * 1024 * 1024;
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory: 256 * 1024 * 1024,
-            cpu: Duration::from_secs(2),
-            request: Duration::from_secs(150),
-            wall_clock: Duration::from_secs(400),
-            boot: Duration::from_secs(60),
-            socket_silence: Duration::from_secs(150),
-            idle: Duration::from_secs(300),
-            concurrency: 256,
-            queue: 1024,
-        }
-    }
 }
 
 /// Environment variables by name, not for logs.
@@ -129,6 +135,69 @@ pub struct Found {
 }
 
 impl Settings {
+    /// Reads all but the paths that are relative to a project, and the secrets.
+    ///
+    /// Errors: [`Invalid`] for the first that cannot be used.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::default();
+        reader.apply(&mut settings)?;
+        reader.apply_at(&["basalt", "functions"], &mut settings.limits)?;
+        for name in reader.tables(&["functions"]) {
+            let mut function = Function::default();
+            reader.apply_at(&["functions", &name], &mut function)?;
+            settings.functions.insert(name, function);
+        }
+        let table = ["basalt", "functions", "schedules"];
+        for name in reader.names(&table) {
+            if let Some(every) = reader.get_at(&[table[0], table[1], table[2], &name], &[])? {
+                settings.schedules.insert(name, every);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Reads the variables that functions get to see: those of `env_file`, which stands in the place of `.env` in the
+    /// functions folder, of `[edge_runtime.secrets]` and of the `.env` files of `folders`, the stronger first. What the
+    /// project's files set for the server itself is not for functions, so this is read last, when all names are known that
+    /// the server asks for.
+    ///
+    /// Source: `supabase functions serve` of the Supabase CLI (`internal/functions/serve`, `internal/secrets/set`), to
+    /// which the project's own `.env` is added.
+    ///
+    /// Errors: [`Invalid`] for a file that cannot be read or understood.
+    pub fn read_secrets(
+        &mut self,
+        reader: &mut Reader<'_>,
+        folders: [&Path; 2],
+        env_file: Option<&Path>,
+    ) -> Result<(), Invalid> {
+        let mut secrets = BTreeMap::new();
+        let mut add = |(name, value): (&str, &str)| {
+            if !name.starts_with(OF_PLATFORM) {
+                secrets.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+            }
+        };
+        let own = match env_file {
+            Some(path) if !path.is_file() => {
+                return Err(Invalid::new("--env-file", "a file that exists", &path.display()));
+            }
+            Some(path) => path.to_owned(),
+            None => self.folder.join(".env"),
+        };
+        Environment::of_files([own.as_path()])?.pairs().for_each(&mut add);
+        let table = ["edge_runtime", "secrets"];
+        for name in reader.names(&table) {
+            if let Some(value) = reader.optional_at(&[table[0], table[1], &name])? {
+                add((&name, &value));
+            }
+        }
+        let files = folders.map(|folder| [folder.join(".env.local"), folder.join(".env")]);
+        let common = Environment::of_files(files.iter().flatten().map(PathBuf::as_path))?;
+        common.pairs().filter(|(name, _)| !reader.is_ours(name)).for_each(&mut add);
+        self.secrets = Secrets(secrets);
+        Ok(())
+    }
+
     /// The function `name`, if it has an entry point; whether it is enabled does not matter here.
     pub fn find(&self, name: &str) -> Option<Found> {
         // Names are what the CLI allows, and so never lead out of the folder.

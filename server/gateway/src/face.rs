@@ -37,7 +37,7 @@ impl<E: Endpoint> Face<E> {
         endpoint: E,
     ) -> Face<E> {
         let metrics = gateway.0.metrics.service(service);
-        let body_limit = gateway.0.settings.body_limit;
+        let body_limit = gateway.0.settings.body_limit.0;
         Face {
             gateway,
             service,

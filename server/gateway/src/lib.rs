@@ -13,6 +13,7 @@ mod forwarded;
 mod health;
 mod local;
 mod metrics;
+mod origin;
 mod request_id;
 mod settings;
 
@@ -25,6 +26,7 @@ pub use caller::{Bearer, BearerSource, Caller};
 pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
+pub use origin::{is_host, origin};
 pub use request_id::RequestId;
 pub use settings::Settings;
 pub use tokens::ApiKeyKind;

@@ -25,7 +25,7 @@ fn keys() -> Keys {
 }
 
 fn gateway(keys: &Keys) -> Gateway {
-    Gateway::new(Settings { body_limit: 100, ..Settings::default() }, keys.clone())
+    Gateway::new(Settings { body_limit: settings::Bytes(100), ..Settings::default() }, keys.clone())
 }
 
 /// Answers with what the gateway says about the caller.

@@ -37,6 +37,7 @@ pub use caller::Identity;
 pub use error::Error;
 pub use service::{Rest, service, service_from};
 pub use settings::{
-    ClaimPath, InvalidSetting, OpenApiMode, ProxyUri, Secret, Settings, TxEnd, Verbosity, quoted,
+    ClaimPath, Connections, LOG_LEVELS, Mode, OpenApiMode, ProxyUri, Secret, Server, Servers, Settings,
+    TraceHeader, TxEnd, Verbosity, example, variable,
 };
 pub use standalone::Standalone;

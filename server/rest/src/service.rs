@@ -330,7 +330,7 @@ impl Endpoint for Rest {
 
     async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
         let live = self.inner.live.current();
-        let trace = live.settings.server_trace_header.as_ref();
+        let trace = live.settings.server_trace_header.as_ref().map(|header| &header.0);
         let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
         let request_id = incoming.extensions().get::<Caller>().map(|caller| caller.request_id.clone());
         let takes_gzip = compression::is_accepted(&incoming);

@@ -1,139 +1,194 @@
 //! Settings of the service, named as PostgREST names them.
 
 mod claim_path;
-mod dump;
+mod connections;
 mod in_database;
-mod named;
+mod kinds;
+mod server;
+mod text;
 
 use std::time::Duration;
 
+use ::settings::{Invalid, Reader, Setting};
+
 pub use claim_path::ClaimPath;
-pub use dump::quoted;
+pub use connections::{Connections, Servers};
 pub(crate) use in_database::{ReadError, read as read_in_database};
-pub use named::InvalidSetting;
+pub use kinds::{OpenApiMode, ProxyUri, Secret, TraceHeader, TxEnd, Verbosity};
+pub use server::{LOG_LEVELS, Mode, Server};
+pub use text::example;
+pub(crate) use text::quoted;
 
-/// What the service may be told. Upstream's environment variable is `PGRST_` and the field's name in capitals.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// Schemas whose relations and functions are exposed; the first is the default. Default: `public`.
-    pub db_schemas: Vec<String>,
-    /// Schemas that are searched for unqualified names inside SQL, after the request's own. Default: `public`.
-    pub db_extra_search_path: Vec<String>,
-    /// The role of requests without a token; `None` refuses them with `PGRST302`. Default: none.
-    pub db_anon_role: Option<String>,
-    /// The most rows that a read or call gives, per embed too; `None` is no limit. Default: none.
-    pub db_max_rows: Option<i64>,
-    /// Whether `select` may aggregate. Default: false, since an aggregate of a large table is dear.
-    pub db_aggregates_enabled: bool,
-    /// A function (`name` or `schema.name`) that is called before every request's statement. Default: none.
-    pub db_pre_request: Option<String>,
-    /// Whether clients may see Postgres' plan of a request; it tells much of the database. Default: false.
-    pub db_plan_enabled: bool,
-    /// Functions' own settings that are applied to the whole transaction.
-    /// Default: `statement_timeout`, `plan_filter.statement_cost_limit`, `default_transaction_isolation`.
-    pub db_hoisted_tx_settings: Vec<String>,
-    /// Whether changes and deletions without any filter are refused, as the extension `safeupdate` of hosted Supabase
-    /// refuses them; not those that functions make. Default: false. Upstream has no such setting.
-    pub db_safe_update: bool,
-    /// How transactions end. Default: `commit`.
-    pub db_tx_end: TxEnd,
-    /// Whether embeds may still be addressed by their relation's name though they have an alias. Default: true.
-    pub url_use_legacy_target_names: bool,
-    /// A function of the request's schema that answers for the root in place of the OpenAPI document. Default: none.
-    pub db_root_spec: Option<String>,
-    /// What the OpenAPI document lists. Default: `follow-privileges`.
-    pub openapi_mode: OpenApiMode,
-    /// Whether the OpenAPI document says that a token is sent. Default: false.
-    pub openapi_security_active: bool,
-    /// Where clients reach the service, for the OpenAPI document. Default: none, for the host and port that it
-    /// listens on.
-    pub openapi_server_proxy_uri: Option<ProxyUri>,
-    /// The host that the service listens on, as the OpenAPI document names it. Default: `!4`, any IPv4 address.
-    pub server_host: String,
-    /// The port that the service listens on, as the OpenAPI document names it. Default: 3000.
-    pub server_port: u16,
-    /// Whether settings are read from the database, too. Default: true.
-    pub db_config: bool,
-    /// A function (`name` or `schema.name`) that sets settings when they are read from the database. Default: none.
-    pub db_pre_config: Option<String>,
-    /// Keys that verify tokens, in place of those that the service was given. Default: none.
-    pub jwt_secret: Option<Secret>,
-    /// Whether `jwt_secret` is base64 of the real one. Default: false.
-    pub jwt_secret_is_base64: bool,
-    /// What tokens that name an audience must name. Default: none, for any.
-    pub jwt_aud: Option<String>,
-    /// Where in a token's claims the role is. Default: `$.role`.
-    pub jwt_role_claim_key: ClaimPath,
-    /// For how many verified tokens there is room in the cache; see [`Settings::jwt_cache_entries`] for `None`, the
-    /// default.
-    pub jwt_cache_max_entries: Option<usize>,
-    /// Whether answers tell how long each step took. Default: false.
-    pub server_timing_enabled: bool,
-    /// A request's header that its answer repeats. Default: none.
-    pub server_trace_header: Option<http::HeaderName>,
-    /// Origins whose scripts may read answers; empty for all. Default: empty.
-    pub server_cors_allowed_origins: Vec<String>,
-    /// Settings of Postgres for every transaction: `app.settings.*`. Default: none.
-    pub app_settings: Vec<(String, String)>,
-    /// How much an error tells. Default: `verbose`.
-    pub client_error_verbosity: Verbosity,
-    /// Whether the log shows the SQL of each request: of failed ones at the level `warn` or `error`, of others at
-    /// `info`. Values are never part of it. Default: false.
-    pub log_query: bool,
-    /// How long a caller who has written is answered by the primary alone, so that replicas that lag behind show it
-    /// what it wrote. It should be longer than a replica may lag. In seconds, 0 for never. Default: 10 s. Upstream has
-    /// no such setting.
-    pub db_read_sticky_interval: Duration,
-    /// The largest body that is read, in bytes; larger ones answer 413. `server-max-body-size`. Default: 50 MiB. Upstream
-    /// has no such setting.
-    pub max_body_size: usize,
-}
+/// Schemas that belong to Postgres and are never exposed.
+const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            db_schemas: vec!["public".to_owned()],
-            db_extra_search_path: vec!["public".to_owned()],
-            db_anon_role: None,
-            db_max_rows: None,
-            db_aggregates_enabled: false,
-            db_pre_request: None,
-            db_plan_enabled: false,
-            db_hoisted_tx_settings: ["statement_timeout", "plan_filter.statement_cost_limit"]
-                .into_iter()
-                .chain(["default_transaction_isolation"])
-                .map(str::to_owned)
-                .collect(),
-            db_safe_update: false,
-            db_tx_end: TxEnd::Commit,
-            url_use_legacy_target_names: true,
-            db_root_spec: None,
-            openapi_mode: OpenApiMode::FollowPrivileges,
-            openapi_security_active: false,
-            openapi_server_proxy_uri: None,
-            server_host: "!4".to_owned(),
-            server_port: 3000,
-            db_config: true,
-            db_pre_config: None,
-            jwt_secret: None,
-            jwt_secret_is_base64: false,
-            jwt_aud: None,
-            jwt_role_claim_key: ClaimPath::default(),
-            jwt_cache_max_entries: None,
-            server_timing_enabled: false,
-            server_trace_header: None,
-            server_cors_allowed_origins: Vec::new(),
-            app_settings: Vec::new(),
-            client_error_verbosity: Verbosity::Verbose,
-            log_query: false,
-            db_read_sticky_interval: Duration::from_secs(10),
-            max_body_size: 50 * 1024 * 1024,
-        }
+/// Variables that only a server which runs this service alone reads: beside others the port is everybody's, and keys and
+/// CORS are.
+const OF_SERVERS_ALONE: [&str; 5] = [
+    "PGRST_JWT_SECRET",
+    "PGRST_JWT_SECRET_IS_BASE64",
+    "PGRST_SERVER_CORS_ALLOWED_ORIGINS",
+    "PGRST_SERVER_HOST",
+    "PGRST_SERVER_PORT",
+];
+
+/// Settings of functions that hold for the whole transaction unless others are named.
+const HOISTED: [&str; 3] =
+    ["statement_timeout", "plan_filter.statement_cost_limit", "default_transaction_isolation"];
+
+::settings::settings! {
+    /// What the service may be told.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Settings {
+        /// Schemas whose relations and functions are exposed; the first is the default.
+        #[setting(variables = ["PGRST_DB_SCHEMAS", "PGRST_DB_SCHEMA"], key = "api.schemas", check = schemas; reread)]
+        pub db_schemas: Vec<String> = vec!["public".to_owned()],
+        /// Schemas that are searched for unqualified names inside SQL, after the request's own.
+        #[setting(variables = ["PGRST_DB_EXTRA_SEARCH_PATH"], key = "api.extra_search_path"; reread, may_be_empty)]
+        pub db_extra_search_path: Vec<String> = vec!["public".to_owned()],
+        /// The role of requests without a token; `None` refuses them with `PGRST302`.
+        #[setting(variables = ["PGRST_DB_ANON_ROLE"]; reread)]
+        pub db_anon_role: Option<String> = None,
+        /// The most rows that a read or call gives, per embed too; `None` is no limit.
+        #[setting(variables = ["PGRST_DB_MAX_ROWS", "PGRST_MAX_ROWS"], key = "api.max_rows"; reread)]
+        pub db_max_rows: Option<i64> = None,
+        /// Whether `select` may aggregate. An aggregate of a large table is dear.
+        #[setting(variables = ["PGRST_DB_AGGREGATES_ENABLED"]; reread)]
+        pub db_aggregates_enabled: bool = false,
+        /// A function (`name` or `schema.name`) that is called before every request's statement.
+        #[setting(variables = ["PGRST_DB_PRE_REQUEST", "PGRST_PRE_REQUEST"]; reread)]
+        pub db_pre_request: Option<String> = None,
+        /// Whether clients may see Postgres' plan of a request; it tells much of the database.
+        #[setting(variables = ["PGRST_DB_PLAN_ENABLED"]; reread)]
+        pub db_plan_enabled: bool = false,
+        /// Functions' own settings that are applied to the whole transaction.
+        #[setting(variables = ["PGRST_DB_HOISTED_TX_SETTINGS"]; reread)]
+        pub db_hoisted_tx_settings: Vec<String> = HOISTED.map(str::to_owned).to_vec(),
+        /// Whether changes and deletions without any filter are refused, as the extension `safeupdate` of hosted
+        /// Supabase refuses them; not those that functions make. Upstream has no such setting.
+        #[setting(variables = ["PGRST_DB_SAFE_UPDATE"], key = "basalt.safe_update"; reread)]
+        pub db_safe_update: bool = false,
+        /// How transactions end.
+        #[setting(variables = ["PGRST_DB_TX_END"]; reread)]
+        pub db_tx_end: TxEnd = TxEnd::Commit,
+        /// Whether embeds may still be addressed by their relation's name though they have an alias.
+        #[setting(variables = ["PGRST_URL_USE_LEGACY_TARGET_NAMES"]; reread)]
+        pub url_use_legacy_target_names: bool = true,
+        /// A function of the request's schema that answers for the root in place of the OpenAPI document.
+        #[setting(variables = ["PGRST_DB_ROOT_SPEC", "PGRST_ROOT_SPEC"], check = root_spec; reread)]
+        pub db_root_spec: Option<String> = None,
+        /// What the OpenAPI document lists.
+        #[setting(variables = ["PGRST_OPENAPI_MODE"]; reread)]
+        pub openapi_mode: OpenApiMode = OpenApiMode::FollowPrivileges,
+        /// Whether the OpenAPI document says that a token is sent.
+        #[setting(variables = ["PGRST_OPENAPI_SECURITY_ACTIVE"]; reread)]
+        pub openapi_security_active: bool = false,
+        /// Where clients reach the service, for the OpenAPI document.
+        #[setting(variables = ["PGRST_OPENAPI_SERVER_PROXY_URI"]; reread)]
+        pub openapi_server_proxy_uri: Option<ProxyUri> = None,
+        /// The host that the service listens on, as the OpenAPI document names it.
+        #[setting(variables = ["PGRST_SERVER_HOST"])]
+        pub server_host: String = "!4".to_owned(),
+        /// The port that the service listens on, as the OpenAPI document names it.
+        #[setting(variables = ["PGRST_SERVER_PORT"])]
+        pub server_port: u16 = 3000,
+        /// Whether settings are read from the database, too.
+        #[setting(variables = ["PGRST_DB_CONFIG"])]
+        pub db_config: bool = true,
+        /// A function (`name` or `schema.name`) that sets settings when they are read from the database.
+        #[setting(variables = ["PGRST_DB_PRE_CONFIG"]; reread)]
+        pub db_pre_config: Option<String> = None,
+        /// Keys that verify tokens, in place of those that the service was given.
+        #[setting(variables = ["PGRST_JWT_SECRET"]; reread)]
+        pub jwt_secret: Option<Secret> = None,
+        /// Whether `jwt_secret` is base64 of the real one.
+        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread)]
+        pub jwt_secret_is_base64: bool = false,
+        /// What tokens that name an audience must name.
+        #[setting(variables = ["PGRST_JWT_AUD"], check = audience; reread)]
+        pub jwt_aud: Option<String> = None,
+        /// Where in a token's claims the role is.
+        #[setting(variables = ["PGRST_JWT_ROLE_CLAIM_KEY", "PGRST_ROLE_CLAIM_KEY"]; reread)]
+        pub jwt_role_claim_key: ClaimPath = ClaimPath::default(),
+        /// For how many verified tokens there is room in the cache. Without it 1000 where `jwt_secret` is set, else as
+        /// many as the verifier has room for.
+        #[setting(variables = ["PGRST_JWT_CACHE_MAX_ENTRIES"]; reread)]
+        pub jwt_cache_max_entries: Option<usize> = None,
+        /// Whether answers tell how long each step took.
+        #[setting(variables = ["PGRST_SERVER_TIMING_ENABLED"]; reread)]
+        pub server_timing_enabled: bool = false,
+        /// A request's header that its answer repeats.
+        #[setting(variables = ["PGRST_SERVER_TRACE_HEADER"]; reread)]
+        pub server_trace_header: Option<TraceHeader> = None,
+        /// Origins whose scripts may read answers; empty for all.
+        #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread)]
+        pub server_cors_allowed_origins: Vec<String> = Vec::new(),
+        /// Settings of Postgres for every transaction: `app.settings.*`.
+        pub app_settings: Vec<(String, String)> = Vec::new(),
+        /// How much an error tells.
+        #[setting(variables = ["PGRST_CLIENT_ERROR_VERBOSITY"]; reread)]
+        pub client_error_verbosity: Verbosity = Verbosity::Verbose,
+        /// Whether the log shows the SQL of each request: of failed ones at the level `warn` or `error`, of others at
+        /// `info`. Values are never part of it.
+        #[setting(variables = ["PGRST_LOG_QUERY"])]
+        pub log_query: bool = false,
+        /// How long a caller who has written is answered by the primary alone, so that replicas that lag behind show it
+        /// what it wrote. It should be longer than a replica may lag. In seconds, 0 for never. Upstream has no such
+        /// setting.
+        #[setting(variables = ["PGRST_DB_READ_STICKY_INTERVAL"]; reread)]
+        pub db_read_sticky_interval: Duration = Duration::from_secs(10),
+        /// The largest body that is read, in bytes; larger ones answer 413. Upstream has no such setting.
+        #[setting(variables = ["PGRST_SERVER_MAX_BODY_SIZE"])]
+        pub max_body_size: usize = 50 * 1024 * 1024,
     }
 }
 
 impl Settings {
-    /// For how many verified tokens there is room in the cache: what was set, else upstream's default for keys of
+    /// Returns the defaults of a project: those of the Supabase CLI's template where it has the key. Clients reach the API
+    /// at `api_url`.
+    pub fn of_project(api_url: &str) -> Self {
+        Self {
+            db_extra_search_path: vec!["public".to_owned(), "extensions".to_owned()],
+            db_anon_role: Some("anon".to_owned()),
+            db_max_rows: Some(1000),
+            db_safe_update: true,
+            openapi_server_proxy_uri: format!("{api_url}/rest/v1").parse().ok(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads the settings of a project.
+    ///
+    /// Errors: [`Invalid`] for the first that cannot be used.
+    pub fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Self, Invalid> {
+        let mut settings = Self::of_project(api_url);
+        let is_of_project =
+            |setting: &Setting<Self>| !OF_SERVERS_ALONE.iter().any(|name| setting.is_named(name));
+        reader.apply_where(&[], &mut settings, is_of_project)?;
+        settings.db_max_rows.take_if(|rows| *rows <= 0);
+        for (name, value) in reader.prefixed("PGRST_APP_SETTINGS_") {
+            settings.set(&format!("app_settings_{name}"), value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets what upstream calls `name`, with dashes or underscores (`db-schemas`, `db_schemas`). An empty text is no
+    /// value and changes nothing, but for `db-extra-search-path` and `app.settings.*`. Returns whether there is such a
+    /// setting here.
+    ///
+    /// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<bool, Invalid> {
+        let name = name.to_ascii_lowercase();
+        if let Some(own) = name.strip_prefix("app_settings_").or_else(|| name.strip_prefix("app.settings.")) {
+            let name = format!("app.settings.{own}");
+            self.app_settings.retain(|(known, _)| *known != name);
+            self.app_settings.push((name, value.to_owned()));
+            return Ok(true);
+        }
+        ::settings::set(self, &variable(&name), value)
+    }
+
+    /// Returns for how many verified tokens there is room in the cache: what was set, else upstream's default for keys of
     /// `jwt_secret`, else `None`, which leaves it to the verifier that the service was given.
     pub(crate) fn jwt_cache_entries(&self) -> Option<usize> {
         const UPSTREAM: usize = 1000;
@@ -141,162 +196,36 @@ impl Settings {
     }
 }
 
-/// Bytes that must not be shown, mostly a text.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+/// Returns the environment variable of the setting that a configuration file calls `name`.
+pub fn variable(name: &str) -> String {
+    format!("PGRST_{}", name.to_ascii_uppercase().replace('-', "_"))
+}
 
-impl Secret {
-    /// The bytes. Not for logs.
-    pub fn expose(&self) -> &[u8] {
-        &self.0
+fn schemas(schemas: Vec<String>) -> Result<Vec<String>, &'static str> {
+    let is_system = |schema: &String| SYSTEM_SCHEMAS.contains(&schema.as_str());
+    match schemas.is_empty() || schemas.iter().any(is_system) {
+        true => Err("one or more schemas of your own"),
+        false => Ok(schemas),
     }
 }
 
-impl From<Vec<u8>> for Secret {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
+/// The function is looked for in the schema of the request.
+fn root_spec(function: Option<String>) -> Result<Option<String>, &'static str> {
+    Ok(function.map(|name| name.rsplit_once('.').map(|(_, name)| name.to_owned()).unwrap_or(name)))
 }
 
-impl From<&str> for Secret {
-    fn from(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
-
-/// How transactions end (`db-tx-end`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TxEnd {
-    /// `commit`.
-    Commit,
-    /// `commit-allow-override`: unless the client prefers `tx=rollback`.
-    CommitAllowOverride,
-    /// `rollback`.
-    Rollback,
-    /// `rollback-allow-override`: unless the client prefers `tx=commit`.
-    RollbackAllowOverride,
-}
-
-impl TxEnd {
-    /// Whether the client may choose.
-    pub const fn may_override(self) -> bool {
-        matches!(self, Self::CommitAllowOverride | Self::RollbackAllowOverride)
-    }
-
-    /// Whether a transaction is rolled back when the client did not choose.
-    pub const fn is_rollback(self) -> bool {
-        matches!(self, Self::Rollback | Self::RollbackAllowOverride)
-    }
-}
-
-impl std::str::FromStr for TxEnd {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "commit" => Ok(Self::Commit),
-            "commit-allow-override" => Ok(Self::CommitAllowOverride),
-            "rollback" => Ok(Self::Rollback),
-            "rollback-allow-override" => Ok(Self::RollbackAllowOverride),
-            other => Err(format!(
-                "expected commit, commit-allow-override, rollback or rollback-allow-override, found `{other}`"
-            )),
-        }
-    }
-}
-
-impl std::str::FromStr for Verbosity {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "verbose" => Ok(Self::Verbose),
-            "minimal" => Ok(Self::Minimal),
-            other => Err(format!("expected verbose or minimal, found `{other}`")),
-        }
-    }
-}
-
-/// How much an error tells (`client-error-verbosity`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verbosity {
-    /// `verbose`: code, message, details and hint.
-    Verbose,
-    /// `minimal`: code and message.
-    Minimal,
-}
-
-/// What the document at the root lists (`openapi-mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenApiMode {
-    /// `follow-privileges`: what the caller's role may use.
-    FollowPrivileges,
-    /// `ignore-privileges`: everything in the schema.
-    IgnorePrivileges,
-    /// `disabled`: there is no document, and no `db-root-spec` either.
-    Disabled,
-}
-
-impl std::str::FromStr for OpenApiMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "follow-privileges" => Ok(Self::FollowPrivileges),
-            "ignore-privileges" => Ok(Self::IgnorePrivileges),
-            "disabled" => Ok(Self::Disabled),
-            other => {
-                Err(format!("expected follow-privileges, ignore-privileges or disabled, found `{other}`"))
-            }
-        }
-    }
-}
-
-/// Where clients reach the service (`openapi-server-proxy-uri`): `http` or `https`, a host, a port, a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProxyUri {
-    /// `http` or `https`.
-    pub scheme: String,
-    /// The host.
-    pub host: String,
-    /// The port; the scheme's own where none was given.
-    pub port: u16,
-    /// The path that the service's paths continue.
-    pub path: String,
-}
-
-impl std::str::FromStr for ProxyUri {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let refused = || format!("expected a URI like https://example.com:8443/basePath, found `{text}`");
-        let uri: http::Uri = text.parse().map_err(|_| refused())?;
-        let authority = uri.authority().ok_or_else(refused)?;
-        let (scheme, own_port) = match uri.scheme_str() {
-            Some("http") => ("http", 80),
-            Some("https") => ("https", 443),
-            _ => return Err(refused()),
-        };
-        let has_port = authority.as_str().rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
-        let port = if has_port { authority.port_u16().filter(|port| *port > 0) } else { Some(own_port) };
-        if authority.as_str().contains('@') || authority.host().is_empty() || uri.query().is_some() {
-            return Err(refused());
-        }
-        let host = authority.host().to_owned();
-        let port = port.ok_or_else(refused)?;
-        Ok(Self { scheme: scheme.to_owned(), host, port, path: uri.path().to_owned() })
-    }
-}
-
-impl std::fmt::Display for ProxyUri {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}://{}:{}{}", self.scheme, self.host, self.port, self.path)
+/// A text with a colon in it has to be a URI (RFC 7519, section 2, StringOrURI).
+fn audience(audience: Option<String>) -> Result<Option<String>, &'static str> {
+    let is_uri = |text: &str| {
+        text.split_once(':').is_none_or(|(scheme, _)| {
+            scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+                && !text.contains(char::is_whitespace)
+        })
+    };
+    match audience.as_deref().is_none_or(is_uri) {
+        true => Ok(audience),
+        false => Err("a text or a URI"),
     }
 }
 
@@ -304,19 +233,77 @@ impl std::fmt::Display for ProxyUri {
 mod tests {
     use super::*;
 
-    #[test]
-    fn proxy_uris_have_a_scheme_and_a_host() {
-        let parsed: ProxyUri = "https://api.example.com/rest/v1".parse().unwrap();
-        assert_eq!(
-            (parsed.host.as_str(), parsed.port, parsed.path.as_str()),
-            ("api.example.com", 443, "/rest/v1")
-        );
-        assert_eq!("http://[::1]:8000".parse::<ProxyUri>().unwrap().port, 8000);
-        assert_eq!("http://[::1]".parse::<ProxyUri>().unwrap().port, 80);
-        for bad in
-            ["", "example.com", "ftp://x", "http://a@b", "http://x?y", "http://x:0", "http://x:99999", "/x"]
-        {
-            assert!(bad.parse::<ProxyUri>().is_err(), "{bad}");
+    fn set(pairs: &[(&str, &str)]) -> Settings {
+        let mut settings = Settings::default();
+        for (name, value) in pairs {
+            assert!(settings.set(name, value).unwrap(), "{name}");
         }
+        settings
+    }
+
+    #[test]
+    fn names_are_upstreams() {
+        let settings = set(&[
+            ("DB_SCHEMAS", "api, other"),
+            ("db-extra-search-path", ""),
+            ("db_anon_role", "web"),
+            ("max-rows", "10"),
+            ("db-tx-end", "rollback"),
+            ("root-spec", "api.root"),
+            ("openapi-mode", "disabled"),
+            ("client-error-verbosity", "minimal"),
+            ("server-timing-enabled", "1"),
+            ("db-read-sticky-interval", "0"),
+            ("log-query", "true"),
+            ("server-max-body-size", "1048576"),
+            ("server-trace-header", "X-Request-Id"),
+            ("app_settings_key", "v"),
+            ("jwt-secret-is-base64", "TRUE"),
+        ]);
+        assert_eq!(settings.db_schemas, ["api", "other"]);
+        assert!(settings.db_extra_search_path.is_empty());
+        assert_eq!(settings.db_anon_role.as_deref(), Some("web"));
+        assert_eq!(settings.db_max_rows, Some(10));
+        assert_eq!(settings.db_tx_end, TxEnd::Rollback);
+        assert_eq!(settings.db_root_spec.as_deref(), Some("root"));
+        assert_eq!(settings.openapi_mode, OpenApiMode::Disabled);
+        assert_eq!(settings.client_error_verbosity, Verbosity::Minimal);
+        assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
+        assert_eq!(settings.db_read_sticky_interval, Duration::ZERO);
+        assert_eq!(settings.max_body_size, 1 << 20);
+        assert_eq!(settings.server_trace_header.unwrap().0, "x-request-id");
+        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
+    }
+
+    #[test]
+    fn empty_values_change_nothing() {
+        assert_eq!(set(&[("db-schemas", ""), ("jwt-aud", ""), ("db-max-rows", "")]), Settings::default());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (name, value) in [
+            ("db-schemas", "api, pg_catalog"),
+            ("db-schemas", ","),
+            ("db-max-rows", "many"),
+            ("db-read-sticky-interval", "soon"),
+            ("db-config", "perhaps"),
+            ("jwt-aud", "not a: uri"),
+            ("server-trace-header", "a b"),
+            ("server-max-body-size", "50MiB"),
+            ("openapi-mode", "on"),
+            ("openapi-server-proxy-uri", "example.com"),
+            ("jwt-role-claim-key", "role"),
+        ] {
+            let error = Settings::default().set(name, value).unwrap_err();
+            assert!(error.to_string().starts_with(&format!("{}: expected", variable(name))), "{error}");
+        }
+        assert_eq!(Settings::default().set("db-channel", "x"), Ok(false));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let settings = set(&[("jwt-secret", "hunter2hunter2hunter2hunter2hunter2")]);
+        assert!(!format!("{settings:?}").contains("hunter2"));
     }
 }

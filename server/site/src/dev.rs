@@ -22,7 +22,7 @@ impl Proxy {
     /// Errors: a sentence when the URL is not one.
     pub(crate) fn new(base: &str) -> Result<Self, String> {
         let host = base.strip_prefix("http://").unwrap_or_default();
-        if !crate::is_host(host) {
+        if !gateway::is_host(host) {
             return Err(format!(
                 "expected the URL of Vite's dev server such as http://127.0.0.1:5173, found {base:?}"
             ));

@@ -23,7 +23,7 @@ impl Origin {
     pub(crate) fn of(request: &Request) -> Self {
         let host =
             request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
-        let host = host.filter(|host| is_host(host)).unwrap_or("localhost").to_owned();
+        let host = host.filter(|host| gateway::is_host(host)).unwrap_or("localhost").to_owned();
         let forwarded = request.header("x-forwarded-proto").and_then(|header| header.split(',').next());
         let secure = match forwarded.map(str::trim) {
             Some(scheme) => scheme.eq_ignore_ascii_case("https"),
@@ -37,14 +37,6 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.host)
     }
-}
-
-/// Whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or a
-/// page.
-pub fn is_host(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 255
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
 /// What the page may do: run and show its own files, call the API and `connect_src`, and nothing else. Source:

@@ -21,7 +21,6 @@ use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, E
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response};
 
-pub use headers::is_host;
 pub use heads::Api;
 pub use settings::Settings;
 

@@ -123,7 +123,7 @@ impl Storage {
             return Ok(false);
         }
         let mimetype = content_type(&file.key);
-        bucket.admit(size, &mimetype, self.settings().file_size_limit)?;
+        bucket.admit(size, &mimetype, self.settings().file_size_limit.0)?;
         let version = Uuid::new_v4();
         let written = self.backend().write(version, &mut open(&file.path).await?).await?;
         if written != size {

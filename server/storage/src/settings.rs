@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-/// Settings of the storage service.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// Folder that holds the objects' bytes. Upstream's `STORAGE_FILE_BACKEND_PATH`. Default: `objects` in the
-    /// current folder; Basalt sets `<data folder>/objects`.
-    pub path: PathBuf,
-    /// Bytes that one object may have, unless its bucket says less. Upstream's `UPLOAD_FILE_SIZE_LIMIT`,
-    /// `storage.file_size_limit` in `config.toml`. Default: 50 MiB.
-    pub file_size_limit: u64,
-}
+use ::settings::Bytes;
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { path: PathBuf::from("objects"), file_size_limit: 50 * 1024 * 1024 }
+::settings::settings! {
+    /// Settings of the storage service.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Settings {
+        /// Folder that holds the objects' bytes. Where it is not set, it is `objects` in the data folder.
+        #[setting(variables = ["STORAGE_FILE_BACKEND_PATH", "FILE_STORAGE_BACKEND_PATH"])]
+        pub path: PathBuf = PathBuf::new(),
+        /// Bytes that one object may have, unless its bucket says less.
+        #[setting(variables = ["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], key = "storage.file_size_limit")]
+        pub file_size_limit: Bytes = Bytes(50 << 20),
     }
 }

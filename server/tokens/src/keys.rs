@@ -23,40 +23,51 @@ const SHORTEST_SECRET: usize = 32;
 /// Life of the API keys that are tokens: ten years, as hosted Supabase issues them.
 const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
 
-/// Keys that settings name in place of generated ones. Every field is optional.
-///
-/// Which key signs users' tokens:
-/// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
-/// - else with [`signing_keys`](Self::signing_keys): the first;
-/// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
-///   nodes may know nothing but the secret;
-/// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
-#[derive(Clone, Default)]
-pub struct KeyOverrides {
-    /// `JWT_SECRET`, `GOTRUE_JWT_SECRET`: the shared HS256 secret, at least 32 bytes. Takes every form of
-    /// [`verification_keys`](Self::verification_keys), too.
-    pub jwt_secret: Option<String>,
-    /// `PGRST_JWT_SECRET_IS_BASE64`: plain secrets are base64 (either alphabet) of the real ones. Default false.
-    pub secret_is_base64: bool,
-    /// `GOTRUE_JWT_KEY_ID`: `kid` of tokens that the shared secret signs.
-    pub key_id: Option<String>,
-    /// `GOTRUE_JWT_KEYS`: JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
-    pub jwt_keys: Option<String>,
-    /// The file of `auth.signing_keys_path`: JSON array of private JWKs, of which the first signs.
-    pub signing_keys: Option<String>,
-    /// `PGRST_JWT_SECRET`: further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is
-    /// also the signing secret if no other is set.
-    pub verification_keys: Option<String>,
-    /// `ANON_KEY`, `SUPABASE_ANON_KEY`: legacy public API key.
-    pub anon_key: Option<String>,
-    /// `SERVICE_ROLE_KEY`, `SUPABASE_SERVICE_ROLE_KEY`: legacy secret API key.
-    pub service_role_key: Option<String>,
-    /// `SUPABASE_PUBLISHABLE_KEY`: `sb_publishable_…`.
-    pub publishable_key: Option<String>,
-    /// `SUPABASE_SECRET_KEY`: `sb_secret_…`.
-    pub secret_key: Option<String>,
-    /// `project_id`: the project's reference, claim `ref` of the legacy API keys. Default `basalt`.
-    pub project: Option<String>,
+::settings::settings! {
+    /// Keys that settings name in place of generated ones. Every field is optional.
+    ///
+    /// Which key signs users' tokens:
+    /// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
+    /// - else with [`signing_keys`](Self::signing_keys): the first;
+    /// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
+    ///   nodes may know nothing but the secret;
+    /// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
+    #[derive(Clone)]
+    pub struct KeyOverrides {
+        /// The shared HS256 secret, at least 32 bytes. Takes every form of `PGRST_JWT_SECRET`, too.
+        #[setting(variables = ["JWT_SECRET", "GOTRUE_JWT_SECRET"], key = "auth.jwt_secret")]
+        pub jwt_secret: Option<String> = None,
+        /// Whether plain secrets are base64 (either alphabet) of the real ones.
+        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64"])]
+        pub secret_is_base64: bool = false,
+        /// `kid` of tokens that the shared secret signs.
+        #[setting(variables = ["GOTRUE_JWT_KEY_ID"])]
+        pub key_id: Option<String> = None,
+        /// JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
+        #[setting(variables = ["GOTRUE_JWT_KEYS"])]
+        pub jwt_keys: Option<String> = None,
+        /// The file of `auth.signing_keys_path`: JSON array of private JWKs, of which the first signs.
+        pub signing_keys: Option<String> = None,
+        /// Further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is also the signing secret
+        /// if no other is set.
+        #[setting(variables = ["PGRST_JWT_SECRET"])]
+        pub verification_keys: Option<String> = None,
+        /// Legacy public API key.
+        #[setting(variables = ["ANON_KEY", "SUPABASE_ANON_KEY"], key = "auth.anon_key")]
+        pub anon_key: Option<String> = None,
+        /// Legacy secret API key.
+        #[setting(variables = ["SERVICE_ROLE_KEY", "SUPABASE_SERVICE_ROLE_KEY"], key = "auth.service_role_key")]
+        pub service_role_key: Option<String> = None,
+        /// `sb_publishable_…`.
+        #[setting(variables = ["SUPABASE_PUBLISHABLE_KEY"], key = "auth.publishable_key")]
+        pub publishable_key: Option<String> = None,
+        /// `sb_secret_…`.
+        #[setting(variables = ["SUPABASE_SECRET_KEY"], key = "auth.secret_key")]
+        pub secret_key: Option<String> = None,
+        /// The project's reference, claim `ref` of the legacy API keys. `basalt` where it is not set.
+        #[setting(variables = [], key = "project_id")]
+        pub project: Option<String> = None,
+    }
 }
 
 impl fmt::Debug for KeyOverrides {

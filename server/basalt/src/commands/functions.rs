@@ -99,7 +99,7 @@ pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
                 Flags { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..flags };
             let settings = load(&flags)?;
             of(&settings)?;
-            block_on(serve::run_functions(settings, &flags))
+            block_on(serve::run_functions(settings))
         }
     }
 }

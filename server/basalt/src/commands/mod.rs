@@ -203,7 +203,7 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
         return Ok(());
     }
     if arguments.example {
-        console::print(DropIn::EXAMPLE.trim_end());
+        console::print(DropIn::example().trim_end());
         return Ok(());
     }
     let instead = arguments.instead();
@@ -213,7 +213,7 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
         return block_on(serve::auth_drop_in::run(settings));
     }
     let drop_in = DropIn::load(&flags)?;
-    logging::start(format, drop_in.as_ref().map(|settings| settings.log_level.as_str()));
+    logging::start(format, drop_in.as_ref().map(|settings| settings.server.log_level.as_str()));
     match (drop_in, instead) {
         (Some(settings), Some(instead)) => block_on(serve::drop_in::instead::run(settings, instead)),
         (Some(settings), None) => block_on(serve::drop_in::run(flags, settings)),
@@ -222,7 +222,7 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
              PostgREST's configuration file"
                 .to_owned(),
         )),
-        (None, None) => block_on(serve::run(load(&flags)?, &flags)),
+        (None, None) => block_on(serve::run(load(&flags)?)),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::console;
 use crate::error::Error;
 use crate::instance::Announced;
 use crate::ports::{self, Connections};
-use crate::settings::{Flags, Service, Settings};
+use crate::settings::{Service, Settings};
 use services::Running;
 use signals::Signals;
 
@@ -38,13 +38,11 @@ const LIMITS: Limits = Limits {
 };
 
 /// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
-///
-/// `settings` are those that `flags` led to.
-pub(super) async fn run(settings: Settings, flags: &Flags) -> Result<(), Error> {
+pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
     accept::open_more_files();
     let signals = Signals::listen()?;
-    let (settings, start) = Start::listen(settings, flags).await?;
+    let (settings, start) = Start::listen(settings).await?;
     console::note(format_args!(
         "Starting Basalt in {}",
         crate::settings::display_path(&settings.project.root)
@@ -61,16 +59,16 @@ pub(super) async fn run(settings: Settings, flags: &Flags) -> Result<(), Error> 
 
 /// As [`run`], but where this project is being served already, functions alone are, beside that server and with its
 /// database.
-pub(super) async fn run_functions(settings: Settings, flags: &Flags) -> Result<(), Error> {
+pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     let running = match backend::Running::find(&settings.data_dir) {
         Some(running) if settings.database.url.is_none() => running.answers().await,
         _ => false,
     };
     if !running {
-        return run(settings, flags).await;
+        return run(settings).await;
     }
-    let api = format!("http://127.0.0.1:{}", settings.port);
-    let (mut settings, start) = Start::listen(settings, flags).await?;
+    let api = format!("http://127.0.0.1:{}", settings.server.port);
+    let (mut settings, start) = Start::listen(settings).await?;
     settings.functions_api = Some(api);
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
@@ -94,15 +92,11 @@ impl Start {
     /// Listens, so that the port is known before the services make URLs of it, such as those in mails.
     ///
     /// Returns the settings with the port that it is.
-    async fn listen(settings: Settings, flags: &Flags) -> Result<(Settings, Start), Error> {
-        let (at, wanted_port) = (Instant::now(), settings.port);
-        let public = Connections::new(ports::listen(settings.host, wanted_port).await?)?;
+    async fn listen(mut settings: Settings) -> Result<(Settings, Start), Error> {
+        let (at, wanted_port) = (Instant::now(), settings.server.port);
+        let public = Connections::new(ports::listen(settings.server.host, wanted_port).await?)?;
         let port = public.address().port();
-        let settings = if port == wanted_port {
-            settings
-        } else {
-            Settings::load(&Flags { port: Some(port), ..flags.clone() })?
-        };
+        settings.set_port(port);
         Ok((settings, Start { at, wanted_port, public }))
     }
 }
@@ -158,7 +152,8 @@ async fn listen(
     start: Start,
 ) -> Result<Option<Announced>, Error> {
     let Start { at, wanted_port, public } = start;
-    let admin = Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.admin_port).await?)?;
+    let admin =
+        Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
     let inbox = Inbox::listen(settings).await?;
     let stop = CancellationToken::new();

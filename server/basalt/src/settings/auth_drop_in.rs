@@ -9,11 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use database::conninfo::Conninfo;
+use settings::{Environment, Invalid, Reader, Value as _};
 
 use super::drop_in::Place;
-use super::reader::Reader;
-use super::value::Value as _;
-use super::{Environment, Flags, Invalid, Project, Service};
+use super::{Flags, Project, Service};
 use crate::uri;
 
 /// Upstream's default of `PORT`.
@@ -91,7 +90,7 @@ impl AuthDropIn {
         let Some(uri) = uri.filter(|_| is_asked_for(flags)) else { return Ok(None) };
         let nowhere = PathBuf::new();
         let config = toml::Table::new();
-        let mut reader = Reader::new(environment, &config);
+        let mut reader = Reader::new(environment, &config, super::known::KNOWN);
         check_database(&mut reader)?;
         let external_url = external_url(&mut reader)?;
         let project = Project {

@@ -1,7 +1,27 @@
 //! Keys of the Supabase CLI's `config.toml` that Basalt knows of but does not read. A file that the CLI made must draw
 //! no warning, and nobody may believe that a key does something which does nothing.
 //!
-//! Source: the CLI's configuration reference. `*` stands for one name, a trailing `**` for any depth.
+//! Source: the CLI's configuration reference.
+
+use settings::KnownKeys;
+
+/// All of it.
+pub(super) const KNOWN: KnownKeys = KnownKeys {
+    silent: SILENT,
+    without_effect: WITHOUT_EFFECT,
+    off_by_default: OFF_BY_DEFAULT,
+    prefixes: &["BASALT_", "PGRST_", "GOTRUE_"],
+    // Read before the settings are, or by the programs around the server: what to log, and what the tests and the
+    // client's dev server run against.
+    read_elsewhere: &[
+        "BASALT_LOG",
+        "BASALT_LOG_FORMAT",
+        "BASALT_BINARY",
+        "BASALT_TEST_",
+        "BASALT_URL",
+        "PGRST_LOG_LEVEL",
+    ],
+};
 
 /// Keys that mean nothing here: those of the CLI's own commands, of containers, of the hosted platform, and of services
 /// that every project has in its file and that are not part of this server.
@@ -85,62 +105,15 @@ const OFF_BY_DEFAULT: &[&str] = &[
     "auth.web3.*",
 ];
 
-/// Why the key at `path` has no effect here, although `value` asks for one.
-pub(super) fn without_effect(path: &[&str], value: &toml::Value) -> Option<&'static str> {
-    let (_, nothing, reason) = WITHOUT_EFFECT.iter().find(|(pattern, ..)| fits(pattern, path))?;
-    (value.to_string() != *nothing).then_some(*reason)
-}
-
-/// Whether the key at `path` means nothing here.
-#[cfg(test)]
-pub(super) fn is_silent(path: &[&str]) -> bool {
-    SILENT.iter().any(|pattern| fits(pattern, path))
-        && !WITHOUT_EFFECT.iter().any(|(pattern, ..)| fits(pattern, path))
-}
-
-/// Whether the section at `path` is off where it says nothing.
-pub(super) fn is_off_by_default(path: &[&str]) -> bool {
-    OFF_BY_DEFAULT.iter().any(|pattern| fits(pattern, path))
-}
-
-/// Whether the CLI knows the key at `path`, and nobody need read it.
-pub(super) fn is_known(path: &[&str]) -> bool {
-    patterns().any(|pattern| fits(pattern, path))
-}
-
-/// The keys without wildcards, as candidates for what a misspelt one meant.
-pub(super) fn exact<'a>() -> impl Iterator<Item = &'a str> {
-    patterns().filter(|pattern| !pattern.contains('*'))
-}
-
-fn patterns<'a>() -> impl Iterator<Item = &'a str> {
-    SILENT.iter().copied().chain(WITHOUT_EFFECT.iter().map(|(pattern, ..)| *pattern))
-}
-
-fn fits(pattern: &str, path: &[&str]) -> bool {
-    matches(&pattern.split('.').collect::<Vec<_>>(), path)
-}
-
-fn matches(pattern: &[&str], path: &[&str]) -> bool {
-    match (pattern, path) {
-        (["**"], [_, ..]) => true,
-        ([], []) => true,
-        ([first, pattern @ ..], [name, path @ ..]) => {
-            (*first == "*" || first == name) && matches(pattern, path)
-        }
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn patterns_match_by_name_and_depth() {
-        assert!(is_known(&["db", "shadow_port"]));
-        assert!(is_known(&["remotes", "production", "api"]));
-        assert!(!is_known(&["db", "shadow_port", "x"]));
-        assert!(!is_known(&["studio"]));
+        assert!(KNOWN.is_known(&["db", "shadow_port"]));
+        assert!(KNOWN.is_known(&["remotes", "production", "api"]));
+        assert!(!KNOWN.is_known(&["db", "shadow_port", "x"]));
+        assert!(!KNOWN.is_known(&["studio"]));
     }
 }

@@ -7,16 +7,11 @@
 mod auth;
 mod auth_drop_in;
 mod drop_in;
-mod environment;
-mod functions;
 mod known;
 mod project;
-mod reader;
 mod services;
-mod value;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,41 +20,18 @@ pub(crate) use auth_drop_in::AuthDropIn;
 use database::conninfo::Conninfo;
 use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, Place};
-pub(crate) use environment::Environment;
 pub(crate) use project::Project;
-use reader::Reader;
 pub(crate) use services::{Service, Services};
+use settings::{Bytes, Environment, Invalid, Reader, Value};
 use storage::BucketDefinition;
-use value::Bytes;
 
 use crate::uri;
 
 /// The data folder's name in the project's folder.
 pub(crate) const DATA_FOLDER: &str = ".basalt";
-/// Port of the API and the site; the Supabase CLI's `api.port`.
-const DEFAULT_PORT: u16 = 54321;
-/// Port of the embedded Postgres; the Supabase CLI's `db.port`.
-const DEFAULT_DATABASE_PORT: u16 = 54322;
-/// Port of metrics and health on the loopback interface; the one after those that the Supabase CLI uses.
-const DEFAULT_ADMIN_PORT: u16 = 54330;
 
 /// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
 const DEFAULT_INBOX_PORT: u16 = 54324;
-
-/// A setting that cannot be used.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{key}: expected {expected}, found {found}")]
-pub(crate) struct Invalid {
-    key: String,
-    expected: String,
-    found: String,
-}
-
-impl Invalid {
-    pub(crate) fn new(key: &str, expected: &str, found: &dyn fmt::Display) -> Self {
-        Self { key: key.to_owned(), expected: expected.to_owned(), found: found.to_string() }
-    }
-}
 
 /// What the command line says; it wins over everything else.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +64,33 @@ pub(crate) struct Flags {
     pub(crate) auth_folder: Option<PathBuf>,
 }
 
+settings::settings! {
+    /// Settings of the server as a whole.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Server {
+        /// Folder of everything that must outlive a restart: cluster, objects, keys. `.basalt` in the project's folder where
+        /// it is not set.
+        #[setting(variables = ["BASALT_DATA_DIR"], key = "basalt.data_dir")]
+        pub(crate) data_dir: Option<PathBuf> = None,
+        /// Address to listen on.
+        #[setting(variables = ["BASALT_HOST"], key = "basalt.host")]
+        pub(crate) host: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST),
+        /// Port of the API and the site.
+        #[setting(variables = ["BASALT_PORT"], key = "api.port")]
+        pub(crate) port: u16 = 54321,
+        /// Port of metrics and health on the loopback interface.
+        #[setting(variables = ["BASALT_ADMIN_PORT"], key = "basalt.admin_port")]
+        pub(crate) admin_port: u16 = 54330,
+        /// The URL under which clients reach the API, without a slash at its end, if it is not the origin that a request
+        /// names.
+        #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]
+        pub(crate) external_url: Option<String> = None,
+        /// The folder of the project, if not the current one. `--project`.
+        #[setting(variables = ["BASALT_PROJECT"])]
+        pub(crate) project: Option<PathBuf> = None,
+    }
+}
+
 /// Everything that a start needs to know.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -99,19 +98,11 @@ pub(crate) struct Settings {
     pub(crate) project: Project,
     /// Folder of everything that must outlive a restart: cluster, objects, keys.
     pub(crate) data_dir: PathBuf,
-    /// Address to listen on. `basalt.host`, `BASALT_HOST`. Default: 127.0.0.1.
-    pub(crate) host: IpAddr,
-    /// Port to listen on. `api.port`, `BASALT_PORT`. Default: 54321.
-    pub(crate) port: u16,
-    /// Port of metrics and health on the loopback interface. `basalt.admin_port`, `BASALT_ADMIN_PORT`.
-    /// Default: 54330.
-    pub(crate) admin_port: u16,
+    /// Where to listen, and under which URL clients reach the API.
+    pub(crate) server: Server,
     /// Port of the inbox on the loopback interface, where mails are kept instead of being sent. `None` with
     /// `inbucket.enabled = false`. `inbucket.port`, `BASALT_INBOX_PORT`. Default: 54324.
     pub(crate) inbox_port: Option<u16>,
-    /// The URL under which clients reach the API, without a slash at its end. `api.external_url`,
-    /// `API_EXTERNAL_URL`. Default: the origin that a request names.
-    pub(crate) external_url: Option<String>,
     /// Which database to use.
     pub(crate) database: DatabaseSettings,
     /// The project's migrations.
@@ -136,45 +127,65 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Which database to use.
-#[derive(Debug, Clone)]
-pub(crate) struct DatabaseSettings {
-    /// Another Postgres than the embedded one, as a user that may create roles. `DATABASE_URL`, unless it is the URL of
-    /// the embedded one, which is that of the Supabase CLI's.
-    pub(crate) url: Option<Conninfo>,
-    /// The file that the URL is from; `None` for the process's environment.
-    pub(crate) url_file: Option<PathBuf>,
-    /// Whether a database that Basalt has not set up may be set up without asking. `--yes`, `BASALT_ADOPT_DATABASE`.
-    /// Default: false.
-    pub(crate) adopt: bool,
-    /// Whether programs of this machine may log in to the embedded one as `postgres` with the password `postgres`, as
-    /// with the Supabase CLI. `basalt.default_database_password`, `BASALT_DEFAULT_DATABASE_PASSWORD`. Default: true.
-    pub(crate) default_password: bool,
-    /// Port of the embedded one on 127.0.0.1. `db.port`, `BASALT_DATABASE_PORT`. Default: 54322.
-    pub(crate) port: u16,
-    /// Major version that the project expects. `db.major_version`.
-    pub(crate) major_version: Option<u32>,
-    /// Folder of the server binaries. `POSTGRES_BIN`.
-    pub(crate) binaries: Option<PathBuf>,
+settings::settings! {
+    /// Which database to use.
+    #[derive(Debug, Clone)]
+    pub(crate) struct DatabaseSettings {
+        /// Another Postgres than the embedded one, as a user that may create roles, unless it is the URL of the embedded one,
+        /// which is that of the Supabase CLI's.
+        #[setting(variables = ["DATABASE_URL"])]
+        pub(crate) url: Option<Conninfo> = None,
+        /// The file that the URL is from; `None` for the process's environment.
+        pub(crate) url_file: Option<PathBuf> = None,
+        /// Whether a database that Basalt has not set up may be set up without asking. `--yes`.
+        #[setting(variables = ["BASALT_ADOPT_DATABASE"])]
+        pub(crate) adopt: bool = false,
+        /// Whether programs of this machine may log in to the embedded one as `postgres` with the password `postgres`, as with
+        /// the Supabase CLI.
+        #[setting(variables = ["BASALT_DEFAULT_DATABASE_PASSWORD"], key = "basalt.default_database_password")]
+        pub(crate) default_password: bool = true,
+        /// Port of the embedded one on 127.0.0.1.
+        #[setting(variables = ["BASALT_DATABASE_PORT"], key = "db.port")]
+        pub(crate) port: u16 = 54322,
+        /// Major version that the project expects.
+        #[setting(variables = [], key = "db.major_version")]
+        pub(crate) major_version: Option<u32> = None,
+        /// Folder of the server binaries, if not those that are found.
+        #[setting(variables = ["POSTGRES_BIN"])]
+        pub(crate) binaries: Option<PathBuf> = None,
+    }
 }
 
-/// The project's migrations.
-#[derive(Debug, Clone)]
-pub(crate) struct Migrations {
-    /// `db.migrations.enabled`. Default: true.
-    pub(crate) enabled: bool,
-    /// Their folder. `basalt.migrations_path`. Default: `migrations` beside `config.toml`.
-    pub(crate) path: PathBuf,
+settings::settings! {
+    /// The project's migrations.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Migrations {
+        /// Whether they are applied.
+        #[setting(variables = [], key = "db.migrations.enabled")]
+        pub(crate) enabled: bool = true,
+        /// Their folder, seen from that of `config.toml`.
+        #[setting(variables = [], key = "basalt.migrations_path")]
+        pub(crate) path: PathBuf = PathBuf::from("migrations"),
+    }
 }
 
-/// The project's seed.
-#[derive(Debug, Clone)]
-pub(crate) struct Seed {
-    /// `db.seed.enabled`. Default: true.
-    pub(crate) enabled: bool,
-    /// Its files in order. `db.seed.sql_paths`. Default: `seed.sql` beside `config.toml`.
-    pub(crate) files: Vec<PathBuf>,
+settings::settings! {
+    /// The project's seed.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Seed {
+        /// Whether it is applied.
+        #[setting(variables = [], key = "db.seed.enabled")]
+        pub(crate) enabled: bool = true,
+        /// Its files in order, seen from the folder of `config.toml`; patterns may have `*` and `?`.
+        #[setting(variables = [], key = "db.seed.sql_paths")]
+        pub(crate) patterns: Vec<String> = vec![SEED.to_owned()],
+        /// The files that the patterns name.
+        pub(crate) files: Vec<PathBuf> = Vec::new(),
+    }
 }
+
+/// The pattern that the Supabase CLI writes into every new project, with or without the file.
+const SEED: &str = "./seed.sql";
 
 /// A bucket and the files that it is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,25 +214,20 @@ impl Settings {
 
     /// As [`Self::load`], of a project and an environment that are given.
     pub(crate) fn read(flags: &Flags, project: Project, environment: &Environment) -> Result<Self, Invalid> {
-        let mut reader = Reader::new(environment, &project.config);
-        let _: Option<PathBuf> = reader.get("", &["BASALT_PROJECT"])?;
-        let data_dir = match (&flags.data_dir, reader.get("basalt.data_dir", &["BASALT_DATA_DIR"])?) {
+        let mut reader = Reader::new(environment, &project.config, known::KNOWN);
+        let mut server = Server::default();
+        reader.apply(&mut server)?;
+        server.host = flags.host.unwrap_or(server.host);
+        server.port = flags.port.unwrap_or(server.port);
+        let data_dir = match (&flags.data_dir, &server.data_dir) {
             (Some(path), _) => path.clone(),
-            (None, set) => data_dir(&project, set),
+            (None, Some(path)) => project.resolve(path),
+            (None, None) => project.root.join(DATA_FOLDER),
         };
-        let host = reader.get("basalt.host", &["BASALT_HOST"])?;
-        let port = reader.get("api.port", &["BASALT_PORT"])?;
-        let port = flags.port.or(port).unwrap_or(DEFAULT_PORT);
-        let external_url = external_url(&mut reader)?;
-        let api_url = external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{port}"));
+        let services = Services::read(&mut reader, &project, &data_dir, &server.api_url())?;
         let mut settings = Self {
-            host: flags.host.or(host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-            port,
-            admin_port: reader
-                .get("basalt.admin_port", &["BASALT_ADMIN_PORT"])?
-                .unwrap_or(DEFAULT_ADMIN_PORT),
+            server,
             inbox_port: inbox_port(&mut reader)?,
-            external_url,
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
             seed: seed(&mut reader, &project)?,
@@ -230,15 +236,15 @@ impl Settings {
             site: site(&mut reader, &project)?,
             keys: services::keys(&mut reader, &project)?,
             gateway: services::gateway(&mut reader)?,
-            services: Services::read(&mut reader, &project, &data_dir, &api_url)?,
+            services,
             functions_api: None,
             warnings: Vec::new(),
             data_dir,
             project: project.clone(),
         };
         if let Some(service) = &mut settings.services.functions {
-            let env_file = flags.env_file.as_deref();
-            service.secrets = functions::secrets(&mut reader, &project, &service.folder, env_file)?;
+            let folders = [project.root.as_path(), project.base.as_path()];
+            service.read_secrets(&mut reader, folders, flags.env_file.as_deref())?;
             service.watch = flags.dev.is_some() || flags.watch_functions;
             if flags.open_functions {
                 for found in service.list() {
@@ -249,6 +255,13 @@ impl Settings {
         settings.warnings = reader.finish();
         settings.apply(flags);
         Ok(settings)
+    }
+
+    /// Takes `port` for the one that is listened on, and with it the URLs that follow from it.
+    pub(crate) fn set_port(&mut self, port: u16) {
+        let before = self.server.api_url();
+        self.server.port = port;
+        self.services.move_from(&before, &self.server.api_url());
     }
 
     fn apply(&mut self, flags: &Flags) {
@@ -277,13 +290,6 @@ impl Settings {
     }
 }
 
-fn data_dir(project: &Project, set: Option<PathBuf>) -> PathBuf {
-    match set {
-        Some(path) => project.resolve(path),
-        None => project.root.join(DATA_FOLDER),
-    }
-}
-
 /// The CLI has called the table `inbucket` and, of late, `local_smtp`.
 fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
     let (mut enabled, mut port) = (true, None);
@@ -294,66 +300,53 @@ fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
     Ok(enabled.then(|| port.unwrap_or(DEFAULT_INBOX_PORT)))
 }
 
-fn external_url(reader: &mut Reader<'_>) -> Result<Option<String>, Invalid> {
-    let key = "api.external_url";
-    let url: Option<String> = reader.get(key, &["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"])?;
-    url.map(|url| origin(key, &url)).transpose()
+fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
+    url.map(|url| gateway::origin(&url)).transpose()
 }
 
-/// Checks that `url` is `http(s)://host[:port]` and takes the slash off its end.
-fn origin(key: &str, url: &str) -> Result<String, Invalid> {
-    let trimmed = url.trim_end_matches('/');
-    let host = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
-    match host {
-        Some(host) if site::is_host(host) => Ok(trimmed.to_owned()),
-        _ => Err(Invalid::new(key, "an origin such as https://example.org", &format!("{url:?}"))),
+impl Server {
+    /// Returns where clients reach the API.
+    pub(crate) fn api_url(&self) -> String {
+        self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{}", self.port))
     }
 }
 
 fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
-    let configured = reader.get("db.port", &[])?.unwrap_or(DEFAULT_DATABASE_PORT);
-    let port = reader.get("db.port", &["BASALT_DATABASE_PORT"])?.unwrap_or(DEFAULT_DATABASE_PORT);
-    let default_password = reader
-        .get("basalt.default_database_password", &["BASALT_DEFAULT_DATABASE_PASSWORD"])?
-        .unwrap_or(true);
-    let url: Option<Conninfo> = reader.get("", &["DATABASE_URL"])?;
-    let is_embedded = |url: &Conninfo| uri::is_local_default(url, &[configured, port]);
-    if url.as_ref().is_some_and(is_embedded) && !default_password {
-        reader.warn(
-            "DATABASE_URL is that of the embedded Postgres, which does not take the password in it, since \
-             basalt.default_database_password is false"
-                .to_owned(),
-        );
+    let mut settings = DatabaseSettings::default();
+    let configured = reader.get("db.port", &[])?.unwrap_or(settings.port);
+    reader.apply(&mut settings)?;
+    settings.url_file = reader.file_of("DATABASE_URL");
+    if let Some(url) = settings.url.take() {
+        if !uri::is_local_default(&url, &[configured, settings.port]) {
+            settings.url = Some(uri::without_orm_parameters(&url));
+        } else if !settings.default_password {
+            reader.warn(
+                "DATABASE_URL is that of the embedded Postgres, which does not take the password in it, since \
+                 basalt.default_database_password is false"
+                    .to_owned(),
+            );
+        }
     }
-    Ok(DatabaseSettings {
-        url: url.filter(|url| !is_embedded(url)).map(|url| uri::without_orm_parameters(&url)),
-        url_file: reader.file_of("DATABASE_URL"),
-        adopt: reader.get("", &["BASALT_ADOPT_DATABASE"])?.unwrap_or(false),
-        default_password,
-        port,
-        major_version: reader.get("db.major_version", &[])?,
-        binaries: reader.get("", &["POSTGRES_BIN"])?,
-    })
+    Ok(settings)
 }
 
 fn migrations(reader: &mut Reader<'_>, project: &Project) -> Result<Migrations, Invalid> {
-    let path: Option<PathBuf> = reader.get("basalt.migrations_path", &[])?;
-    Ok(Migrations {
-        enabled: reader.get("db.migrations.enabled", &[])?.unwrap_or(true),
-        path: project.resolve(path.unwrap_or_else(|| PathBuf::from("migrations"))),
-    })
+    let mut migrations = Migrations::default();
+    reader.apply(&mut migrations)?;
+    migrations.path = project.resolve(&migrations.path);
+    Ok(migrations)
 }
 
 fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
-    let patterns: Option<Vec<String>> = reader.get("db.seed.sql_paths", &[])?;
-    let enabled = reader.get("db.seed.enabled", &[])?.unwrap_or(true);
-    for pattern in patterns.iter().flatten().filter(|_| enabled) {
-        // The Supabase CLI writes this one into every new project, with or without the file.
-        if pattern != "./seed.sql" && project.glob(std::slice::from_ref(pattern)).is_empty() {
+    let mut seed = Seed::default();
+    reader.apply(&mut seed)?;
+    for pattern in seed.patterns.iter().filter(|pattern| seed.enabled && *pattern != SEED) {
+        if project.glob(std::slice::from_ref(pattern)).is_empty() {
             reader.warn(format!("db.seed.sql_paths: no file matches {pattern:?}"));
         }
     }
-    Ok(Seed { enabled, files: project.glob(&patterns.unwrap_or_else(|| vec!["seed.sql".to_owned()])) })
+    seed.files = project.glob(&seed.patterns);
+    Ok(seed)
 }
 
 /// A secret whose variable is not set is left out.
@@ -388,24 +381,15 @@ fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, In
 }
 
 fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, Invalid> {
-    let path: Option<PathBuf> = reader.get("basalt.site.path", &["BASALT_SITE_PATH"])?;
-    let connect_src: Vec<String> =
-        reader.get("basalt.site.connect_src", &["BASALT_SITE_CONNECT_SRC"])?.unwrap_or_default();
-    let connect_src =
-        connect_src.iter().map(|url| origin("basalt.site.connect_src", url)).collect::<Result<_, _>>()?;
-    Ok(site::Settings {
-        enabled: reader.get("basalt.site.enabled", &["BASALT_SITE_ENABLED"])?.unwrap_or(false),
-        path: path.map(|path| project.resolve(path)),
-        routes: reader.get("basalt.site.routes", &[])?.unwrap_or_default(),
-        connect_src,
-        dev: None,
-    })
+    let mut site = site::Settings::default();
+    reader.apply(&mut site)?;
+    site.path = site.path.map(|path| project.resolve(path));
+    Ok(site)
 }
 
 /// Reads a span of time of the command line.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    <Duration as value::Value>::from_text(text)
-        .ok_or_else(|| format!("expected {}", <Duration as value::Value>::EXPECTED))
+    <Duration as Value>::from_text(text).ok_or_else(|| format!("expected {}", <Duration as Value>::EXPECTED))
 }
 
 /// `path` as an operator would type it: relative to the current folder where it lies within.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Invalid;
+use settings::Invalid;
 
 /// Where a project's files are.
 #[derive(Debug, Clone, PartialEq)]

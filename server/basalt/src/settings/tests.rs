@@ -19,11 +19,11 @@ fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn flags_win_over_the_environment_over_the_file_over_defaults() {
-    assert_eq!(read("", &[]).port, 54321);
-    assert_eq!(read("[api]\nport = 1111", &[]).port, 1111);
-    assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).port, 2222);
+    assert_eq!(read("", &[]).server.port, 54321);
+    assert_eq!(read("[api]\nport = 1111", &[]).server.port, 1111);
+    assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).server.port, 2222);
     let flags = Flags { port: Some(3333), ..Flags::default() };
-    assert_eq!(settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &flags).unwrap().port, 3333);
+    assert_eq!(settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &flags).unwrap().server.port, 3333);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn upstreams_variables_are_understood() {
     assert_eq!(rest.db_max_rows, Some(7));
     assert!(rest.db_aggregates_enabled);
     assert_eq!(rest.openapi_mode, rest::OpenApiMode::Disabled);
-    assert_eq!(settings.services.storage.unwrap().file_size_limit, 1000);
+    assert_eq!(settings.services.storage.unwrap().file_size_limit.0, 1000);
     assert!(settings.keys.jwt_secret.is_some());
     assert!(settings.database.url.is_some());
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
@@ -56,7 +56,7 @@ fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
     let channel = |variables: &[(&str, &str)]| {
         let settings = read("", variables);
         assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
-        settings.services.pool.channel
+        settings.services.connections.apply_to(database::Settings::new(Conninfo::default())).channel
     };
     assert_eq!(channel(&[]).as_deref(), Some("pgrst"));
     assert_eq!(channel(&[("PGRST_DB_CHANNEL", "mine")]).as_deref(), Some("mine"));
@@ -67,7 +67,8 @@ fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
 fn reads_may_go_to_several_standbys() {
     let read = |list| read("", &[("PGRST_DB_READ_URIS", list), ("PGRST_DB_READ_STICKY_INTERVAL", "3")]);
     let settings = read("postgres://a@h1/d, postgresql://a@h2:1,h3:2/d ,,postgres://a@h4/d");
-    let replicas: Vec<_> = settings.services.pool.replicas.iter().map(Conninfo::to_uri).collect();
+    let replicas: Vec<_> =
+        settings.services.connections.read_uris.servers.iter().map(Conninfo::to_uri).collect();
     assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2:1,h3:2/d", "postgresql://a@h4/d"]);
     assert_eq!(settings.services.rest.unwrap().db_read_sticky_interval.as_secs(), 3);
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
@@ -166,9 +167,9 @@ fn a_refusal_does_not_repeat_a_secret() {
 fn env_stands_for_a_variable() {
     let config = "[api]\nexternal_url = 'env(MY_URL)'";
     let settings = read(config, &[("MY_URL", "https://api.example.org/")]);
-    assert_eq!(settings.external_url.as_deref(), Some("https://api.example.org"));
+    assert_eq!(settings.server.external_url.as_deref(), Some("https://api.example.org"));
     let settings = read(config, &[]);
-    assert_eq!(settings.external_url, None);
+    assert_eq!(settings.server.external_url, None);
     assert!(settings.warnings[0].contains("MY_URL"), "{:?}", settings.warnings);
 }
 
@@ -230,7 +231,7 @@ fn functions_see_their_secrets_and_not_the_servers() {
     let functions = settings.services.functions.unwrap();
     let hello = functions.find("hello").unwrap().function;
     assert!(!hello.verify_jwt && hello.import_map == Some(project.root.join("map.json")));
-    assert_eq!((functions.limits.memory, functions.limits.idle.as_secs()), (64 << 20, 10));
+    assert_eq!((functions.limits.memory.0, functions.limits.idle.as_secs()), (64 << 20, 10));
     assert_eq!(functions.schedules["hello"].as_secs(), 60);
     assert!(!settings.warnings.iter().any(|warning| warning.contains("NOT_SET")), "{:?}", settings.warnings);
 }

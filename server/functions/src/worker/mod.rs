@@ -244,7 +244,7 @@ impl Watchdog {
     /// call may take: then no call of this process gets an answer any more.
     async fn look(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let usage = Usage::of(worker.pid).await?;
-        if usage.memory > worker.limits.memory + Limits::NATIVE {
+        if usage.memory > worker.limits.memory.0 + Limits::NATIVE {
             return Some(End::Memory);
         }
         match &self.question {

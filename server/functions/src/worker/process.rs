@@ -72,7 +72,7 @@ impl Launch<'_> {
             .collect();
         let mut command = Command::new(self.deno);
         command.args(["run", "--quiet", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=none"]);
-        command.arg(format!("--v8-flags=--max-old-space-size={}", self.settings.limits.memory >> 20));
+        command.arg(format!("--v8-flags=--max-old-space-size={}", self.settings.limits.memory.0 >> 20));
         command.args(["--allow-net", "--allow-env", "--allow-import"]);
         command.arg(permission("--allow-read=", &self.readable()));
         command.arg(permission("--allow-write=", &[self.folder.to_owned()]));

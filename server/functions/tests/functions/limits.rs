@@ -66,7 +66,7 @@ Deno.serve(async (request) => {
   return new Response('ok')
 })";
     let project = Project::with(&[HEALTHY, ("eating/index.ts", eating)], |settings| {
-        settings.limits = Limits { memory: 64 << 20, boot: PATIENCE, ..Limits::default() };
+        settings.limits = Limits { memory: settings::Bytes(64 << 20), boot: PATIENCE, ..Limits::default() };
     })
     .await;
     for path in ["/eating/heap", "/eating/buffers"] {

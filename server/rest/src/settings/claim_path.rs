@@ -56,6 +56,18 @@ impl ClaimPath {
     }
 }
 
+impl ::settings::Value for ClaimPath {
+    const EXPECTED: &'static str = "a path such as $.role or $.app_metadata.roles[0]";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.text.clone())
+    }
+}
+
 impl FromStr for ClaimPath {
     type Err = String;
 

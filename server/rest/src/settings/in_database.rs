@@ -3,41 +3,10 @@
 //! Source: PostgREST's documentation, "In-Database Configuration". What is set for the role in this database wins
 //! over what is set for the role anywhere, and that over the function.
 
+use ::settings::{Invalid, Table as _};
 use database::{Database, Row, Transaction, quote_identifier};
 
-use super::{InvalidSetting, Settings};
-
-/// What can be set in the database; all else could not be changed while the server runs.
-const NAMES: [&str; 28] = [
-    "client_error_verbosity",
-    "db_aggregates_enabled",
-    "db_anon_role",
-    "db_extra_search_path",
-    "db_hoisted_tx_settings",
-    "db_max_rows",
-    "db_plan_enabled",
-    "db_pre_config",
-    "db_pre_request",
-    "db_prepared_statements",
-    "db_read_sticky_interval",
-    "db_root_spec",
-    "db_safe_update",
-    "db_schemas",
-    "db_tx_end",
-    "jwt_aud",
-    "jwt_cache_max_entries",
-    "jwt_cache_max_lifetime",
-    "jwt_role_claim_key",
-    "jwt_secret",
-    "jwt_secret_is_base64",
-    "openapi_mode",
-    "openapi_security_active",
-    "openapi_server_proxy_uri",
-    "server_cors_allowed_origins",
-    "server_timing_enabled",
-    "server_trace_header",
-    "url_use_legacy_target_names",
-];
+use super::Settings;
 
 /// Settings of the login role, the ones for this database last.
 const OF_ROLE: &str = "select substr(split_part(setting, '=', 1), 7), substr(setting, strpos(setting, '=') + 1) \
@@ -58,8 +27,8 @@ pub(crate) enum ReadError {
     #[error("the settings in the database could not be read: {0}")]
     Database(#[from] database::Error),
     /// One of them cannot be used.
-    #[error("pgrst.{0}")]
-    Invalid(#[from] InvalidSetting),
+    #[error("in the database: {0}")]
+    Invalid(#[from] Invalid),
 }
 
 /// `base` with what the database adds to it or changes of it.
@@ -73,7 +42,7 @@ pub(crate) async fn read(database: &Database, base: &Settings) -> Result<Setting
     let mut transaction = Transaction::anonymous().read_only().on_primary();
     if let Some(function) = &base.db_pre_config {
         let parts: Vec<String> = function.splitn(2, '.').map(quote_identifier).collect();
-        let names = format!("{{{}}}", NAMES.join(","));
+        let names = format!("{{{}}}", names().collect::<Vec<_>>().join(","));
         transaction = transaction
             .statement(format!("select {}()", parts.join(".")), Vec::new())
             .statement(OF_FUNCTION, vec![Some(names.into_bytes().into())]);
@@ -92,5 +61,12 @@ pub(crate) async fn read(database: &Database, base: &Settings) -> Result<Setting
 
 fn pair(row: &Row) -> Option<(&str, &str)> {
     let (name, value) = (row.text(0)?, row.text(1)?);
-    NAMES.contains(&name).then_some((name, value))
+    names().any(|known| known == name).then_some((name, value))
+}
+
+/// Returns the names of what can be set in the database; all else could not be changed while the server runs.
+fn names() -> impl Iterator<Item = String> {
+    let reread = Settings::settings().filter(|setting| setting.is_reread);
+    let names = reread.flat_map(|setting| setting.variables);
+    names.map(|variable| variable.trim_start_matches("PGRST_").to_ascii_lowercase())
 }

@@ -37,8 +37,10 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     }
     findings.push(found("Database", database(settings, running.as_ref()).await));
     findings.push(found("psql", psql()));
-    findings.push(found("Port", port("api.port", settings.host, settings.port, running.is_some())));
-    let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.admin_port, running.is_some());
+    findings
+        .push(found("Port", port("api.port", settings.server.host, settings.server.port, running.is_some())));
+    let admin =
+        port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, running.is_some());
     findings.push(found("Admin port", admin));
     findings.push(found("Buckets", buckets(settings)));
     findings.extend(Functions::of(settings).map(|functions| found("Functions", edge(&functions))));

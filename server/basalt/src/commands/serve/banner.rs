@@ -64,7 +64,7 @@ impl Banner<'_> {
 
     /// Where clients reach the API.
     fn api_url<'a>(&'a self, origin: &'a str) -> &'a str {
-        self.settings.external_url.as_deref().unwrap_or(origin)
+        self.settings.server.external_url.as_deref().unwrap_or(origin)
     }
 
     fn notices(&self, functions: Option<&Functions>) {

@@ -52,7 +52,7 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     tasks.spawn(async move { ending.run_until_cancelled(reloading).await });
     let served = tokio::select! {
         served = serve(&settings, &rest, &signals, &stop) => served,
-        error = unusable(&database, settings.recovers) => Err(error),
+        error = unusable(&database, settings.server.automatic_recovery) => Err(error),
     };
     stop.cancel();
     tasks.close();
@@ -69,7 +69,7 @@ fn reread(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + 
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         match DropIn::load(&flags) {
             Ok(Some(now)) => {
-                logging::say(&now.log_level);
+                logging::say(&now.server.log_level);
                 *last = now.rest;
             }
             Ok(None) => {}
@@ -117,7 +117,7 @@ async fn serve(
     };
     let served = async {
         wait_until_tried(rest).await;
-        let Listening { acceptor, door } = listen("API server", &settings.place, settings.reuse_port)
+        let Listening { acceptor, door } = listen("API server", &settings.place, settings.server.reuseport)
             .await
             .inspect_err(|_| stop.cancel())?;
         let _ = main.set(door);

@@ -33,7 +33,7 @@ pub(super) fn public(
     let others = match settings.site.enabled {
         true => {
             let server = Server {
-                url: settings.external_url.clone(),
+                url: settings.server.external_url.clone(),
                 key: keys.api_keys().publishable().to_owned(),
                 has_channels: realtime::HAS_CHANNELS && settings.services.realtime.is_some(),
                 api: running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed())),
@@ -55,7 +55,7 @@ pub(super) fn public(
     }
     if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
         let face = gateway.open("storage", storage::service(storage.clone()));
-        let limit = limits.file_size_limit.saturating_add(MULTIPART_FRAME);
+        let limit = limits.file_size_limit.0.saturating_add(MULTIPART_FRAME);
         routes = routes.mount("/storage/v1", face.body_limit(limit));
     }
     if let Some(realtime) = &settings.services.realtime {

@@ -44,17 +44,8 @@ impl Running {
     /// Opens the pools and starts the services that `settings` name. What was started is stopped again when one fails:
     /// it would only complain that Postgres goes, and bury the reason.
     pub(super) async fn start(settings: &Settings, access: &Access<'_>) -> Result<Self, Error> {
-        let pool = &settings.services.pool;
-        let authenticator = access
-            .database(AUTHENTICATOR, |base| database::Settings {
-                pool_size: pool.size,
-                acquisition_timeout: pool.acquisition_timeout,
-                prepared_statements: pool.prepared_statements,
-                channel: pool.channel.clone(),
-                replicas: pool.replicas.clone(),
-                ..base
-            })
-            .await?;
+        let connections = &settings.services.connections;
+        let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
         let mut running = Self {
             gateway: Gateway::new(settings.gateway.clone(), access.keys.clone()),
             rest: None,

@@ -3,7 +3,7 @@
 use auth::{LimitSettings, Rate};
 
 use super::{Invalid, Reader, gotrue, optional};
-use crate::settings::value::Value;
+use settings::Value;
 
 /// Mails that may go into a folder in an hour: as good as all, since they cost nothing and reach nobody.
 const KEPT_MAILS: f64 = 360_000.0;
@@ -55,6 +55,10 @@ impl Value for Number {
         let number: f64 = text.trim().parse().ok()?;
         (number.is_finite() && number >= 0.0).then_some(Self(number))
     }
+
+    fn show(&self) -> Option<String> {
+        Some(self.0.to_string())
+    }
 }
 
 /// A number an hour, or `<number>/<duration>`: so many at once, and one more each time that the duration has passed.
@@ -70,5 +74,10 @@ impl Value for PerHour {
         let events: u32 = events.trim().parse().ok()?;
         let per = std::time::Duration::from_text(per).filter(|per| !per.is_zero())?;
         Some(Self(Rate { events: f64::from(events), per: Some(per) }))
+    }
+
+    fn show(&self) -> Option<String> {
+        let Rate { events, per } = self.0;
+        Some(per.map_or_else(|| events.to_string(), |per| format!("{events}/{per:?}")))
     }
 }

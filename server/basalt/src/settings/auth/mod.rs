@@ -20,8 +20,9 @@ use std::time::Duration;
 
 use auth::{OauthServerSettings, SamlSettings, Secret, SessionSettings, Settings, TokenSettings};
 
-use super::value::Value;
-use super::{Invalid, Project, Reader};
+use settings::{Invalid, Reader, Value};
+
+use super::Project;
 
 /// Where things are that settings of the service refer to.
 #[derive(Clone, Copy)]

@@ -30,7 +30,7 @@ const UPSTREAMS: &str = include_str!("upstream_names.txt");
 #[test]
 fn every_name_of_upstreams_configuration_is_known() {
     let (environment, config) = (Environment::default(), toml::Table::new());
-    let mut reader = super::Reader::new(&environment, &config);
+    let mut reader = super::Reader::new(&environment, &config, crate::settings::known::KNOWN);
     let root = std::env::temp_dir();
     let project =
         Project { base: root.clone(), root: root.clone(), config: config.clone(), config_path: None };

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::super::Invalid;
+use settings::Invalid;
 
-/// The settings in the file at `path`, under the names of their variables without the prefix, in small letters.
+/// Returns the settings in the file at `path`, under the names of their variables.
 ///
 /// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means nothing.
 /// Its lines may hold secrets: they are not repeated.
@@ -84,7 +84,7 @@ fn collect(name: &str, value: &toml::Value, into: &mut Vec<(String, String)>) ->
         Some(own) => format!("app_settings_{own}"),
         None => name.replace(['-', '.'], "_"),
     };
-    into.push((name.to_ascii_lowercase(), text));
+    into.push((format!("PGRST_{}", name.to_ascii_uppercase()), text));
     Ok(())
 }
 
@@ -113,11 +113,11 @@ mod tests {
             "# a comment\ndb-uri = \"postgres://a@h/d\"\n\ndb-pool = 3 # three\njwt-secret-is-base64 = false\n\
              app.settings.key = \"a \\\"b\\\"\"\ndb-extra-search-path = \"\"\n",
             &[
-                ("app_settings_key", "a \"b\""),
-                ("db_extra_search_path", ""),
-                ("db_pool", "3"),
-                ("db_uri", "postgres://a@h/d"),
-                ("jwt_secret_is_base64", "false"),
+                ("PGRST_APP_SETTINGS_KEY", "a \"b\""),
+                ("PGRST_DB_EXTRA_SEARCH_PATH", ""),
+                ("PGRST_DB_POOL", "3"),
+                ("PGRST_DB_URI", "postgres://a@h/d"),
+                ("PGRST_JWT_SECRET_IS_BASE64", "false"),
             ],
         );
     }
@@ -128,14 +128,14 @@ mod tests {
             "db-pool = 3\napp.settings.a = \"$(MY_SECRET)!\"\napp.settings.b = \"$(db-pool)$$$(db-pool)\"\n\
              jwt-role-claim-key = \"$$.roles[?search(@, '^a')]\"\n",
             &[
-                ("app_settings_a", "of $the environment!"),
-                ("app_settings_b", "3$3"),
-                ("db_pool", "3"),
-                ("jwt_role_claim_key", "$.roles[?search(@, '^a')]"),
+                ("PGRST_APP_SETTINGS_A", "of $the environment!"),
+                ("PGRST_APP_SETTINGS_B", "3$3"),
+                ("PGRST_DB_POOL", "3"),
+                ("PGRST_JWT_ROLE_CLAIM_KEY", "$.roles[?search(@, '^a')]"),
             ],
         );
         let error = parse("jwt-secret = \"hunter$2\"").unwrap_err();
-        assert!(error.contains("a single $ in jwt_secret") && !error.contains("hunter"), "{error}");
+        assert!(error.contains("a single $ in PGRST_JWT_SECRET") && !error.contains("hunter"), "{error}");
         assert!(parse("db-uri = \"$(NOBODY)\"").unwrap_err().contains("no variable NOBODY"));
     }
 

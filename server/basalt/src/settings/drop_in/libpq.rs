@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use database::conninfo::Conninfo;
 
-use super::super::Invalid;
+use settings::Invalid;
 
 /// Variables and the parameters that they stand for.
 const PARAMETERS: [(&str, &str); 22] = [

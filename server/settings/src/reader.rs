@@ -3,34 +3,28 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::value::Value;
-use super::{Environment, Invalid, known};
+use crate::{Environment, Found, Invalid, KnownKeys, Setting, Table, Value};
 
 /// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
 const SIMILAR: f64 = 0.8;
 
-/// Environment variables with these prefixes are ours to understand; all others belong to somebody else.
-const OUR_PREFIXES: [&str; 3] = ["BASALT_", "PGRST_", "GOTRUE_"];
-
-/// Variables of ours that are read before the settings are, or by the programs around the server: what to log, and
-/// what the tests and the client's dev server run against.
-const READ_ELSEWHERE: [&str; 6] =
-    ["BASALT_LOG", "BASALT_LOG_FORMAT", "BASALT_BINARY", "BASALT_TEST_", "BASALT_URL", "PGRST_LOG_LEVEL"];
-
 /// Reads the settings of one project.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     environment: &'a Environment,
     config: &'a toml::Table,
+    known: KnownKeys,
     asked: BTreeSet<String>,
     asked_names: BTreeSet<String>,
     warnings: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(environment: &'a Environment, config: &'a toml::Table) -> Self {
+    /// Returns a reader of `environment` and `config`, in which nobody needs to read the keys that are `known`.
+    pub fn new(environment: &'a Environment, config: &'a toml::Table, known: KnownKeys) -> Self {
         Self {
             environment,
             config,
+            known,
             asked: BTreeSet::new(),
             asked_names: BTreeSet::new(),
             warnings: Vec::new(),
@@ -41,25 +35,75 @@ impl<'a> Reader<'a> {
     /// `config.toml`; `None` where neither is.
     ///
     /// Errors: [`Invalid`] for a value that is not a `T`.
-    pub(crate) fn get<T: Value>(&mut self, key: &str, names: &[&str]) -> Result<Option<T>, Invalid> {
+    pub fn get<T: Value>(&mut self, key: &str, names: &[&str]) -> Result<Option<T>, Invalid> {
         let path: Vec<&str> = key.split('.').filter(|part| !part.is_empty()).collect();
         self.get_at(&path, names)
     }
 
     /// As [`Self::get`] with a path whose parts may hold dots, as names of buckets and functions may.
-    pub(crate) fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
+    pub fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
+        let mut value = None;
+        self.find(path, names, |found| {
+            value = Some(crate::read(found)?);
+            Ok(())
+        })?;
+        Ok(value)
+    }
+
+    /// Sets everything of `settings` that the sources have a value for.
+    ///
+    /// Errors: [`Invalid`] for the first value that cannot be used.
+    pub fn apply<T: Table>(&mut self, settings: &mut T) -> Result<(), Invalid> {
+        self.apply_at(&[], settings)
+    }
+
+    /// As [`Self::apply`], where the keys of `settings` are below `path`.
+    ///
+    /// Errors: as there.
+    pub fn apply_at<T: Table>(&mut self, path: &[&str], settings: &mut T) -> Result<(), Invalid> {
+        self.apply_where(path, settings, |_| true)
+    }
+
+    /// As [`Self::apply_at`], of the settings that are `wanted`.
+    ///
+    /// Errors: as there.
+    pub fn apply_where<T: Table>(
+        &mut self,
+        path: &[&str],
+        settings: &mut T,
+        wanted: impl Fn(&Setting<T>) -> bool,
+    ) -> Result<(), Invalid> {
+        for setting in T::settings().filter(|setting| wanted(setting)) {
+            let path: Vec<&str> = match setting.key {
+                "" => Vec::new(),
+                key => path.iter().copied().chain(key.split('.')).collect(),
+            };
+            self.find(&path, setting.variables, |found| (setting.read)(settings, found))?;
+        }
+        Ok(())
+    }
+
+    /// Has `read` take what the first of the variables `names` or the key at `path` has.
+    ///
+    /// Errors: [`Invalid`] with what `read` expected instead.
+    fn find(
+        &mut self,
+        path: &[&str],
+        names: &[&str],
+        mut read: impl FnMut(Found<'_>) -> Result<(), &'static str>,
+    ) -> Result<(), Invalid> {
         self.asked_names.extend(names.iter().map(|name| (*name).to_owned()));
         let key = path.join(".");
         self.asked.insert(key.clone());
         for name in names {
             if let Some(text) = self.environment.get(name) {
-                let value = T::from_text(text).ok_or_else(|| refused::<T>(name, &quoted(text)))?;
-                return Ok(Some(value));
+                let read = read(Found::Text(text));
+                return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(text)));
             }
         }
-        let Some(value) = find(self.config, path) else { return Ok(None) };
-        let Some(value) = self.substituted(path, value) else { return Ok(None) };
-        T::from_toml(&value).map(Some).ok_or_else(|| refused::<T>(&key, &shown(&value)))
+        let Some(value) = find(self.config, path) else { return Ok(()) };
+        let Some(value) = self.substituted(path, value) else { return Ok(()) };
+        read(Found::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &shown(&value)))
     }
 
     /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is said,
@@ -84,7 +128,7 @@ impl<'a> Reader<'a> {
             let switch = find(self.config, section).and_then(|section| section.get("enabled"));
             let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
             let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
-            set.map_or_else(|| known::is_off_by_default(section), |is_on| !is_on)
+            set.map_or_else(|| self.known.is_off_by_default(section), |is_on| !is_on)
         };
         (1..path.len()).any(|depth| is_off(&path[..depth]))
     }
@@ -92,7 +136,7 @@ impl<'a> Reader<'a> {
     /// The text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
     ///
     /// Errors: [`Invalid`] for a value that is no text.
-    pub(crate) fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
+    pub fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
         self.asked.insert(path.join("."));
         match find(self.config, path).and_then(variable) {
             Some(name) => Ok(self.environment.get(name).map(str::to_owned)),
@@ -102,26 +146,23 @@ impl<'a> Reader<'a> {
 
     /// Whether the environment variable `name` sets something of the server itself: one that it asks for, or that
     /// `config.toml` refers to for anything but the secrets of functions.
-    pub(crate) fn is_ours(&self, name: &str) -> bool {
+    pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
         let refers = |path: &Vec<&str>| {
             let text = find(self.config, path).and_then(toml::Value::as_str);
             !path.starts_with(&["edge_runtime", "secrets"]) && text == Some(&format!("env({name})"))
         };
-        self.asked_names.contains(name)
-            || OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || paths.iter().any(refers)
+        self.asked_names.contains(name) || self.known.is_ours(name) || paths.iter().any(refers)
     }
 
     /// Whether a setting is read from the environment variable `name`.
-    #[cfg(test)]
-    pub(crate) fn knows(&self, name: &str) -> bool {
+    pub fn knows(&self, name: &str) -> bool {
         self.asked_names.contains(name)
     }
 
     /// The names of everything in the table at `path` of `config.toml`.
-    pub(crate) fn names(&self, path: &[&str]) -> Vec<String> {
+    pub fn names(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {
             Some(toml::Value::Table(table)) => table.keys().cloned().collect(),
             _ => Vec::new(),
@@ -129,12 +170,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether `config.toml` has a value at `path`.
-    pub(crate) fn is_in_config(&self, path: &[&str]) -> bool {
+    pub fn is_in_config(&self, path: &[&str]) -> bool {
         find(self.config, path).is_some()
     }
 
     /// What follows `prefix` in the names of environment variables, and their values.
-    pub(crate) fn prefixed(&mut self, prefix: &str) -> Vec<(&'a str, &'a str)> {
+    pub fn prefixed(&mut self, prefix: &str) -> Vec<(&'a str, &'a str)> {
         let own = |(name, value): (&'a str, &'a str)| Some((name.strip_prefix(prefix)?, value));
         let found: Vec<_> = self.environment.pairs().filter_map(own).collect();
         self.asked_names.extend(found.iter().map(|(rest, _)| format!("{prefix}{rest}")));
@@ -142,27 +183,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the environment variable `name` is set.
-    pub(crate) fn is_in_environment(&self, name: &str) -> bool {
+    pub fn is_in_environment(&self, name: &str) -> bool {
         self.environment.get(name).is_some()
     }
 
     /// The file that the environment variable `name` was read from; `None` for one of the process's own.
-    pub(crate) fn file_of(&self, name: &str) -> Option<PathBuf> {
+    pub fn file_of(&self, name: &str) -> Option<PathBuf> {
         self.environment.file(name).map(Path::to_owned)
     }
 
     /// Tells the operator one sentence about the settings.
-    pub(crate) fn warn(&mut self, warning: String) {
+    pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
     /// Whether there is a `config.toml` with anything in it.
-    pub(crate) fn has_config(&self) -> bool {
+    pub fn has_config(&self) -> bool {
         !self.config.is_empty()
     }
 
     /// The names of the tables under `path`, for example the buckets under `storage.buckets`.
-    pub(crate) fn tables(&self, path: &[&str]) -> Vec<String> {
+    pub fn tables(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {
             Some(toml::Value::Table(table)) => {
                 table.iter().filter(|(_, value)| value.is_table()).map(|(name, _)| name.clone()).collect()
@@ -172,29 +213,25 @@ impl<'a> Reader<'a> {
     }
 
     /// All warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
-    pub(crate) fn finish(mut self) -> Vec<String> {
+    pub fn finish(mut self) -> Vec<String> {
         let mut warnings = std::mem::take(&mut self.warnings);
         let mut keys = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut keys);
         for path in keys {
             let key = path.join(".");
             let value = find(self.config, &path);
-            if let Some(reason) = value.and_then(|value| known::without_effect(&path, value)) {
+            if let Some(reason) = value.and_then(|value| self.known.without_effect(&path, value)) {
                 warnings.push(format!("{key} has no effect here: {reason}"));
             }
             // A table may have been asked for as a whole.
             let is_asked = (1..=path.len()).any(|depth| self.asked.contains(&path[..depth].join(".")));
-            if is_asked || known::is_known(&path) {
+            if is_asked || self.known.is_known(&path) {
                 continue;
             }
-            let candidates = self.asked.iter().map(String::as_str).chain(known::exact());
+            let candidates = self.asked.iter().map(String::as_str).chain(self.known.exact());
             warnings.push(unknown("key", &key, nearest(&key, candidates)));
         }
-        let ours = |name: &&str| {
-            OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-                && !READ_ELSEWHERE.iter().any(|known| name.starts_with(known))
-        };
-        for name in self.environment.names().filter(ours) {
+        for name in self.environment.names().filter(|name| self.known.is_to_be_read(name)) {
             if !self.asked_names.contains(name) {
                 let candidates = self.asked_names.iter().map(String::as_str);
                 warnings.push(unknown("environment variable", name, nearest(name, candidates)));
@@ -207,13 +244,6 @@ impl<'a> Reader<'a> {
 /// The name in `env(NAME)`.
 fn variable(value: &toml::Value) -> Option<&str> {
     value.as_str()?.strip_prefix("env(")?.strip_suffix(')')
-}
-
-/// The refusal of a value that is not a `T`. What was found is not repeated where it may be a secret.
-fn refused<T: Value>(name: &str, found: &str) -> Invalid {
-    let lower = name.to_ascii_lowercase();
-    let secret = ["secret", "key", "password", "url"].iter().any(|word| lower.contains(word));
-    Invalid::new(name, T::EXPECTED, &if secret { "something else" } else { found })
 }
 
 fn find<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use database::conninfo::Conninfo;
-
 /// A type that settings have.
-pub(crate) trait Value: Sized {
+pub trait Value: Sized {
     /// What an operator should have written, for the message that refuses something else.
     const EXPECTED: &'static str;
+
+    /// Whether a configuration file has it without quotes.
+    const IS_BARE: bool = false;
 
     /// Reads an environment variable or a string of `config.toml`.
     fn from_text(text: &str) -> Option<Self>;
@@ -22,6 +23,27 @@ pub(crate) trait Value: Sized {
             toml::Value::Integer(number) => Self::from_text(&number.to_string()),
             _ => None,
         }
+    }
+
+    /// Returns it as [`Self::from_text`] reads it, without what must not be shown; `None` for no value at all.
+    fn show(&self) -> Option<String>;
+}
+
+/// A setting that need not have a value.
+impl<T: Value> Value for Option<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+    const IS_BARE: bool = T::IS_BARE;
+
+    fn from_text(text: &str) -> Option<Self> {
+        T::from_text(text).map(Some)
+    }
+
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        T::from_toml(value).map(Some)
+    }
+
+    fn show(&self) -> Option<String> {
+        self.as_ref().and_then(T::show)
     }
 }
 
@@ -35,16 +57,22 @@ impl Value for String {
     fn from_toml(value: &toml::Value) -> Option<Self> {
         value.as_str().map(str::to_owned)
     }
+
+    fn show(&self) -> Option<String> {
+        (!self.is_empty()).then(|| self.clone())
+    }
 }
 
 impl Value for bool {
     const EXPECTED: &'static str = "true or false";
+    const IS_BARE: bool = true;
 
+    /// Beside the usual words, any number above 0 is true, as in PostgREST.
     fn from_text(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "true" | "t" | "1" | "yes" | "on" => Some(true),
-            "false" | "f" | "0" | "no" | "off" => Some(false),
-            _ => None,
+        match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "on" => Some(true),
+            "false" | "f" | "no" | "off" => Some(false),
+            other => other.parse::<i64>().ok().map(|number| number > 0),
         }
     }
 
@@ -55,15 +83,24 @@ impl Value for bool {
             _ => None,
         }
     }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }
 
 macro_rules! numbers {
     ($($type:ty: $expected:literal),* $(,)?) => {$(
         impl Value for $type {
             const EXPECTED: &'static str = $expected;
+            const IS_BARE: bool = true;
 
             fn from_text(text: &str) -> Option<Self> {
                 text.trim().parse().ok()
+            }
+
+            fn show(&self) -> Option<String> {
+                Some(self.to_string())
             }
         }
     )*};
@@ -71,18 +108,11 @@ macro_rules! numbers {
 
 numbers! {
     u16: "a whole number from 0 to 65535",
+    i64: "a whole number",
     u32: "a whole number from 0 on",
     u64: "a whole number from 0 on",
     usize: "a whole number from 0 on",
     IpAddr: "an IP address such as 127.0.0.1, or 0.0.0.0 for all interfaces",
-}
-
-impl Value for Conninfo {
-    const EXPECTED: &'static str = "a URI such as postgresql://user:password@host:5432/database";
-
-    fn from_text(text: &str) -> Option<Self> {
-        text.parse().ok()
-    }
 }
 
 impl Value for PathBuf {
@@ -90,6 +120,10 @@ impl Value for PathBuf {
 
     fn from_text(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self::from(text))
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string_lossy().into_owned()).filter(|path| !path.is_empty())
     }
 }
 
@@ -107,6 +141,10 @@ impl Value for Vec<String> {
             toml::Value::String(text) => Self::from_text(text),
             _ => None,
         }
+    }
+
+    fn show(&self) -> Option<String> {
+        (!self.is_empty()).then(|| self.join(","))
     }
 }
 
@@ -128,13 +166,19 @@ impl Value for BTreeMap<String, String> {
         let table = value.as_table()?;
         table.iter().map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
     }
+
+    fn show(&self) -> Option<String> {
+        let pairs: Vec<String> = self.iter().map(|(name, text)| format!("{name}:{text}")).collect();
+        (!pairs.is_empty()).then(|| pairs.join(","))
+    }
 }
 
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) u64);
+pub struct Bytes(pub u64);
 
 impl Value for Bytes {
+    const IS_BARE: bool = true;
     const EXPECTED: &'static str = "a number of bytes such as 52428800, \"500KB\" or \"50MiB\"";
 
     /// Multiples are of 1024 whether or not an `i` is written, as in the Supabase CLI.
@@ -157,10 +201,15 @@ impl Value for Bytes {
         // Below 2^53 the conversion is exact, and nobody writes fractions of petabytes.
         (bytes.is_finite() && bytes < 2_f64.powi(53)).then_some(Self(bytes as u64))
     }
+
+    fn show(&self) -> Option<String> {
+        Some(self.0.to_string())
+    }
 }
 
 /// A span of time, as Go's `time.ParseDuration` reads it, or a number of seconds.
 impl Value for Duration {
+    const IS_BARE: bool = true;
     const EXPECTED: &'static str =
         "a number of seconds or a text such as \"500ms\", \"30s\", \"5m\", \"1h30m\", \"1.5h\"";
 
@@ -189,6 +238,13 @@ impl Value for Duration {
             rest = tail;
         }
         (!text.is_empty()).then_some(total)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(match self.subsec_nanos() {
+            0 => self.as_secs().to_string(),
+            _ => format!("{self:?}"),
+        })
     }
 }
 

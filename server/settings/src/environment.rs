@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::Invalid;
+use crate::Invalid;
 
 /// Files read from a project's folder, the stronger first.
 const FILES: [&str; 2] = [".env.local", ".env"];
@@ -13,7 +13,7 @@ const FILES: [&str; 2] = [".env.local", ".env"];
 /// Kept as a value of its own instead of being written into the process's environment: that is not safe to change
 /// while other threads run, and child processes have no business with the project's secrets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Environment {
+pub struct Environment {
     values: BTreeMap<String, String>,
     /// The files that values were read from; those of the process have none.
     files: BTreeMap<String, PathBuf>,
@@ -23,7 +23,7 @@ impl Environment {
     /// The process's variables, then those of `.env.local` and `.env` in each of `folders`.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
-    pub(crate) fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
+    pub fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
         let mut environment = Self::from_pairs(
             std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
@@ -39,7 +39,7 @@ impl Environment {
     /// The variables of `files`, the stronger first; files that are not there have none.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
-    pub(crate) fn of_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
+    pub fn of_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
         let mut environment = Self::default();
         for file in files {
             environment.add_file(file)?;
@@ -49,7 +49,7 @@ impl Environment {
 
     /// An environment of exactly these variables. An empty value counts as not set, as in compose files that hand
     /// on what the host may not have.
-    pub(crate) fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let values = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { values, files: BTreeMap::new() }
     }
@@ -80,22 +80,22 @@ impl Environment {
     }
 
     /// The value of `name`, if it is set and not empty.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
     /// The file that the value of `name` is from; `None` for one of the process's own, and where there is none.
-    pub(crate) fn file(&self, name: &str) -> Option<&Path> {
+    pub fn file(&self, name: &str) -> Option<&Path> {
         self.files.get(name).map(PathBuf::as_path)
     }
 
     /// All names with their values.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// All names.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 }

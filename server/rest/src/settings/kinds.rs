@@ -1,0 +1,254 @@
+//! Types of single settings.
+
+use ::settings::Value;
+
+/// Bytes that must not be shown, mostly a text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// The bytes. Not for logs.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Secret {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// How transactions end (`db-tx-end`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TxEnd {
+    /// `commit`.
+    Commit,
+    /// `commit-allow-override`: unless the client prefers `tx=rollback`.
+    CommitAllowOverride,
+    /// `rollback`.
+    Rollback,
+    /// `rollback-allow-override`: unless the client prefers `tx=commit`.
+    RollbackAllowOverride,
+}
+
+impl TxEnd {
+    /// Whether the client may choose.
+    pub const fn may_override(self) -> bool {
+        matches!(self, Self::CommitAllowOverride | Self::RollbackAllowOverride)
+    }
+
+    /// Whether a transaction is rolled back when the client did not choose.
+    pub const fn is_rollback(self) -> bool {
+        matches!(self, Self::Rollback | Self::RollbackAllowOverride)
+    }
+}
+
+/// How much an error tells (`client-error-verbosity`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verbosity {
+    /// `verbose`: code, message, details and hint.
+    Verbose,
+    /// `minimal`: code and message.
+    Minimal,
+}
+
+/// What the document at the root lists (`openapi-mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenApiMode {
+    /// `follow-privileges`: what the caller's role may use.
+    FollowPrivileges,
+    /// `ignore-privileges`: everything in the schema.
+    IgnorePrivileges,
+    /// `disabled`: there is no document, and no `db-root-spec` either.
+    Disabled,
+}
+
+/// Where clients reach the service (`openapi-server-proxy-uri`): `http` or `https`, a host, a port, a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyUri {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The host.
+    pub host: String,
+    /// The port; the scheme's own where none was given.
+    pub port: u16,
+    /// The path that the service's paths continue.
+    pub path: String,
+}
+
+impl std::str::FromStr for ProxyUri {
+    type Err = &'static str;
+
+    /// Errors: what was expected.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let refused = || <Self as Value>::EXPECTED;
+        let uri: http::Uri = text.parse().map_err(|_| refused())?;
+        let authority = uri.authority().ok_or_else(refused)?;
+        let (scheme, own_port) = match uri.scheme_str() {
+            Some("http") => ("http", 80),
+            Some("https") => ("https", 443),
+            _ => return Err(refused()),
+        };
+        let has_port = authority.as_str().rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = if has_port { authority.port_u16().filter(|port| *port > 0) } else { Some(own_port) };
+        if authority.as_str().contains('@') || authority.host().is_empty() || uri.query().is_some() {
+            return Err(refused());
+        }
+        let host = authority.host().to_owned();
+        let port = port.ok_or_else(refused)?;
+        Ok(Self { scheme: scheme.to_owned(), host, port, path: uri.path().to_owned() })
+    }
+}
+
+impl std::fmt::Display for ProxyUri {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}:{}{}", self.scheme, self.host, self.port, self.path)
+    }
+}
+
+impl TxEnd {
+    const ALL: [Self; 4] =
+        [Self::Commit, Self::CommitAllowOverride, Self::Rollback, Self::RollbackAllowOverride];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::CommitAllowOverride => "commit-allow-override",
+            Self::Rollback => "rollback",
+            Self::RollbackAllowOverride => "rollback-allow-override",
+        }
+    }
+}
+
+impl OpenApiMode {
+    const ALL: [Self; 3] = [Self::FollowPrivileges, Self::IgnorePrivileges, Self::Disabled];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::FollowPrivileges => "follow-privileges",
+            Self::IgnorePrivileges => "ignore-privileges",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl Verbosity {
+    const ALL: [Self; 2] = [Self::Verbose, Self::Minimal];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verbose => "verbose",
+            Self::Minimal => "minimal",
+        }
+    }
+}
+
+impl Value for TxEnd {
+    const EXPECTED: &'static str = "commit, commit-allow-override, rollback or rollback-allow-override";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.as_str().to_owned())
+    }
+}
+
+impl Value for OpenApiMode {
+    const EXPECTED: &'static str = "follow-privileges, ignore-privileges or disabled";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.as_str().to_owned())
+    }
+}
+
+impl Value for Verbosity {
+    const EXPECTED: &'static str = "verbose or minimal";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.as_str().to_owned())
+    }
+}
+
+impl Value for ProxyUri {
+    const EXPECTED: &'static str = "a URI like https://example.com:8443/basePath";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl Value for Secret {
+    const EXPECTED: &'static str = "a text";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Some(Self::from(text))
+    }
+
+    fn show(&self) -> Option<String> {
+        Some("…".to_owned())
+    }
+}
+
+/// The name of a request's header that its answer repeats (`server-trace-header`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceHeader(pub http::HeaderName);
+
+impl Value for TraceHeader {
+    const EXPECTED: &'static str = "a header's name";
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok().map(Self)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.0.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxy_uris_have_a_scheme_and_a_host() {
+        let parsed: ProxyUri = "https://api.example.com/rest/v1".parse().unwrap();
+        assert_eq!(
+            (parsed.host.as_str(), parsed.port, parsed.path.as_str()),
+            ("api.example.com", 443, "/rest/v1")
+        );
+        assert_eq!("http://[::1]:8000".parse::<ProxyUri>().unwrap().port, 8000);
+        assert_eq!("http://[::1]".parse::<ProxyUri>().unwrap().port, 80);
+        for bad in
+            ["", "example.com", "ftp://x", "http://a@b", "http://x?y", "http://x:0", "http://x:99999", "/x"]
+        {
+            assert!(bad.parse::<ProxyUri>().is_err(), "{bad}");
+        }
+    }
+}

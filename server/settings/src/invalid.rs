@@ -1,0 +1,22 @@
+//! The refusal of a setting.
+
+use std::fmt;
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+#[error("{name}: expected {expected}, found {found}")]
+pub struct Invalid {
+    /// The setting's name, as the operator wrote it.
+    pub name: String,
+    /// What could have been used.
+    pub expected: String,
+    /// What was there instead; never a secret.
+    pub found: String,
+}
+
+impl Invalid {
+    /// Returns the refusal of what was `found` for `name`.
+    pub fn new(name: &str, expected: &str, found: &dyn fmt::Display) -> Self {
+        Self { name: name.to_owned(), expected: expected.to_owned(), found: found.to_string() }
+    }
+}

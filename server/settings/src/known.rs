@@ -1,0 +1,77 @@
+//! Keys of `config.toml` that nobody reads and that yet draw no warning, or one of their own.
+//!
+//! In patterns `*` stands for one name, a trailing `**` for any depth.
+
+/// Keys of `config.toml`, and variables, that are known without being read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownKeys {
+    /// Keys that mean nothing here.
+    pub silent: &'static [&'static str],
+    /// Keys that would change what a project sees: each with the value that asks for nothing, if there is one, and why
+    /// any other has no effect.
+    pub without_effect: &'static [(&'static str, &'static str, &'static str)],
+    /// Sections that are off where they do not say `enabled = true`.
+    pub off_by_default: &'static [&'static str],
+    /// How the names of our environment variables begin; all others belong to somebody else.
+    pub prefixes: &'static [&'static str],
+    /// How the names of those of them begin that others read.
+    pub read_elsewhere: &'static [&'static str],
+}
+
+impl KnownKeys {
+    /// Returns why the key at `path` has no effect here, if `value` asks for one.
+    pub(crate) fn without_effect(&self, path: &[&str], value: &toml::Value) -> Option<&'static str> {
+        let (_, nothing, reason) = self.without_effect.iter().find(|(pattern, ..)| fits(pattern, path))?;
+        (value.to_string() != *nothing).then_some(*reason)
+    }
+
+    /// Whether the key at `path` means nothing here.
+    pub fn is_silent(&self, path: &[&str]) -> bool {
+        self.silent.iter().any(|pattern| fits(pattern, path))
+            && !self.without_effect.iter().any(|(pattern, ..)| fits(pattern, path))
+    }
+
+    /// Whether the section at `path` is off where it says nothing.
+    pub(crate) fn is_off_by_default(&self, path: &[&str]) -> bool {
+        self.off_by_default.iter().any(|pattern| fits(pattern, path))
+    }
+
+    /// Whether the key at `path` is known, and nobody need read it.
+    pub fn is_known(&self, path: &[&str]) -> bool {
+        self.patterns().any(|pattern| fits(pattern, path))
+    }
+
+    /// Returns the keys without wildcards, as candidates for what a misspelt one meant.
+    pub(crate) fn exact(&self) -> impl Iterator<Item = &str> {
+        self.patterns().filter(|pattern| !pattern.contains('*'))
+    }
+
+    /// Whether the environment variable `name` is ours by its name.
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
+        self.prefixes.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// Whether the environment variable `name` is ours by its name, and nobody else reads it.
+    pub(crate) fn is_to_be_read(&self, name: &str) -> bool {
+        self.is_ours(name) && !self.read_elsewhere.iter().any(|known| name.starts_with(known))
+    }
+
+    fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.silent.iter().copied().chain(self.without_effect.iter().map(|(pattern, ..)| *pattern))
+    }
+}
+
+fn fits(pattern: &str, path: &[&str]) -> bool {
+    matches(&pattern.split('.').collect::<Vec<_>>(), path)
+}
+
+fn matches(pattern: &[&str], path: &[&str]) -> bool {
+    match (pattern, path) {
+        (["**"], [_, ..]) => true,
+        ([], []) => true,
+        ([first, pattern @ ..], [name, path @ ..]) => {
+            (*first == "*" || first == name) && matches(pattern, path)
+        }
+        _ => false,
+    }
+}

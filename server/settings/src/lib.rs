@@ -1,0 +1,23 @@
+//! Tables of settings, and the sources that they are read from: the environment, `.env` files, `config.toml`.
+//!
+//! A service declares its settings with [`settings!`]: a struct whose fields say under which names operators set them.
+//! From such a table come the struct's `Default`, the reading of all sources ([`Reader::apply`]), setting by name
+//! ([`set`]), the text of a configuration file ([`shown`]) and the reference for operators ([`reference`]).
+
+mod environment;
+mod invalid;
+mod known;
+mod reader;
+mod reference;
+mod secret;
+mod table;
+mod value;
+
+pub use environment::Environment;
+pub use invalid::Invalid;
+pub use known::KnownKeys;
+pub use reader::Reader;
+pub use reference::reference;
+pub use secret::Secret;
+pub use table::{Found, Setting, Table, read, set, shown};
+pub use value::{Bytes, Value};
