@@ -63,6 +63,7 @@ class Rest {
     const child = spawn(binary, ['serve', '--only', 'rest'], {
       env: {
         BASALT_LOG: 'warn',
+        BASALT_LOG_FORMAT: 'text',
         PGRST_DB_URI: uri,
         PGRST_SERVER_HOST: '127.0.0.1',
         PGRST_SERVER_PORT: '0',

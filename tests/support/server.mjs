@@ -54,7 +54,8 @@ export class Server {
     /** Where its data lies. */
     this.dataDir = dataDir
     this.project = project
-    this.environment = { ...process.env, ...env }
+    // As text, since the announcement is read.
+    this.environment = { ...process.env, BASALT_LOG_FORMAT: 'text', ...env }
     /** @type {Access} */
     this.access = { url: '', anonKey: '', serviceKey: '' }
     /** Where the mails are that it keeps instead of sending them; empty where it sends them. */

@@ -15,6 +15,7 @@ use tokens::{KeyOverrides, Keys};
 
 use crate::console;
 use crate::error::Error;
+use crate::logging;
 use crate::settings::{DATA_FOLDER, Settings, display_path};
 use crate::uri;
 
@@ -250,6 +251,8 @@ fn say(what: &str, report: &Report) {
     }
     match report.applied.as_slice() {
         [] => {}
+        // Each of them is a line of the log.
+        _ if logging::is_json() => {}
         [file] => console::step(format_args!("{what}: {file}")),
         [first, .., last] => {
             console::step(format_args!("{what}: {} files, {first} to {last}", report.applied.len()));

@@ -37,6 +37,14 @@ fn of_requests(level: &str) -> String {
     }
 }
 
+/// How log lines are written; nothing before the log was started.
+static FORMAT: OnceLock<Format> = OnceLock::new();
+
+/// Whether log lines are JSON, so that what a person is told belongs among them.
+pub(crate) fn is_json() -> bool {
+    FORMAT.get() == Some(&Format::Json)
+}
+
 /// Changes what is logged; nothing before the log was started.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
@@ -57,17 +65,21 @@ pub(crate) fn say(level: &str) {
     }
 }
 
-/// Sends log lines to standard error: as text on a terminal, else as JSON, unless `format` says otherwise.
+/// The form of a server's log lines where nobody has chosen one: text on a terminal, else JSON.
+pub(crate) fn format_of_server() -> Format {
+    match std::io::stderr().is_terminal() {
+        true => Format::Text,
+        false => Format::Json,
+    }
+}
+
+/// Sends log lines to standard error in the form of `format`.
 ///
 /// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`; `level`, PostgREST's
 /// `log-level`, what is said of requests, where a server stands in for PostgREST; elsewhere `PGRST_LOG_LEVEL` is a
 /// level of everything (`crit`, `error`, `warn`, `info`, `debug`). Without any, a person at a terminal sees what needs
 /// attention; a machine gets everything from `info` up, with one line per request.
-pub(crate) fn start(format: Option<Format>, level: Option<&str>) {
-    let format = format.unwrap_or(match std::io::stderr().is_terminal() {
-        true => Format::Text,
-        false => Format::Json,
-    });
+pub(crate) fn start(format: Format, level: Option<&str>) {
     let default = match format {
         Format::Text => "warn",
         Format::Json => "info,poem=warn",
@@ -87,6 +99,7 @@ pub(crate) fn start(format: Option<Format>, level: Option<&str>) {
     // A second subscriber can only be a test's.
     let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
     let _ = FILTER.set(handle);
+    let _ = FORMAT.set(format);
 }
 
 #[cfg(test)]

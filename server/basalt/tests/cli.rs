@@ -74,6 +74,7 @@ impl Served {
         command
             .args(arguments)
             .args(["--port", "0"])
+            .env("BASALT_LOG_FORMAT", "text")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -408,12 +409,45 @@ fn a_new_function_answers_pages_of_other_origins() {
 }
 
 #[test]
+fn without_a_terminal_the_start_is_lines_of_json_alone() {
+    let project = project();
+    let (said, log) = (project.path().join("said"), project.path().join("log"));
+    let mut command = basalt(project.path());
+    command.args(["serve", "--port", "0"]).stdout(std::fs::File::create(&said).unwrap());
+    let mut child = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    let begun = Instant::now();
+    let lines = || -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+    };
+    let ready = loop {
+        if let Some(ready) = lines().into_iter().find(|line| line["message"] == "Basalt is ready") {
+            break ready;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{:?}", lines());
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(ready["api"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{ready}");
+    assert!(ready["publishable_key"].as_str().unwrap().starts_with("sb_publishable_"), "{ready}");
+    assert!(basalt(project.path()).arg("stop").status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(std::fs::read_to_string(&said).unwrap(), "");
+    let mut messages: Vec<String> =
+        lines().iter().map(|line| format!("{} {}", line["message"], line["file"])).collect();
+    let count = messages.len();
+    messages.sort();
+    messages.dedup();
+    assert_eq!(messages.len(), count, "a fact was told twice: {messages:#?}");
+}
+
+#[test]
 fn functions_without_deno_are_spoken_of_at_the_start() {
     let project = project();
     let remedy = "1 function cannot be called. Edge functions run on Deno, and none was found. Install it";
     let log = project.path().join("log");
     let mut command = basalt(project.path());
-    command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno");
+    command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");
     command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
     let served = Served::ready(command.spawn().unwrap());
     let said = std::fs::read_to_string(&log).unwrap();

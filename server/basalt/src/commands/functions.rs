@@ -31,6 +31,13 @@ pub(super) enum Arguments {
     List,
 }
 
+impl Arguments {
+    /// Whether it serves until it is ended.
+    pub(super) const fn is_server(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
+}
+
 /// What `functions serve` takes.
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {

@@ -51,7 +51,7 @@ struct Common {
     /// [default: .basalt in the project's folder] [env: BASALT_DATA_DIR]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// How log lines are written [default: text on a terminal, else json]
+    /// How log lines are written [default: text; of a server without a terminal: json]
     #[arg(long, global = true, value_name = "FORMAT", env = "BASALT_LOG_FORMAT")]
     log_format: Option<logging::Format>,
 }
@@ -169,7 +169,13 @@ struct ServeArguments {
 impl Arguments {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Error> {
-        let (flags, format) = (self.common.flags(), self.common.log_format);
+        let is_server = match &self.command {
+            Command::Serve(arguments) => arguments.instead().is_none(),
+            Command::Functions(arguments) => arguments.is_server(),
+            _ => false,
+        };
+        let default = if is_server { logging::format_of_server() } else { logging::Format::Text };
+        let (flags, format) = (self.common.flags(), self.common.log_format.unwrap_or(default));
         if !matches!(self.command, Command::Serve(_)) {
             logging::start(format, None);
         }
@@ -197,7 +203,7 @@ impl Arguments {
 }
 
 /// Serves the project, or REST alone where the environment or the file is that of the `postgrest` binary.
-fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
+fn serve(format: logging::Format, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
     if arguments.version {
         console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));
         return Ok(());
@@ -208,11 +214,12 @@ fn serve(format: Option<logging::Format>, arguments: ServeArguments, flags: Flag
     }
     let instead = arguments.instead();
     let flags = arguments.added_to(flags);
-    if let Some(settings) = AuthDropIn::load(&flags)? {
+    let refused_in_log = |_: &settings::Invalid| logging::start(format, None);
+    if let Some(settings) = AuthDropIn::load(&flags).inspect_err(refused_in_log)? {
         logging::start(format, settings.log_level.as_deref());
         return block_on(serve::auth_drop_in::run(settings));
     }
-    let drop_in = DropIn::load(&flags)?;
+    let drop_in = DropIn::load(&flags).inspect_err(refused_in_log)?;
     logging::start(format, drop_in.as_ref().map(|settings| settings.server.log_level.as_str()));
     match (drop_in, instead) {
         (Some(settings), Some(instead)) => block_on(serve::drop_in::instead::run(settings, instead)),

@@ -176,7 +176,7 @@ async fn listen(
     banner.print(at.elapsed());
     let stopping = async {
         signals.stop().await;
-        console::note("\nStopping …");
+        console::note("Stopping …");
         stop.cancel();
     };
     tokio::join!(public, admin, inbox, stopping);

@@ -9,6 +9,7 @@ use crate::backend::Backend;
 use crate::commands::functions::Functions;
 use crate::console;
 use crate::instance::Instance;
+use crate::logging;
 use crate::settings::{Settings, display_path};
 use crate::uri;
 
@@ -25,30 +26,15 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Prints it. Secrets are named by where they are, never shown; a password that everybody knows is none.
+    /// Prints it, or logs it where the log is JSON. Secrets are named by where they are, never shown; a password that
+    /// everybody knows is none.
     pub(super) fn print(&self, took: Duration) {
-        let origin = self.origin();
-        let functions = Functions::of(self.settings);
-        self.notices(functions.as_ref());
-        console::print(format_args!("\nBasalt is ready after {:.1} s.\n", took.as_secs_f64()));
-        if self.settings.site.enabled {
-            line("Site", &origin);
+        let facts = Facts::of(self);
+        if logging::is_json() {
+            facts.log(took);
+        } else {
+            facts.print(took);
         }
-        line("API", self.api_url(&origin));
-        if let Some(functions) = functions.filter(|functions| functions.count > 0) {
-            line("Functions", &functions.described(self.api_url(&origin)));
-        }
-        line("Publishable key", self.keys.api_keys().publishable());
-        line("Anon key", self.keys.api_keys().anon());
-        let file = display_path(&self.settings.key_file());
-        line("Secret keys", &format!("in {file}; `basalt keys --show` prints them"));
-        line("Database", &self.psql());
-        line("Data", &display_path(&self.settings.data_dir));
-        if let Some(address) = self.inbox_address {
-            line("Mails", &format!("http://{address} (kept here: no mail server is set)"));
-        }
-        line("Metrics, health", &format!("http://{}/metrics, /health", self.admin_address));
-        console::print("\nCtrl-C stops everything.");
     }
 
     /// What other commands are told of this server.
@@ -114,6 +100,78 @@ impl Banner<'_> {
     }
 }
 
-fn line(name: &str, value: &str) {
-    console::print(format_args!("  {name:<16} {value}"));
+/// What there is to know.
+struct Facts {
+    site: Option<String>,
+    api: String,
+    functions: Option<String>,
+    publishable_key: String,
+    anon_key: String,
+    secret_keys: String,
+    database: String,
+    data: String,
+    inbox: Option<String>,
+    admin: String,
+}
+
+impl Facts {
+    fn of(banner: &Banner<'_>) -> Self {
+        let (origin, keys) = (banner.origin(), banner.keys.api_keys());
+        let functions = Functions::of(banner.settings);
+        banner.notices(functions.as_ref());
+        let api = banner.api_url(&origin).to_owned();
+        Self {
+            functions: functions
+                .filter(|functions| functions.count > 0)
+                .map(|functions| functions.described(&api)),
+            site: banner.settings.site.enabled.then_some(origin),
+            publishable_key: keys.publishable().to_owned(),
+            anon_key: keys.anon().to_owned(),
+            secret_keys: display_path(&banner.settings.key_file()),
+            database: banner.psql(),
+            data: display_path(&banner.settings.data_dir),
+            inbox: banner.inbox_address.map(|address| format!("http://{address}")),
+            admin: format!("http://{}", banner.admin_address),
+            api,
+        }
+    }
+
+    fn print(&self, took: Duration) {
+        console::print(format_args!("\nBasalt is ready after {:.1} s.\n", took.as_secs_f64()));
+        let line = |name: &str, value: &str| console::print(format_args!("  {name:<16} {value}"));
+        if let Some(site) = &self.site {
+            line("Site", site);
+        }
+        line("API", &self.api);
+        if let Some(functions) = &self.functions {
+            line("Functions", functions);
+        }
+        line("Publishable key", &self.publishable_key);
+        line("Anon key", &self.anon_key);
+        line("Secret keys", &format!("in {}; `basalt keys --show` prints them", self.secret_keys));
+        line("Database", &self.database);
+        line("Data", &self.data);
+        if let Some(inbox) = &self.inbox {
+            line("Mails", &format!("{inbox} (kept here: no mail server is set)"));
+        }
+        line("Metrics, health", &format!("{}/metrics, /health", self.admin));
+        console::print("\nCtrl-C stops everything.");
+    }
+
+    fn log(&self, took: Duration) {
+        tracing::info!(
+            seconds = took.as_secs_f64(),
+            site = self.site,
+            api = self.api,
+            functions = self.functions,
+            publishable_key = self.publishable_key,
+            anon_key = self.anon_key,
+            secret_keys = self.secret_keys,
+            database = self.database,
+            data = self.data,
+            inbox = self.inbox,
+            admin = self.admin,
+            "Basalt is ready"
+        );
+    }
 }
