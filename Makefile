@@ -3,7 +3,9 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, conformance, browser
-#   make lint        rustfmt, clippy, eslint, prettier, tsc
+#   make lint        rustfmt, clippy, unused dependencies, eslint, prettier, tsc
+#   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
+#   make soak        what takes longer than a test may: the differential run against PostgREST, five minutes of fuzzing
 #   make bench       the load tests; needs a quiet machine
 #   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as this machine can have
 #                    them; run, dev and test see to the small ones, too, and go on without them
@@ -21,7 +23,7 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint bench extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint audit soak bench extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -68,7 +70,15 @@ test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg optional-e
 lint: node_modules/.package-lock.json
 	cargo fmt --all --check
 	$(CLIPPY)
+	node scripts/unused-dependencies.mjs
 	npm run --silent lint
+
+audit: tools
+	@scripts/audit
+
+soak: test-tools
+	@cargo build --locked -p basalt
+	@scripts/soak $(DEBUG)
 
 bench: test-tools client/dist/index.html
 	@cargo build --locked --release -p basalt -p load -p bare

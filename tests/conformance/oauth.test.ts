@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { expect, inject, test } from 'vitest'
 
 import { service, visitor } from './clients.ts'
+import { lacks } from './features.ts'
 
 const { url } = inject('access')
 const callback = 'https://app.club.example/callback'
@@ -54,7 +55,7 @@ function redirected(data: object | null) {
   return new URL(String(data.redirect_url)).searchParams
 }
 
-test.skipIf(!metadata.ok)('an application gets in when the user agrees', async () => {
+test.skipIf(lacks('oauth-server'))('an application gets in when the user agrees', async () => {
   const [client, app] = [await signedIn(), await registered()]
   const { id, verifier } = await request(app.id)
   const { data: details } = await client.auth.oauth.getAuthorizationDetails(id)
@@ -94,17 +95,20 @@ test.skipIf(!metadata.ok)('an application gets in when the user agrees', async (
   expect((await client.auth.oauth.listGrants()).data).toEqual([])
 })
 
-test.skipIf(!metadata.ok)('an application learns that the user does not agree', async () => {
-  const [client, app] = [await signedIn(), await registered()]
-  const { id } = await request(app.id)
-  await client.auth.oauth.getAuthorizationDetails(id)
-  const { data } = await client.auth.oauth.denyAuthorization(id)
-  expect(redirected(data).get('error')).toBe('access_denied')
-  const { error } = await client.auth.oauth.getAuthorizationDetails('unknown')
-  expect(error).toMatchObject({ status: 404, code: 'oauth_authorization_not_found' })
-})
+test.skipIf(lacks('oauth-server'))(
+  'an application learns that the user does not agree',
+  async () => {
+    const [client, app] = [await signedIn(), await registered()]
+    const { id } = await request(app.id)
+    await client.auth.oauth.getAuthorizationDetails(id)
+    const { data } = await client.auth.oauth.denyAuthorization(id)
+    expect(redirected(data).get('error')).toBe('access_denied')
+    const { error } = await client.auth.oauth.getAuthorizationDetails('unknown')
+    expect(error).toMatchObject({ status: 404, code: 'oauth_authorization_not_found' })
+  },
+)
 
-test.skipIf(!metadata.ok)('administrators keep the register of applications', async () => {
+test.skipIf(lacks('oauth-server'))('administrators keep the register of applications', async () => {
   const { oauth } = service().auth.admin
   const app = await registered()
   const { data: changed } = await oauth.updateClient(app.id, { client_name: 'Ticker' })

@@ -1,0 +1,47 @@
+// Lists dependencies in Cargo.toml files whose crates no source file of the package names, and ends with 1 if there are
+// any: unused-dependencies.mjs [FOLDER]
+//
+// Not cargo-machete, which does the same, because building it takes longer than the rest of the check (decision 45).
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Packages whose crates have another name. */
+const crates = new Map([['md-5', 'md5']])
+
+/** @param {string} folder */
+const sources = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.rs'))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !path.relative(folder, file).startsWith('target'))
+
+/** @param {string} manifest */
+function dependencies(manifest) {
+  const sections = manifest.split(/^\[/m).filter((section) => /^(dev-|build-)?dependencies\]/.test(section))
+  return sections.flatMap((section) =>
+    Array.from(section.matchAll(/^([A-Za-z0-9_-]+)\s*[.=]/gm), ([, name]) => name ?? ''),
+  )
+}
+
+const root = process.argv[2] ?? path.join(import.meta.dirname, '..')
+const manifests = readdirSync(root, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name === 'Cargo.toml')
+  .map((entry) => path.join(entry.parentPath, entry.name))
+  .filter((file) => !/node_modules|\/target\//.test(file))
+
+let unused = 0
+for (const file of manifests) {
+  const names = dependencies(readFileSync(file, 'utf8'))
+  if (names.length === 0) continue
+  const text = sources(path.dirname(file))
+    .map((source) => readFileSync(source, 'utf8'))
+    .join('\n')
+  for (const name of names) {
+    const crate = crates.get(name) ?? name.replaceAll('-', '_')
+    if (!new RegExp(`\\b${crate}\\b`).test(text)) {
+      console.error(`${path.relative(root, file)}: ${name} is not used`)
+      unused += 1
+    }
+  }
+}
+process.exit(unused > 0 ? 1 : 0)
