@@ -1,7 +1,7 @@
 // Lists dependencies in Cargo.toml files whose crates no source file of the package names, and ends with 1 if there are
 // any: unused-dependencies.mjs [FOLDER]
 //
-// Not cargo-machete, which does the same, because building it takes longer than the rest of the check (decision 45).
+// Not cargo-machete, which does the same, because building it takes longer than the rest of the check (decision 46).
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
