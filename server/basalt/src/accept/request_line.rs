@@ -1,6 +1,16 @@
 //! Request targets as people type them: `curl` sends `?select=data->>name&name=in.("a")` as it stands, which no URI may
 //! (RFC 3986, section 3.4), and which `hyper` refuses before anybody could give a better answer. PostgREST takes it, and
 //! its documentation is full of it.
+//!
+//! This module can be deleted once upstream does one of two things:
+//!
+//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that queries may have
+//!   leaves these three out (and that of paths `<` and `>`), although it has `{`, `}` and `|`, which no URI may either.
+//!   Nothing else would have to change: `httparse` takes every byte from `!` to `~`.
+//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes in it what that refuses.
+//!   Up to 1.12.0 it answers such a request with 400 by itself and has no option about it.
+//!
+//! `accept::tests` has the request by which that can be tried.
 
 use std::io;
 use std::pin::Pin;
