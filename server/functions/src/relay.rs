@@ -11,14 +11,14 @@ use http::header::{
     TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use poem::Response;
 use tokio::time::Instant;
 
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
 use crate::socket;
-use crate::worker::{self, Call, End, Failure, Host, Outgoing, Upload};
+use crate::worker::{self, Call, End, Failure, Host};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
@@ -64,7 +64,7 @@ pub(crate) async fn relay(
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
         Err(Failure::Caller) => return Err(Error::Worker),
-        Err(Failure::Broken | Failure::Unsent) => {
+        Err(Failure::Broken | Failure::Unreachable | Failure::Unsent(_)) => {
             return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {
                 Some(End::Memory | End::Cpu | End::Stuck) => Error::Resources,
                 Some(End::Crashed | End::Retired) | None => Error::Worker,
@@ -86,13 +86,13 @@ pub(crate) async fn relay(
 }
 
 /// The call as the function gets to see it: with the caller's address and the id of the request.
-fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bool) -> Outgoing {
+fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bool) -> Request<worker::Body> {
     let body = request.take_body();
-    let body: Option<worker::Body> =
-        if body.is_empty() { None } else { Some(Box::pin(body.into_bytes_stream())) };
     let mut headers = std::mem::take(request.headers_mut());
-    let upload = upload(&mut headers, body.is_some());
+    let has_body = !body.is_empty();
+    let upload = Upload::of(&headers, request.method(), has_body);
     remove_connection_headers(&mut headers);
+    upload.announce(&mut headers);
     if asks_for_socket {
         socket::ask(&mut headers);
     }
@@ -102,8 +102,12 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bo
         headers.insert(X_FORWARDED_FOR, address);
     }
     headers.insert(X_REQUEST_ID, origin.request_id.clone());
-    let target = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
-    Outgoing::new(request.method().clone(), target, &headers, upload, body)
+    let mut outgoing = Request::new(body.into());
+    *outgoing.method_mut() = request.method().clone();
+    let target = request.uri().path_and_query().cloned();
+    *outgoing.uri_mut() = Uri::from(target.unwrap_or(PathAndQuery::from_static("/")));
+    *outgoing.headers_mut() = headers;
+    outgoing
 }
 
 /// Sees to it that `headers` name one host, of which a URL can be made: HTTP/2 has it in the target, HTTP/1.0 may have
@@ -120,28 +124,61 @@ fn set_host(headers: &mut HeaderMap, target: &Uri) {
     headers.insert(HOST, host);
 }
 
-/// Takes out of `headers` what says how the body comes, and decides how it goes on.
-fn upload(headers: &mut HeaderMap, has_body: bool) -> Upload {
-    let length = headers.remove(CONTENT_LENGTH);
-    let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
-    match length {
-        // Where both are named, the encoding counts (RFC 9112, section 6.3).
-        _ if headers.contains_key(TRANSFER_ENCODING) && has_body => Upload::Chunks,
-        Some(0) => Upload::Length(0),
-        Some(length) if has_body => Upload::Length(length),
-        _ if has_body => Upload::Chunks,
-        _ => Upload::Nothing,
+/// How the body of a call is sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upload {
+    /// There is none.
+    Nothing,
+    /// As it is: so many bytes, all told.
+    Length(u64),
+    /// In chunks, since nobody knows its length.
+    Chunks,
+}
+
+impl Upload {
+    /// Decides by how the body of a call with `headers` comes.
+    fn of(headers: &HeaderMap, method: &Method, has_body: bool) -> Self {
+        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        match length {
+            // Where both are named, the encoding counts (RFC 9112, section 6.3).
+            _ if headers.contains_key(TRANSFER_ENCODING) && has_body => Self::Chunks,
+            Some(0) => Self::Length(0),
+            Some(length) if has_body => Self::Length(length),
+            _ if has_body => Self::Chunks,
+            // Without a length, these would be said to lack what they are for (RFC 9110, section 8.6).
+            _ if matches!(*method, Method::POST | Method::PUT | Method::PATCH) => Self::Length(0),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Says so in `headers`: hyper sends no body of unknown length with GET unless it is told to.
+    fn announce(self, headers: &mut HeaderMap) {
+        headers.remove(CONTENT_LENGTH);
+        match self {
+            Self::Nothing => None,
+            Self::Length(length) => headers.insert(CONTENT_LENGTH, HeaderValue::from(length)),
+            Self::Chunks => headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked")),
+        };
     }
 }
 
-/// Removes what belongs to a connection, and what its `Connection` header names besides.
+/// What the `Connection` headers name (RFC 9110, section 7.6.1).
+pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// Removes what belongs to a connection, and what its `Connection` header names besides; and a length beside a transfer
+/// encoding, which means nothing (RFC 9112, section 6.3) and would be believed once the encoding is gone.
 pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
     // Most messages have none, and to look at their few names is less than to look each of ours up.
     if !headers.keys().any(|name| OF_CONNECTION.contains(name)) {
         return;
     }
-    let named: Vec<HeaderName> =
-        worker::connection_options(headers).filter_map(|name| name.parse().ok()).collect();
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
+    let named: Vec<HeaderName> = connection_options(headers).filter_map(|name| name.parse().ok()).collect();
     for name in named.iter().chain(&OF_CONNECTION) {
         headers.remove(name);
     }
@@ -170,19 +207,39 @@ mod tests {
     }
 
     #[test]
+    fn a_length_beside_chunks_does_not_go_on() {
+        for (encoding, kept) in [(None, true), (Some("chunked"), false)] {
+            let mut headers = HeaderMap::from_iter([(CONTENT_LENGTH, HeaderValue::from_static("5"))]);
+            headers.extend(encoding.map(|encoding| (TRANSFER_ENCODING, HeaderValue::from_static(encoding))));
+            remove_connection_headers(&mut headers);
+            assert_eq!(headers.contains_key(CONTENT_LENGTH), kept);
+        }
+    }
+
+    #[test]
     fn bodies_go_on_as_they_come() {
-        for (given, has_body, expected) in [
-            (&[("content-length", "5")][..], true, Upload::Length(5)),
-            (&[("content-length", "0")], false, Upload::Length(0)),
-            (&[("transfer-encoding", "chunked")], true, Upload::Chunks),
-            (&[("transfer-encoding", "chunked"), ("content-length", "5")], true, Upload::Chunks),
-            (&[], true, Upload::Chunks),
-            (&[], false, Upload::Nothing),
+        let (get, post) = (Method::GET, Method::POST);
+        for (method, given, has_body, expected) in [
+            (&post, &[("content-length", "5")][..], true, Upload::Length(5)),
+            (&post, &[("content-length", "0")], false, Upload::Length(0)),
+            (&post, &[("transfer-encoding", "chunked")], true, Upload::Chunks),
+            (&post, &[("transfer-encoding", "chunked"), ("content-length", "5")], true, Upload::Chunks),
+            (&get, &[], true, Upload::Chunks),
+            (&get, &[], false, Upload::Nothing),
+            (&post, &[], false, Upload::Length(0)),
         ] {
             let header = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
             let mut headers: HeaderMap = given.iter().copied().map(header).collect();
-            assert_eq!(upload(&mut headers, has_body), expected, "{given:?}");
-            assert!(!headers.contains_key(CONTENT_LENGTH));
+            let upload = Upload::of(&headers, method, has_body);
+            assert_eq!(upload, expected, "{given:?}");
+            remove_connection_headers(&mut headers);
+            upload.announce(&mut headers);
+            let length = headers.get(CONTENT_LENGTH).map(|length| length.to_str().unwrap().parse().unwrap());
+            assert_eq!(
+                length.map(Upload::Length),
+                Some(upload).filter(|upload| matches!(upload, Upload::Length(_)))
+            );
+            assert_eq!(headers.contains_key(TRANSFER_ENCODING), upload == Upload::Chunks);
         }
     }
 }

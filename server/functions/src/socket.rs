@@ -13,7 +13,8 @@ use poem::Response;
 use poem::http;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::worker::{Call, Connection, Host, connection_options};
+use crate::relay::connection_options;
+use crate::worker::{Call, Connection, Host};
 use carry::{Close, carry};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");

@@ -24,6 +24,7 @@ pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) 
         Poll::Ready(part) => part,
         Poll::Pending => None,
     };
+    let place = place.map(|Place { connection, call }| Place { connection: connection.send_rest(), call });
     Body::from_bytes_stream(stream::iter(first).chain(Answer::new(place, deadline)))
 }
 

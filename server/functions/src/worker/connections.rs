@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use http::header::HOST;
-use http::{HeaderMap, HeaderValue, Method};
-use tokio::time::Instant;
+use http::response::Parts;
+use http::{HeaderValue, Request, Uri};
+use tokio::time::{Instant, timeout_at};
 
-use super::connection::{Connection, Failure, Head, Outgoing, Upload};
-
-/// Connections that are tried when those before turn out to be closed.
-const TRIES: usize = 3;
+use super::connection::{Body, Connection, Failure};
 
 /// The sockets of one worker, and the connections to it that wait for another call.
 pub(crate) struct Connections {
@@ -32,20 +30,25 @@ impl Connections {
 
     /// Sends `call` and waits until `deadline` for the head of its answer.
     ///
-    /// Errors: [`Failure`]; where nothing of the call was sent, the worker is gone.
+    /// Errors: [`Failure`].
     pub(crate) async fn send(
         &self,
-        mut call: Outgoing,
+        call: Request<Body>,
         deadline: Instant,
-    ) -> Result<(Head, Connection), Failure> {
-        for _ in 0..TRIES {
-            match self.take().await?.exchange(call, Some(deadline)).await {
-                Ok(answered) => return Ok(answered),
-                Err((Failure::Unsent, unsent)) => call = unsent,
-                Err((failure, _)) => return Err(failure),
+    ) -> Result<(Parts, Connection), Failure> {
+        timeout_at(deadline, self.send_on_any(call)).await.map_err(|_| Failure::Late)?
+    }
+
+    /// As [`Self::send`]: on the first of the idle connections that turns out to be open, else on a new one.
+    async fn send_on_any(&self, mut call: Request<Body>) -> Result<(Parts, Connection), Failure> {
+        while let Some(connection) = self.take() {
+            match connection.exchange(call).await {
+                Err(Failure::Unsent(unsent)) => call = *unsent,
+                outcome => return outcome,
             }
         }
-        Err(Failure::Unsent)
+        // Boxed, as it is rare: what a call's future has room for is moved with every call.
+        Box::pin(Connection::open(&self.calls)).await?.exchange(call).await
     }
 
     /// Takes a connection back whose answer was read to its end.
@@ -58,24 +61,15 @@ impl Connections {
 
     /// Tells the worker `order`; ends when it was carried out.
     pub(super) async fn order(&self, order: &'static str) -> Result<(), Failure> {
-        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("worker"))]);
-        let call = Outgoing::new(Method::GET, order, &headers, Upload::Nothing, None);
+        let mut call = Request::new(poem::Body::empty().into());
+        *call.uri_mut() = Uri::from_static(order);
+        call.headers_mut().insert(HOST, HeaderValue::from_static("worker"));
         // On a connection of its own, which ends with it.
-        let connection = Connection::open(&self.orders).await.map_err(|_| Failure::Unsent)?;
-        connection.exchange(call, None).await.map(drop).map_err(|(failure, _)| failure)
+        Connection::open(&self.orders).await?.exchange(call).await.map(drop)
     }
 
-    async fn take(&self) -> Result<Connection, Failure> {
-        loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match idle {
-                Some(connection) if connection.is_idle() => return Ok(connection),
-                Some(_) => {}
-                None => break,
-            }
-        }
-        // Boxed, as it is rare: what a call's future has room for is moved with every call.
-        Box::pin(Connection::open(&self.calls)).await.map_err(|_| Failure::Unsent)
+    fn take(&self) -> Option<Connection> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 }
 
@@ -89,6 +83,7 @@ pub(super) fn sockets(folder: &Path) -> (PathBuf, PathBuf) {
 mod tests {
     use std::time::Duration;
 
+    use bytes::Bytes;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{UnixListener, UnixStream};
 
@@ -100,8 +95,8 @@ mod tests {
         Instant::now() + Duration::from_secs(60)
     }
 
-    fn call() -> Outgoing {
-        Outgoing::new(Method::GET, "/", &HeaderMap::new(), Upload::Nothing, None)
+    fn call() -> Request<Body> {
+        Request::new(poem::Body::empty().into())
     }
 
     /// Reads a call to the end of its head.
@@ -154,7 +149,7 @@ mod tests {
             read_call(&mut stream).await;
         };
         let (outcome, ()) = tokio::join!(connections.send(call(), soon()), closing);
-        assert_eq!(outcome.err(), Some(Failure::Broken));
+        assert!(matches!(outcome.err(), Some(Failure::Broken)));
         let another = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(another.is_err());
     }
@@ -182,8 +177,88 @@ mod tests {
             connections.give_back(connection);
             let begun = Instant::now();
             let late = connections.send(call(), begun + second).await.err();
-            assert_eq!((late, begun.elapsed().as_secs()), (Some(Failure::Late), 1));
+            assert!(matches!(late, Some(Failure::Late)));
+            assert_eq!(begun.elapsed().as_secs(), 1);
         };
         tokio::join!(answering, calling);
+    }
+
+    /// The answer to a call: its status and its body, or why there is none.
+    async fn answered(bytes: &[u8]) -> Result<(u16, String), String> {
+        let (_folder, listener, connections) = worker();
+        let answering = async { drop(answer(&listener, bytes).await) };
+        let calling = async {
+            let (head, mut connection) =
+                connections.send(call(), soon()).await.map_err(|failure| format!("{failure:?}"))?;
+            let mut body = Vec::new();
+            while let Some(part) = std::future::poll_fn(|context| connection.poll_body(context)).await {
+                body.extend(part.map_err(|error| error.to_string())?);
+            }
+            Ok((head.status.as_u16(), String::from_utf8(body).unwrap()))
+        };
+        tokio::join!(calling, answering).0
+    }
+
+    #[tokio::test]
+    async fn answers_end_where_they_say() {
+        for (bytes, expected) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (200, "hello")),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", (201, "ok")),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nTrailer: 1\r\n\r\n",
+                (200, "ok"),
+            ),
+            ("HTTP/1.1 200 OK\r\n\r\nall there is", (200, "all there is")),
+        ] {
+            let (status, body) = answered(bytes.as_bytes()).await.unwrap();
+            assert_eq!((status, body.as_str()), expected, "{bytes}");
+        }
+        for cut in [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Le",
+        ] {
+            assert!(answered(cut.as_bytes()).await.is_err(), "{cut}");
+        }
+    }
+
+    #[tokio::test]
+    async fn heads_have_as_many_headers_and_bytes_as_they_may() {
+        let head = |lines: &str| format!("HTTP/1.1 204 No Content\r\n{lines}\r\n");
+        let line = |length: usize| format!("A: {}\r\n", "b".repeat(length));
+        for (lines, is_answer) in [
+            ("A: b\r\n".repeat(128), true),
+            ("A: b\r\n".repeat(129), false),
+            (line(255 * 1024), true),
+            (line(257 * 1024), false),
+        ] {
+            assert_eq!(answered(head(&lines).as_bytes()).await.is_ok(), is_answer, "{}", lines.len());
+        }
+    }
+
+    /// A connection's end and a write to it may meet in any order, of which many tries see both.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_answer_counts_although_the_rest_of_its_call_is_not_taken() {
+        use std::io::{Read as _, Write as _};
+
+        const TRIES: usize = 200;
+        let (_folder, listener, connections) = worker();
+        let listener = listener.into_std().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let answering = std::thread::spawn(move || {
+            for _ in 0..TRIES {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.read_exact(&mut [0]).unwrap();
+                stream.write_all(ANSWER).unwrap();
+            }
+        });
+        for _ in 0..TRIES {
+            let endless =
+                futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 64])));
+            let call = Request::post("/").body(poem::Body::from_bytes_stream(endless).into()).unwrap();
+            let (head, _) = connections.send(call, soon()).await.unwrap();
+            assert_eq!(head.status, 200);
+        }
+        answering.join().unwrap();
     }
 }

@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::settings::Limits;
 
-pub(crate) use connection::{Body, Connection, Failure, Outgoing, Upload, connection_options};
+pub(crate) use connection::{Body, Connection, Failure};
 pub(crate) use connections::Connections;
 pub(crate) use slot::{Call, Host, Slot};
 
