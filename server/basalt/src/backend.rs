@@ -48,19 +48,8 @@ impl Backend {
             backend.wait().await?;
             return Ok(backend);
         }
-        let mut search = Search::new(Some(&settings.project.root));
-        if let Some(folder) = &settings.database.binaries {
-            search.folder = Some(folder.clone());
-        }
         data_folder(settings)?;
-        let options = Options {
-            port: Some(settings.database.port),
-            password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
-            search,
-            progress: Some(Arc::new(|progress| console::step(progress))),
-            ..Options::new(&settings.data_dir)
-        };
-        let cluster = Cluster::start(options).await?;
+        let cluster = Cluster::start(options(settings)).await?;
         Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
     }
 
@@ -135,6 +124,21 @@ impl Backend {
         {
             tracing::warn!("Postgres did not shut down cleanly; it will recover at the next start");
         }
+    }
+}
+
+/// The embedded Postgres as `settings` want it.
+pub(crate) fn options(settings: &Settings) -> Options {
+    let mut search = Search::new(Some(&settings.project.root));
+    if let Some(folder) = &settings.database.binaries {
+        search.folder = Some(folder.clone());
+    }
+    Options {
+        port: Some(settings.database.port),
+        password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
+        search,
+        progress: Some(Arc::new(|progress| console::step(progress))),
+        ..Options::new(&settings.data_dir)
     }
 }
 

@@ -4,6 +4,8 @@
 
 #[path = "cli/projects.rs"]
 mod projects;
+#[path = "cli/upgrade.rs"]
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,12 +1,15 @@
 //! `basalt db`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+use database::cluster::{Cluster, Upgrade};
 
 use super::serve;
 use crate::backend::{self, Backend, reset};
 use crate::console;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{Settings, display_path};
 
 /// What `db` takes.
 #[derive(Debug, Subcommand)]
@@ -17,6 +20,11 @@ pub(super) enum Arguments {
     /// keeps running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and create
     /// databases.
     Reset(ResetArguments),
+    /// Bring the embedded Postgres' database over to a newer major version
+    ///
+    /// For a data folder that an older Postgres made than the one that `serve` would start. Needs the programs of both
+    /// versions, and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server first.
+    Upgrade(UpgradeArguments),
 }
 
 /// What `db reset` takes.
@@ -30,9 +38,24 @@ pub(super) struct ResetArguments {
     no_seed: bool,
 }
 
+/// What `db upgrade` takes.
+#[derive(Debug, Args)]
+pub(super) struct UpgradeArguments {
+    /// The folder with the programs of the old version [default: wherever they are on this machine]
+    #[arg(long, value_name = "DIR")]
+    old_bin: Option<PathBuf>,
+}
+
 /// Runs the command.
-pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    let Arguments::Reset(ResetArguments { yes, no_seed }) = arguments;
+pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
+    match arguments {
+        Arguments::Reset(arguments) => reset(settings, arguments).await,
+        Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
+    }
+}
+
+async fn reset(mut settings: Settings, arguments: ResetArguments) -> Result<(), Error> {
+    let ResetArguments { yes, no_seed } = arguments;
     settings.seed.enabled &= !no_seed;
     let backend = Backend::attach_or_start(&settings).await?;
     let result = work(&settings, &backend, yes).await;
@@ -45,5 +68,32 @@ async fn work(settings: &Settings, backend: &Backend, yes: bool) -> Result<(), E
     let logins = reset::run(settings, backend, &keys, yes).await?;
     serve::fill_buckets(settings, backend, logins, &keys).await?;
     console::print("The database is as new: migrations, seed and buckets are applied.");
+    Ok(())
+}
+
+async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(), Error> {
+    if settings.database.url.is_some() {
+        return Err(Error::Advice(
+            "DATABASE_URL names a server that Basalt does not run: whoever does upgrades it. For the database in the data \
+             folder, take DATABASE_URL away"
+                .to_owned(),
+        ));
+    }
+    let folder = display_path(&settings.data_dir);
+    let old_bin = arguments.old_bin.map(std::path::absolute).transpose();
+    let old_bin = old_bin.map_err(Error::io("find the folder of --old-bin"))?;
+    match Cluster::upgrade(backend::options(settings), old_bin.as_deref()).await? {
+        Upgrade::NoCluster => console::print(format_args!("Nothing to do: {folder} has no database yet.")),
+        Upgrade::Current(version) => {
+            console::print(format_args!(
+                "Nothing to do: the database in {folder} is of Postgres {version} already."
+            ));
+        }
+        Upgrade::Done { from, to, kept } => console::print(format_args!(
+            "The database in {folder} is now of Postgres {to}. The old one, of Postgres {from}, is kept in {}: delete that \
+             folder once you do not want to go back.",
+            display_path(&kept)
+        )),
+    }
     Ok(())
 }

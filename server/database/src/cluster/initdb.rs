@@ -40,7 +40,7 @@ pub(super) async fn create(
 }
 
 /// Runs `initdb` on `staging/data` and writes the settings there.
-async fn fill(
+pub(super) async fn fill(
     staging: &Path,
     binaries: &Binaries,
     account: Option<&Account>,

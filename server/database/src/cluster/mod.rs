@@ -18,6 +18,7 @@ mod postmaster;
 mod run_dir;
 mod setup;
 mod supervisor;
+mod upgrade;
 mod watchdog;
 
 use std::fmt;
@@ -33,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
 pub use error::{Error, Looked};
 pub use supervisor::State;
+pub use upgrade::Upgrade;
 
 use crate::conninfo::Conninfo;
 use data_dir::{DataDir, SUPERUSER};
@@ -66,6 +68,18 @@ pub enum Progress {
     },
     /// Postgres is starting; after a crash it recovers first.
     Starting,
+    /// A new cluster is made, to which the old one's data go.
+    Upgrading {
+        /// The version that made the old cluster.
+        from: Version,
+        /// The version of the new one.
+        to: Version,
+    },
+    /// A database is copied to the new cluster, which takes as long as its dump and restoration.
+    CopyingDatabase {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl fmt::Display for Progress {
@@ -77,6 +91,8 @@ impl fmt::Display for Progress {
                 write!(f, "stopping the Postgres of an earlier run (process {pid})")
             }
             Progress::Starting => f.write_str("starting Postgres"),
+            Progress::Upgrading { from, to } => write!(f, "upgrading from Postgres {from} to {to}"),
+            Progress::CopyingDatabase { name } => write!(f, "copying database {name}"),
         }
     }
 }
@@ -142,6 +158,15 @@ impl Cluster {
     /// Errors: see [`Error`]; each says what to do.
     pub async fn start(options: Options) -> Result<Self, Error> {
         setup::start(options, false).await
+    }
+
+    /// Brings the cluster of `options.data_dir`, made by an older major version, over to the one that a start would find.
+    /// The programs of the older one are in `old`, else wherever they are on this machine. Until that is done the old
+    /// cluster is in its place; afterwards it is kept beside the new one. Must be called inside a Tokio runtime.
+    ///
+    /// Errors: see [`Error`]; each says what to do. The data is as it was.
+    pub async fn upgrade(options: Options, old: Option<&Path>) -> Result<Upgrade, Error> {
+        upgrade::run(options, old).await
     }
 
     /// Starts a new cluster that nothing is kept of: for tests. Its folder is removed by [`Cluster::stop`] or once

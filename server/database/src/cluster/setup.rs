@@ -44,7 +44,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         }
     };
     let data = DataDir::lock(&options.data_dir)?;
-    data.remove_leftovers()?;
+    data.settle().await?;
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
     let is_new = data.major()?.is_none();
@@ -90,7 +90,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     Ok(cluster)
 }
 
-/// The programs, where need be copied to where `account` can run them.
+/// The programs that run the cluster of `data`, as `account` can run them.
 async fn binaries(
     options: &Options,
     data: &DataDir,
@@ -100,6 +100,15 @@ async fn binaries(
     let copies = data.path().join("binaries");
     let found = Binaries::find(&options.search, &copies).await?;
     found.check_data(data.path(), &options.search, &copies).await?;
+    runnable(found, account, report).await
+}
+
+/// The programs that were `found`, where need be copied to where `account` can run them.
+pub(super) async fn runnable(
+    found: Binaries,
+    account: Option<&Account>,
+    report: &impl Fn(Progress),
+) -> Result<Binaries, Error> {
     let Some(account) = account else { return Ok(found) };
     if account.can_run(&found).await {
         return Ok(found);
@@ -122,7 +131,7 @@ async fn binaries(
 
 /// Sees to it that the cluster is there and fit to be started, and returns the superuser's password: the `wanted` one,
 /// else a random one.
-async fn cluster(
+pub(super) async fn cluster(
     wanted: Option<&str>,
     throwaway: bool,
     data: &DataDir,

