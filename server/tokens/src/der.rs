@@ -1,96 +1,87 @@
-//! The few lines of DER (ITU-T X.690) that turn a private JWK's numbers into the documents that signers take.
+//! A private JWK's numbers as the documents that signers take, in DER.
 
-const INTEGER: u8 = 0x02;
-const OCTET_STRING: u8 = 0x04;
-const SEQUENCE: u8 = 0x30;
+use pkcs1::UintRef;
+use pkcs1::der::Encode as _;
+use pkcs8::der::Encode as _;
+use pkcs8::der::asn1::{AnyRef, OctetStringRef};
+use pkcs8::spki::AlgorithmIdentifierRef;
+use pkcs8::{ObjectIdentifier, PrivateKeyInfoRef};
+use sec1::EcPrivateKey;
 
-/// `AlgorithmIdentifier` of an elliptic curve key: id-ecPublicKey with prime256v1 (RFC 5480, section 2.1.1).
-const P256: &[u8] = &[
-    0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07,
-];
-/// The same with secp384r1.
-const P384: &[u8] = &[
-    0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00,
-    0x22,
-];
-/// `AlgorithmIdentifier` of Ed25519 (RFC 8410, section 3).
-const ED25519: &[u8] = &[0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70];
+/// secp256r1 (RFC 5480, section 2.1.1.1).
+pub(crate) const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+/// secp384r1 (ditto).
+pub(crate) const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
+/// id-ecPublicKey (RFC 5480, section 2.1.1).
+const ELLIPTIC_CURVE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+/// id-Ed25519 (RFC 8410, section 3).
+const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// Curves whose private keys can be written.
-#[derive(Clone, Copy)]
-pub(crate) enum Curve {
-    P256,
-    P384,
+/// Returns the PKCS #8 document of the private key `d` on `curve` (RFC 5915 inside RFC 5958).
+pub(crate) fn elliptic_curve_key(curve: &ObjectIdentifier, d: &[u8]) -> pkcs8::der::Result<Vec<u8>> {
+    let key = EcPrivateKey { private_key: d, parameters: None, public_key: None }.to_der()?;
+    document(ELLIPTIC_CURVE, Some(curve.into()), &key)
 }
 
-/// PKCS #8 document of an elliptic curve private key (RFC 5915 inside RFC 5208).
-pub(crate) fn elliptic_curve_key(curve: Curve, d: &[u8]) -> Vec<u8> {
-    let algorithm = match curve {
-        Curve::P256 => P256,
-        Curve::P384 => P384,
+/// Returns the PKCS #8 document of an Ed25519 seed (RFC 8410, section 7).
+pub(crate) fn ed25519_key(seed: &[u8]) -> pkcs8::der::Result<Vec<u8>> {
+    document(ED25519, None, &OctetStringRef::new(seed)?.to_der()?)
+}
+
+fn document(
+    oid: ObjectIdentifier,
+    parameters: Option<AnyRef<'_>>,
+    key: &[u8],
+) -> pkcs8::der::Result<Vec<u8>> {
+    PrivateKeyInfoRef::new(AlgorithmIdentifierRef { oid, parameters }, OctetStringRef::new(key)?).to_der()
+}
+
+/// Returns the PKCS #1 `RSAPrivateKey` (RFC 8017, appendix A.1.2) of `n, e, d, p, q, dP, dQ, qInv`, big-endian.
+pub(crate) fn rsa_key([n, e, d, p, q, dp, dq, qi]: &[Vec<u8>; 8]) -> pkcs1::der::Result<Vec<u8>> {
+    let key = pkcs1::RsaPrivateKey {
+        modulus: UintRef::new(n)?,
+        public_exponent: UintRef::new(e)?,
+        private_exponent: UintRef::new(d)?,
+        prime1: UintRef::new(p)?,
+        prime2: UintRef::new(q)?,
+        exponent1: UintRef::new(dp)?,
+        exponent2: UintRef::new(dq)?,
+        coefficient: UintRef::new(qi)?,
+        other_prime_infos: None,
     };
-    let key = tagged(SEQUENCE, &[&integer(&[1]), &tagged(OCTET_STRING, &[d])]);
-    tagged(SEQUENCE, &[&integer(&[0]), algorithm, &tagged(OCTET_STRING, &[&key])])
-}
-
-/// PKCS #8 document of an Ed25519 seed (RFC 8410, section 7).
-pub(crate) fn ed25519_key(seed: &[u8]) -> Vec<u8> {
-    let key = tagged(OCTET_STRING, &[seed]);
-    tagged(SEQUENCE, &[&integer(&[0]), ED25519, &tagged(OCTET_STRING, &[&key])])
-}
-
-/// PKCS #1 `RSAPrivateKey` (RFC 8017, appendix A.1.2) from `n, e, d, p, q, dP, dQ, qInv`, big-endian.
-pub(crate) fn rsa_key(numbers: &[Vec<u8>; 8]) -> Vec<u8> {
-    let encoded: Vec<Vec<u8>> = numbers.iter().map(|number| integer(number)).collect();
-    let version = integer(&[0]);
-    let mut parts: Vec<&[u8]> = vec![&version];
-    parts.extend(encoded.iter().map(Vec::as_slice));
-    tagged(SEQUENCE, &parts)
-}
-
-/// A non-negative INTEGER in its shortest form (X.690, section 8.3.2).
-fn integer(big_endian: &[u8]) -> Vec<u8> {
-    let start = big_endian.iter().position(|&byte| byte != 0).unwrap_or(big_endian.len());
-    let digits = &big_endian[start..];
-    // A leading one bit would read as a negative number; zero needs one byte, too.
-    let sign: &[u8] = if digits.first().is_none_or(|&byte| byte >= 0x80) { &[0] } else { &[] };
-    tagged(INTEGER, &[sign, digits])
-}
-
-fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let mut out = Vec::with_capacity(length + 6);
-    out.push(tag);
-    if length < 0x80 {
-        out.push(length as u8);
-    } else {
-        let bytes = length.to_be_bytes();
-        let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len() - 1);
-        out.push(0x80 | (bytes.len() - start) as u8);
-        out.extend_from_slice(&bytes[start..]);
-    }
-    for part in parts {
-        out.extend_from_slice(part);
-    }
-    out
+    key.to_der()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What stands before the private number in the documents that openssl writes without the public half.
     #[test]
-    fn integers_are_shortest_and_never_negative() {
-        assert_eq!(integer(&[0, 0, 5]), [INTEGER, 1, 5]);
-        assert_eq!(integer(&[0x80]), [INTEGER, 2, 0, 0x80]);
-        assert_eq!(integer(&[0]), [INTEGER, 1, 0]);
+    fn documents_are_those_of_the_standards() {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        for (document, before, number) in [
+            (ed25519_key(&[7; 32]), "302e020100300506032b657004220420", [7; 32].as_slice()),
+            (
+                elliptic_curve_key(&P256, &[7; 32]),
+                "3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420",
+                &[7; 32],
+            ),
+            (
+                elliptic_curve_key(&P384, &[7; 48]),
+                "304e020100301006072a8648ce3d020106052b81040022043730350201010430",
+                &[7; 48],
+            ),
+        ] {
+            assert_eq!(hex(&document.unwrap()), before.to_owned() + &hex(number));
+        }
     }
 
     #[test]
-    fn long_lengths_state_how_many_bytes_they_take() {
-        let long = tagged(OCTET_STRING, &[&[7; 300]]);
-        assert_eq!(long[..4], [OCTET_STRING, 0x82, 0x01, 0x2c]);
-        assert_eq!(long.len(), 304);
+    fn integers_are_shortest_and_never_negative() {
+        let numbers = [&[0, 0, 5][..], &[0x80], &[1], &[1], &[1], &[1], &[1], &[1]].map(<[u8]>::to_vec);
+        let document = rsa_key(&numbers).unwrap();
+        assert_eq!(document[..10], [0x30, 28, 2, 1, 0, 2, 1, 5, 2, 2]);
+        assert_eq!(document[10..12], [0, 0x80]);
     }
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use serde_json::{Map, Value, json};
 
-use crate::der::{self, Curve};
+use crate::der;
 use crate::signature::PublicNumbers;
 
 /// Algorithms of a shared secret whose owner did not name one.
@@ -144,7 +144,7 @@ impl Jwk<'_> {
             let [d, p, q] = [self.bytes("d")?, self.bytes("p")?, self.bytes("q")?];
             let numbers =
                 [n.clone(), e.clone(), d, p, q, self.bytes("dp")?, self.bytes("dq")?, self.bytes("qi")?];
-            Some(EncodingKey::from_rsa_der(&der::rsa_key(&numbers)))
+            Some(EncodingKey::from_rsa_der(&der::rsa_key(&numbers).map_err(unwritable)?))
         } else {
             None
         };
@@ -162,14 +162,14 @@ impl Jwk<'_> {
 
     fn elliptic_curve(&self) -> Result<Key, String> {
         let (curve, length, algorithm) = match self.text("crv")? {
-            "P-256" => (Curve::P256, 32, Algorithm::ES256),
-            "P-384" => (Curve::P384, 48, Algorithm::ES384),
+            "P-256" => (der::P256, 32, Algorithm::ES256),
+            "P-384" => (der::P384, 48, Algorithm::ES384),
             other => return Err(format!("curve (crv) {other:?} is none of P-256, P-384")),
         };
         let point = [vec![4], self.sized("x", length)?, self.sized("y", length)?].concat();
         let encoding = if self.is_private() {
-            let document = der::elliptic_curve_key(curve, &self.sized("d", length)?);
-            Some(EncodingKey::from_ec_der(&document))
+            let document = der::elliptic_curve_key(&curve, &self.sized("d", length)?);
+            Some(EncodingKey::from_ec_der(&document.map_err(unwritable)?))
         } else {
             None
         };
@@ -193,7 +193,7 @@ impl Jwk<'_> {
         }
         let x = self.sized("x", 32)?;
         let encoding = if self.is_private() {
-            Some(EncodingKey::from_ed_der(&der::ed25519_key(&self.sized("d", 32)?)))
+            Some(EncodingKey::from_ed_der(&der::ed25519_key(&self.sized("d", 32)?).map_err(unwritable)?))
         } else {
             None
         };
@@ -208,6 +208,10 @@ impl Jwk<'_> {
             secret: None,
         })
     }
+}
+
+fn unwritable(error: impl std::fmt::Display) -> String {
+    format!("its numbers make no key: {error}")
 }
 
 /// The keys of somebody else's JWKS that verify signatures. Others are skipped: issuers publish keys for encryption
