@@ -129,17 +129,22 @@ impl Backend {
 
 /// The embedded Postgres as `settings` want it.
 pub(crate) fn options(settings: &Settings) -> Options {
+    Options {
+        port: Some(settings.database.port),
+        password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
+        search: search(settings),
+        progress: Some(Arc::new(|progress| console::step(progress))),
+        ..Options::new(&settings.data_dir)
+    }
+}
+
+/// Where this project's Postgres is looked for.
+pub(crate) fn search(settings: &Settings) -> Search {
     let mut search = Search::new(Some(&settings.project.root));
     if let Some(folder) = &settings.database.binaries {
         search.folder = Some(folder.clone());
     }
-    Options {
-        port: Some(settings.database.port),
-        password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
-        search,
-        progress: Some(Arc::new(|progress| console::step(progress))),
-        ..Options::new(&settings.data_dir)
-    }
+    search
 }
 
 /// As [`Backend::admin`], for another `server`.

@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use database::cluster::{Binaries, MINIMUM_MAJOR, Search, find_psql};
+use database::cluster::{Binaries, MINIMUM_MAJOR, find_psql};
 use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
 use super::{Finding, Verdict};
-use crate::backend::{Backend, Running, unusable};
+use crate::backend::{Backend, Running, search, unusable};
 use crate::commands::functions::Functions;
 use crate::settings::{Settings, display_path};
 
@@ -156,15 +156,6 @@ async fn extensions(settings: &Settings) -> Verdict {
     .chain(more)
     .collect();
     Verdict::Fine(lines.join("\n"))
-}
-
-/// Where this project's Postgres is looked for.
-fn search(settings: &Settings) -> Search {
-    let mut search = Search::new(Some(&settings.project.root));
-    if let Some(folder) = &settings.database.binaries {
-        search.folder = Some(folder.clone());
-    }
-    search
 }
 
 /// Whether the database answers and is up to date. The embedded one is only asked if it runs: looking must not start
