@@ -11,7 +11,8 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 use super::super::binaries::{Binaries, Version, client_folders, version_of};
 use super::super::error::Error;
 use super::super::initdb::last_lines;
-use super::super::{DATABASE, uri};
+use super::super::DATABASE;
+use crate::conninfo::Conninfo;
 use super::{SUPERUSER, TEMPLATE};
 
 /// What is run.
@@ -35,7 +36,8 @@ pub(super) struct End<'a> {
 
 impl End<'_> {
     async fn connect(&self, database: &str) -> Result<Client, Error> {
-        let uri = uri::uri(&self.socket_dir.to_string_lossy(), self.port, SUPERUSER, self.password, database);
+        let folder = self.socket_dir.to_string_lossy();
+        let uri = Conninfo::login(&folder, self.port, SUPERUSER, self.password, database).to_uri();
         let (client, connection) = tokio_postgres::connect(&uri, NoTls).await.map_err(self.failed())?;
         // Ends with the client.
         tokio::spawn(connection);
