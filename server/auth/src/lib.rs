@@ -26,7 +26,6 @@ mod saml;
 mod settings;
 mod sms;
 mod store;
-mod template;
 #[cfg(test)]
 mod testing;
 mod third_party;

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use crate::http_client::HttpClient;
 use crate::settings::MailKind;
-use crate::template::Value;
 use crate::{MailSettings, Settings};
+use gotemplate::Value;
 
 use folder::Folder;
 pub(crate) use folder::{KEPT, files};

@@ -11,7 +11,7 @@ use super::defaults;
 use crate::MailSettings;
 use crate::http_client::{HttpClient, Reach};
 use crate::settings::MailKind;
-use crate::template::{Format, Template, TemplateError, Value};
+use gotemplate::{Format, Template, TemplateError, Value};
 
 /// Subject and body of a kind of mail.
 struct Pair {

@@ -15,8 +15,8 @@ use crate::mail::{MailError, Mailer};
 use crate::sms::{Channel, Sms, SmsError, Texter};
 use crate::store::sessions::Client;
 use crate::store::users::Account;
-use crate::template::Value;
 use crate::{Code, Error, HookName, MailKind, Settings};
+use gotemplate::Value;
 
 pub(crate) use link::{action_link, link_base};
 

@@ -8,8 +8,8 @@ mod vonage;
 use reqwest::{Method, RequestBuilder};
 
 use crate::http_client::{Answer, HttpClient, HttpError, Reach};
-use crate::template::{Format, Template, Value};
 use crate::{SmsProvider, SmsSettings};
+use gotemplate::{Format, Template, Value};
 
 /// Why a message did not go out, in the provider's words or ours.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A value in a template.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) enum Value {
+pub enum Value {
     /// Nothing: a missing key, `null`, `nil`.
     #[default]
     Nil,
@@ -26,7 +26,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// A map of these fields.
-    pub(crate) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
         Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 

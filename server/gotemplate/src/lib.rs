@@ -1,11 +1,24 @@
-//! Templates in the syntax of Go's `text/template` and `html/template`, which those that people have for Supabase's
-//! mails and text messages are written in.
+//! Templates in the syntax of Go's [`text/template`] and [`html/template`], which Supabase's mails and text messages are
+//! written in.
 //!
-//! A template goes through `lexer` (tokens), `parser` (a tree), `execute` (values into text). What becomes of a value
-//! in HTML depends on where it stands: `escape` knows whether that is text, an attribute, a URL or a style.
+//! ```
+//! use gotemplate::{Format, Template, Value};
 //!
-//! Source: the documentation of Go's packages `text/template` and `html/template`. Left out: methods and `call`, which
-//! need Go values, and values inside scripts, which no mail program runs.
+//! let template = Template::parse("<p>Hello {{ .Name }}!</p>", Format::Html)?;
+//! let data = Value::map([("Name", Value::from("<Ann>"))]);
+//! assert_eq!(template.render(&data)?, "<p>Hello &lt;Ann&gt;!</p>");
+//! # Ok::<(), gotemplate::TemplateError>(())
+//! ```
+//!
+//! A template goes through `lexer` (tokens), `parser` (a tree) and `execute` (values into text). In [`Format::Html`],
+//! `escape` follows the HTML and escapes each value for where it stands: in text, an attribute, a URL or a style.
+//!
+//! All functions that Go defines for every template are there, except `call`; so are `if`, `range`, `with`, `define`,
+//! `template` and `block`. Methods and `call` are left out, because they need Go values, and values inside scripts are
+//! refused, because no mail program runs scripts. Output is limited to 4 MiB.
+//!
+//! [`text/template`]: https://pkg.go.dev/text/template
+//! [`html/template`]: https://pkg.go.dev/html/template
 
 mod escape;
 mod execute;
@@ -18,7 +31,7 @@ mod value;
 use std::collections::BTreeMap;
 
 use parser::Node;
-pub(crate) use value::Value;
+pub use value::Value;
 
 /// Most bytes that a template may become.
 const MAX_OUTPUT: usize = 4 << 20;
@@ -26,7 +39,7 @@ const MAX_OUTPUT: usize = 4 << 20;
 /// Why a template cannot be read or filled in; for the log of whoever wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
-pub(crate) struct TemplateError {
+pub struct TemplateError {
     line: usize,
     reason: String,
 }
@@ -39,7 +52,7 @@ impl TemplateError {
 
 /// What a template makes, which decides how values are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// Values stay as they are (`text/template`).
     Text,
     /// Values are escaped as the place where they stand asks for (`html/template`).
@@ -48,7 +61,7 @@ pub(crate) enum Format {
 
 /// A template that can be filled in.
 #[derive(Debug, Clone)]
-pub(crate) struct Template {
+pub struct Template {
     format: Format,
     nodes: Vec<Node>,
     defined: BTreeMap<String, Vec<Node>>,
@@ -58,7 +71,7 @@ impl Template {
     /// Reads `source`.
     ///
     /// Errors: [`TemplateError`] with the line where the syntax is broken or an unknown function is named.
-    pub(crate) fn parse(source: &str, format: Format) -> Result<Template, TemplateError> {
+    pub fn parse(source: &str, format: Format) -> Result<Template, TemplateError> {
         let parsed = parser::parse(lexer::tokens(source)?)?;
         Ok(Template { format, nodes: parsed.nodes, defined: parsed.defined })
     }
@@ -67,7 +80,7 @@ impl Template {
     ///
     /// Errors: [`TemplateError`] for a field of something that has none, wrong arguments, a value inside a script, and
     /// output of more than 4 MiB.
-    pub(crate) fn render(&self, data: &Value) -> Result<String, TemplateError> {
+    pub fn render(&self, data: &Value) -> Result<String, TemplateError> {
         execute::render(self, data)
     }
 }
