@@ -22,9 +22,9 @@ mod nullable;
 mod outbox;
 mod passwords;
 mod providers;
-mod saml;
 mod settings;
 mod sms;
+mod sso;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -54,8 +54,8 @@ use limits::Limits;
 use mail::Mailer;
 use messages::Messages;
 use providers::Providers;
-use saml::{Remote, ServiceProvider};
 use sms::Texter;
+use sso::{Remote, ServiceProvider};
 use store::cleanup::Cleanup;
 
 /// What every endpoint works with.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::body::Body;
 use super::{fields, request};
 use crate::flows::sso_providers::{self as flow, Definition};
-use crate::saml::AttributeMapping;
+use crate::sso::AttributeMapping;
 use crate::store::sso_providers::{self as store, SsoProvider};
 use crate::{Auth, Error};
 

@@ -7,7 +7,6 @@ use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, PlainText};
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
-use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::body::{Body, FormFields};
@@ -109,7 +108,7 @@ impl SsoApi {
     ) -> Result<Metadata, Error> {
         let service = sso::require_enabled(&self.auth)?;
         let downloaded = download.0.as_deref() == Some("true");
-        let document = service.metadata(OffsetDateTime::now_utc(), downloaded);
+        let document = service.metadata(downloaded);
         let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
         Ok(Metadata::Document(PlainText(document), service.metadata_caching().to_owned(), name))
     }

@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    const RSA: &str = include_str!("../../tests/http/keys/service_provider.b64");
+    const RSA: &str = include_str!("../../../saml/tests/service_provider.b64");
 
     fn cose(members: &[(i128, Value)]) -> Vec<u8> {
         let members = members.iter().map(|(label, value)| (Value::Integer(*label), value.clone()));

@@ -14,7 +14,7 @@ use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, redirects};
 use crate::providers::{Claims, Email, Profile};
-use crate::saml::{self, Assertion, Brought, IdentityProvider, LONGEST_USE, ServiceProvider};
+use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::saml_relay_states::{self, NewRelayState};
@@ -42,7 +42,7 @@ pub(crate) struct Departure<'a> {
 ///
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
-    auth.saml.as_ref().ok_or_else(saml::disabled)
+    auth.saml.as_ref().ok_or_else(sso::disabled)
 }
 
 /// Begins a sign-in; answers with the URL at the identity provider to send the user to.
@@ -58,7 +58,7 @@ pub(crate) async fn depart(auth: &Auth, departure: Departure<'_>) -> Result<Stri
     let known = metadata(&provider)?;
     let relay_state = Uuid::new_v4();
     let name_format = provider.saml.name_id_format.as_deref();
-    let request = service.request(&known, name_format, relay_state, OffsetDateTime::now_utc())?;
+    let request = service.request(&known, name_format, relay_state)?;
     let wish = Some(departure.redirect_to).filter(|url| auth.redirects.allows(url)).unwrap_or_default();
     let flow = NewFlowState {
         code_challenge: challenge.as_ref().map_or("", Challenge::text),
@@ -93,7 +93,7 @@ async fn find(auth: &Auth, departure: &Departure<'_>) -> Result<SsoProvider, Err
 
 fn metadata(provider: &SsoProvider) -> Result<IdentityProvider, Error> {
     let xml = provider.saml.metadata_xml.as_deref().unwrap_or_default();
-    IdentityProvider::parse(xml)
+    sso::parse_metadata(xml)
         .map_err(|error| Error::Internal(format!("stored metadata of SSO provider {}: {error}", provider.id)))
 }
 
@@ -135,19 +135,35 @@ pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<S
     let (xml, resolve_id) = match carried {
         Carried::Response(xml) => (xml, None),
         Carried::Artifact(artifact) => {
-            let resolved = service.resolve(&auth.saml_remote, &provider, &artifact).await;
+            let resolved = resolve(auth, service, &provider, &artifact).await;
             let (id, xml) = resolved.map_err(|reason| refused(&origin.provider, &reason))?;
             (xml, Some(id))
         }
     };
-    let brought = Brought { xml, resolve_id, provider, request_id: origin.request_id.clone() };
-    let assertion = service.accept(brought).await?.map_err(|reason| refused(&origin.provider, &reason))?;
+    let response = Response { xml, resolve_id, provider, request_id: origin.request_id.clone() };
+    let assertion = service.accept(response).await?.map_err(|reason| refused(&origin.provider, &reason))?;
     let name = format!("{}\n{}", issuer, assertion.id());
     if !auth.limits.is_first_use(&name, LONGEST_USE).await? {
         return Err(refused(&origin.provider, "the assertion was used before"));
     }
     let profile = profile(&assertion, &origin.provider, &issuer)?;
     sign_in(context, &origin, &assertion, &profile).await
+}
+
+/// Asks `provider` for what `artifact` refers to. Returns the id of the message, which the answer has to name, and the
+/// answer, of which nothing is checked yet.
+///
+/// Errors: a sentence for the log.
+async fn resolve(
+    auth: &Auth,
+    service: &ServiceProvider,
+    provider: &IdentityProvider,
+    artifact: &str,
+) -> Result<(String, String), String> {
+    let resolve = service.artifact_resolve(provider, artifact)?;
+    let answer = auth.saml_remote.call(&resolve.url, resolve.message).await;
+    let answer = answer.map_err(|error| format!("the artifact was not resolved: {error}"))?;
+    Ok((resolve.id, answer))
 }
 
 /// Where a user is sent whose sign-in has failed: to the site, which is told why.
@@ -220,7 +236,7 @@ async fn unsolicited(auth: &Auth, relay_state: &str, carried: &Carried) -> Resul
         let message = "SAML Artifact response can only be used with SP initiated flow";
         return Err(Error::validation(message));
     };
-    let issuer = saml::issuer(response)?;
+    let issuer = sso::issuer(response)?;
     let provider = sso_providers::find(&auth.database, Lookup::EntityId(&issuer)).await?;
     let message = "A SAML connection has not been established with this Identity Provider";
     Ok(Origin {

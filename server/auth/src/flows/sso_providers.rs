@@ -2,13 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::saml::{self, AttributeMapping, IdentityProvider, format};
+use crate::sso::{self, AttributeMapping, IdentityProvider, NAME_ID_FORMATS};
 use crate::store::Work;
 use crate::store::sso_providers::{self as store, Lookup, Row, SsoProvider};
 use crate::{Auth, Code, Error};
-
-/// Kinds of names that providers can be asked for.
-const FORMATS: [&str; 4] = [format::PERSISTENT, format::EMAIL, format::TRANSIENT, format::UNSPECIFIED];
 
 /// What begins the path of a provider that is named by its resource id.
 const RESOURCE: &str = "resource_";
@@ -37,11 +34,11 @@ impl Definition {
                 return Err(Error::validation("Either metadata_xml or metadata_url must be set"));
             }
             ("", _) => {}
-            (url, "") => saml::check_url(&auth.settings, url)?,
+            (url, "") => sso::check_url(&auth.settings, url)?,
             _ => return Err(Error::validation("Only one of metadata_xml or metadata_url needs to be set")),
         }
-        if !self.name_id_format.is_empty() && !FORMATS.contains(&self.name_id_format.as_str()) {
-            let known = FORMATS.join(", ");
+        if !self.name_id_format.is_empty() && !NAME_ID_FORMATS.contains(&self.name_id_format.as_str()) {
+            let known = NAME_ID_FORMATS.join(", ");
             return Err(Error::validation(format!("name_id_format must be unspecified or one of {known}")));
         }
         if self.domains.iter().flatten().any(String::is_empty) {
@@ -59,7 +56,7 @@ impl Definition {
             ("", url) => auth.saml_remote.fetch(url).await?,
             (text, _) => text.to_owned(),
         };
-        let provider = IdentityProvider::parse(&text)?;
+        let provider = sso::parse_metadata(&text)?;
         Ok(Some((text, provider)))
     }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Executor, Work, owned, text, text_unless_empty};
 use crate::Error;
 use crate::nullable::Nullable;
-use crate::saml::AttributeMapping;
+use crate::sso::AttributeMapping;
 
 /// An identity provider.
 #[derive(Debug, Clone, Object, Deserialize)]

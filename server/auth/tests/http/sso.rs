@@ -14,7 +14,7 @@ use crate::identity_provider::{
 };
 use crate::sign_in_at::{SITE, fragment, location, query};
 
-pub(crate) const KEY: &str = include_str!("keys/service_provider.b64");
+pub(crate) const KEY: &str = include_str!("../../../saml/tests/service_provider.b64");
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 

@@ -6,7 +6,6 @@ use time::OffsetDateTime;
 
 use super::moment;
 use super::xml::{self, Element, ns};
-use crate::Error;
 
 const SOAP: &str = "urn:oasis:names:tc:SAML:2.0:bindings:SOAP";
 const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
@@ -14,9 +13,14 @@ const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 /// How long metadata is believed that says nothing of it.
 const USUAL_LIFE: Duration = Duration::from_secs(24 * 3600);
 
+/// Why a document is not the metadata of one identity provider.
+#[derive(Debug, thiserror::Error)]
+#[error("SAML Metadata {0}")]
+pub struct InvalidMetadata(String);
+
 /// An identity provider.
 #[derive(Debug, Clone)]
-pub(crate) struct IdentityProvider {
+pub struct IdentityProvider {
     entity_id: String,
     /// When the metadata ends.
     valid_until: Option<OffsetDateTime>,
@@ -33,8 +37,8 @@ pub(crate) struct IdentityProvider {
 impl IdentityProvider {
     /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an `EntitiesDescriptor`.
     ///
-    /// Errors: `validation_failed`.
-    pub(crate) fn parse(text: &str) -> Result<IdentityProvider, Error> {
+    /// Errors: [`InvalidMetadata`].
+    pub fn parse(text: &str) -> Result<IdentityProvider, InvalidMetadata> {
         let document = xml::parse(text).map_err(|cause| invalid(format!("is {cause}")))?;
         let root = Element::root(&document).ok_or_else(|| invalid("is empty"))?;
         let entity = entity(root)?;
@@ -63,7 +67,8 @@ impl IdentityProvider {
         })
     }
 
-    pub(crate) fn entity_id(&self) -> &str {
+    /// Returns its id (`entityID`).
+    pub fn entity_id(&self) -> &str {
         &self.entity_id
     }
 
@@ -84,7 +89,7 @@ impl IdentityProvider {
 
     /// Whether metadata that was stored `age` ago should be fetched anew at `now`: when its own word for how long it holds
     /// is over, else after 24 hours.
-    pub(crate) fn is_stale(&self, age: Duration, now: OffsetDateTime) -> bool {
+    pub fn is_stale(&self, age: Duration, now: OffsetDateTime) -> bool {
         let over = self.valid_until.is_some_and(|end| now > end);
         let longest = match (self.cache_duration, self.valid_until) {
             (Some(duration), _) => Some(duration),
@@ -95,16 +100,16 @@ impl IdentityProvider {
     }
 
     /// What remains until the metadata ends at `now`, negative if it has.
-    pub(crate) fn remaining(&self, now: OffsetDateTime) -> Option<time::Duration> {
+    pub fn remaining(&self, now: OffsetDateTime) -> Option<time::Duration> {
         self.valid_until.map(|end| end - now)
     }
 }
 
-fn invalid(what: impl std::fmt::Display) -> Error {
-    Error::validation(format!("SAML Metadata {what}"))
+fn invalid(what: impl std::fmt::Display) -> InvalidMetadata {
+    InvalidMetadata(what.to_string())
 }
 
-fn entity(root: Element<'_>) -> Result<Element<'_>, Error> {
+fn entity(root: Element<'_>) -> Result<Element<'_>, InvalidMetadata> {
     if root.is(ns::METADATA, "EntityDescriptor") {
         return Ok(root);
     }

@@ -23,8 +23,6 @@ use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use x509_cert::time::{Time, Validity};
 use x509_cert::{Certificate, TbsCertificate};
 
-use crate::Secret;
-
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
@@ -35,8 +33,13 @@ const MIN_BITS: usize = 2048;
 /// The one public exponent that is taken.
 const EXPONENT: [u8; 3] = [1, 0, 1];
 
-/// A key and its certificate.
-pub(super) struct KeyPair {
+/// Why a key cannot be used: a sentence for the operator.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidKey(String);
+
+/// An RSA key and its certificate.
+pub struct KeyPair {
     key: Key,
     /// The same, as signatures and decryption want it.
     private: SoftwareKey,
@@ -45,18 +48,18 @@ pub(super) struct KeyPair {
 }
 
 impl KeyPair {
-    /// Reads the key from setting `name`. The certificate is made anew from the key and `host`, byte by byte the one that
-    /// upstream makes of them, so that identity providers that have stored it know this service again; `decrypts` says
-    /// whether it also invites to encrypt.
+    /// Reads a private key, PKCS#1 DER in base64, and makes the certificate of the key and `host`. The certificate is
+    /// byte by byte the one that Supabase Auth makes of them, so that identity providers that have stored it know the
+    /// service again; `decrypts` says whether it also allows encryption.
     ///
-    /// Errors: a sentence for the operator.
-    pub(super) fn new(name: &str, secret: &Secret, host: &str, decrypts: bool) -> Result<KeyPair, String> {
+    /// Errors: [`InvalidKey`].
+    pub fn new(private_key: &str, host: &str, decrypts: bool) -> Result<KeyPair, InvalidKey> {
         let expected = format!(
-            "{name}: expected an RSA key of at least {MIN_BITS} bits with exponent 65537, as PKCS#1 DER in base64 \
+            "expected an RSA key of at least {MIN_BITS} bits with exponent 65537, as PKCS#1 DER in base64 \
              (openssl genrsa -traditional {MIN_BITS} | openssl rsa -traditional -outform DER | base64 -w0)"
         );
-        let wrong = |found: &str| format!("{expected}, found {found}");
-        let der = STANDARD.decode(secret.expose()).map_err(|_| wrong("no base64"))?;
+        let wrong = |found: &str| InvalidKey(format!("{expected}, found {found}"));
+        let der = STANDARD.decode(private_key).map_err(|_| wrong("no base64"))?;
         let parsed = RsaPrivateKey::from_der(&der).map_err(|_| wrong("no PKCS#1 key"))?;
         if parsed.public_exponent.as_bytes() != EXPONENT {
             return Err(wrong("another exponent"));
@@ -71,7 +74,7 @@ impl KeyPair {
         let private = private.ok_or_else(|| wrong("a key that cannot sign"))?;
         let public = key.to_spki_der().ok_or_else(|| wrong("a key without its public half"))?;
         let certificate = certify(&private, &public, host, decrypts)
-            .map_err(|error| format!("{name}: no certificate can be made of the key: {error}"))?;
+            .map_err(|error| InvalidKey(format!("no certificate can be made of the key: {error}")))?;
         Ok(KeyPair { key, private, certificate: STANDARD.encode(certificate) })
     }
 
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     /// A key that was made for tests and protects nothing.
-    const KEY: &str = include_str!("../../tests/http/keys/service_provider.b64");
+    const KEY: &str = include_str!("../tests/service_provider.b64");
 
     #[test]
     fn the_certificate_is_the_one_that_upstream_makes() {
@@ -185,7 +188,7 @@ mod tests {
             (false, "5d5e1a5134d3ee17c96d26309dff11c7feca82843268673656517a53c30c15d3"),
             (true, "6a44034d241c706058c0650ba6acf0e019b76928581f683e99c910224905ad8f"),
         ] {
-            let pair = KeyPair::new("KEY", &KEY.into(), "project.example", decrypts).unwrap();
+            let pair = KeyPair::new(KEY, "project.example", decrypts).unwrap();
             let der = STANDARD.decode(pair.certificate()).unwrap();
             assert_eq!(HEXLOWER.encode(&Sha256::digest(&der)), expected);
         }
@@ -193,6 +196,6 @@ mod tests {
 
     #[test]
     fn a_host_that_is_no_printable_string_is_certified_too() {
-        assert!(KeyPair::new("KEY", &KEY.into(), "my_host", false).is_ok());
+        assert!(KeyPair::new(KEY, "my_host", false).is_ok());
     }
 }

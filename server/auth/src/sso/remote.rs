@@ -1,5 +1,4 @@
-//! Requests to identity providers' own servers: for their metadata, and for responses that a browser brings a reference
-//! to.
+//! Requests to identity providers' servers: for their metadata, and for responses that a browser brings a reference to.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,7 +10,7 @@ use reqwest::Method;
 use url::Url;
 use uuid::Uuid;
 
-use super::metadata::IdentityProvider;
+use super::service_provider::{IdentityProvider, parse_metadata};
 use crate::http_client::{HttpClient, Reach};
 use crate::{Code, Error, Settings};
 
@@ -80,7 +79,7 @@ impl Remote {
     /// What the server at `url` answers to a SOAP message (SAML 2.0 Bindings, section 3.2).
     ///
     /// Errors: a sentence for the log.
-    pub(super) async fn call(&self, url: &str, message: String) -> Result<String, String> {
+    pub(crate) async fn call(&self, url: &str, message: String) -> Result<String, String> {
         let request =
             self.client.request(Method::POST, url, self.reach).map_err(|error| error.to_string())?;
         let request = request
@@ -110,7 +109,7 @@ impl Remote {
             return None;
         }
         let renewed = self.fetch(url).await.and_then(|text| {
-            let provider = IdentityProvider::parse(&text)?;
+            let provider = parse_metadata(&text)?;
             if provider.entity_id() == known.entity_id() {
                 return Ok((text, provider));
             }

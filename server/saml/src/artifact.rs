@@ -4,38 +4,48 @@ use bergshamra::core::algorithm;
 use time::OffsetDateTime;
 
 use super::metadata::IdentityProvider;
-use super::remote::Remote;
 use super::request::{ENTITY, new_id};
+use super::response::Refusal;
 use super::xml::{escape, ns};
-use super::{Inner, ServiceProvider, moment};
+use super::{ServiceProvider, moment};
 
 pub(super) const HTTP_ARTIFACT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact";
 
+/// A signed message that asks an identity provider's server for a response.
+#[derive(Debug)]
+pub struct ArtifactResolve {
+    /// The id of the message, which the answer has to name.
+    pub id: String,
+    /// The URL that the message is posted to.
+    pub url: String,
+    /// The message, in a SOAP envelope (SAML 2.0 Bindings, section 3.2).
+    pub message: String,
+}
+
 impl ServiceProvider {
-    /// Asks `provider` for what `artifact` refers to. Answers with the id of the message, which the answer has to name,
-    /// and with the answer, of which nothing is checked yet.
+    /// Writes the message that asks `provider` for what `artifact` refers to.
     ///
-    /// Errors: a sentence for the log.
-    pub(crate) async fn resolve(
+    /// Errors: [`Refusal`] for a provider that resolves no artifacts.
+    pub fn artifact_resolve(
         &self,
-        remote: &Remote,
         provider: &IdentityProvider,
         artifact: &str,
-    ) -> Result<(String, String), String> {
-        let location = provider.artifact_location();
-        if location.is_empty() {
-            return Err("the provider's metadata has no ArtifactResolutionService for SOAP".to_owned());
+        now: OffsetDateTime,
+    ) -> Result<ArtifactResolve, Refusal> {
+        let url = provider.artifact_location();
+        if url.is_empty() {
+            let reason = "the provider's metadata has no ArtifactResolutionService for SOAP";
+            return Err(Refusal(reason.to_owned()));
         }
         let id = new_id();
-        let message = message(&self.inner, &id, artifact, OffsetDateTime::now_utc());
-        let message = self.inner.key.sign_document(&message).map_err(|error| error.to_string())?;
-        let answer = remote.call(location, message).await;
-        answer.map(|answer| (id, answer)).map_err(|error| format!("the artifact was not resolved: {error}"))
+        let message = message(self, &id, artifact, now);
+        let message = self.key.sign_document(&message).map_err(|error| Refusal(error.to_string()))?;
+        Ok(ArtifactResolve { id, url: url.to_owned(), message })
     }
 }
 
 /// The message, with the outline of its signature.
-fn message(inner: &Inner, id: &str, artifact: &str, now: OffsetDateTime) -> String {
+fn message(service: &ServiceProvider, id: &str, artifact: &str, now: OffsetDateTime) -> String {
     format!(
         "<soapenv:Envelope xmlns:soapenv=\"{soap}\"><soapenv:Body><samlp:ArtifactResolve xmlns:saml=\"{assertion}\" \
          xmlns:samlp=\"{protocol}\" ID=\"{id}\" Version=\"2.0\" IssueInstant=\"{instant}\">\
@@ -51,7 +61,7 @@ fn message(inner: &Inner, id: &str, artifact: &str, now: OffsetDateTime) -> Stri
         protocol = ns::PROTOCOL,
         dsig = ns::DSIG,
         instant = moment::format(now),
-        entity = escape(&inner.entity_id()),
+        entity = escape(&service.entity_id),
         canonical = algorithm::EXC_C14N,
         enveloped = algorithm::ENVELOPED_SIGNATURE,
         method = algorithm::RSA_SHA256,

@@ -5,11 +5,11 @@ use bergshamra::xml::uppsala::{Document, NodeId, Parser};
 
 /// Namespaces of elements (SAML 2.0 Core, section 1.2; Metadata, section 1.1).
 pub(super) mod ns {
-    pub(in crate::saml) const ASSERTION: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
-    pub(in crate::saml) const METADATA: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
-    pub(in crate::saml) const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
-    pub(in crate::saml) const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
-    pub(in crate::saml) use bergshamra::core::ns::{DSIG, ENC, ENC11};
+    pub(crate) const ASSERTION: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
+    pub(crate) const METADATA: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
+    pub(crate) const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
+    pub(crate) const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+    pub(crate) use bergshamra::core::ns::{DSIG, ENC, ENC11};
 }
 
 /// Deepest nesting of elements; those of SAML need about a dozen levels.

@@ -11,43 +11,50 @@ use flate2::write::DeflateEncoder;
 use time::OffsetDateTime;
 use url::Url;
 use url::form_urlencoded::Serializer;
-use uuid::Uuid;
 
-use super::assertion::format;
+use super::assertion::name_id_format;
 use super::metadata::IdentityProvider;
 use super::xml::{escape, ns};
 use super::{ServiceProvider, moment};
-use crate::Error;
 
 pub(super) const HTTP_POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 pub(super) const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
 
+/// Why there is no request.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// Users cannot be sent to the provider.
+    #[error("The identity provider's metadata has no SingleSignOnService for HTTP-Redirect")]
+    NoLocation,
+    /// The request cannot be written or signed.
+    #[error("{0}")]
+    Unsigned(String),
+}
+
 /// A request that is ready to be sent.
-pub(crate) struct AuthnRequest {
+#[derive(Debug)]
+pub struct AuthnRequest {
     /// What the response will refer to.
-    pub(crate) id: String,
+    pub id: String,
     /// Where the user is sent.
-    pub(crate) url: String,
+    pub url: String,
 }
 
 impl ServiceProvider {
     /// A signed request to `provider`, from which the user comes back with `relay_state`. `name_format` is the kind of
     /// name that is asked for; a persistent one if it is None.
     ///
-    /// Errors: `validation_failed` for a provider that users cannot be sent to.
-    pub(crate) fn request(
+    /// Errors: [`RequestError`].
+    pub fn request(
         &self,
         provider: &IdentityProvider,
         name_format: Option<&str>,
-        relay_state: Uuid,
+        relay_state: &str,
         now: OffsetDateTime,
-    ) -> Result<AuthnRequest, Error> {
-        let inner = &self.inner;
+    ) -> Result<AuthnRequest, RequestError> {
         let mut url =
             Url::parse(provider.location()).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
-        let url = url.as_mut().ok_or_else(|| {
-            Error::validation("The identity provider's metadata has no SingleSignOnService for HTTP-Redirect")
-        })?;
+        let url = url.as_mut().ok_or(RequestError::NoLocation)?;
         let id = new_id();
         let document = format!(
             "<samlp:AuthnRequest xmlns:saml=\"{assertion}\" xmlns:samlp=\"{protocol}\" ID=\"{id}\" Version=\"2.0\" \
@@ -58,19 +65,19 @@ impl ServiceProvider {
             protocol = ns::PROTOCOL,
             instant = moment::format(now),
             destination = escape(provider.location()),
-            consumer = escape(&inner.consumer()),
-            entity = escape(&inner.entity_id()),
-            format = escape(name_format.unwrap_or(format::PERSISTENT)),
+            consumer = escape(&self.consumer_url),
+            entity = escape(&self.entity_id),
+            format = escape(name_format.unwrap_or(name_id_format::PERSISTENT)),
         );
-        let internal = |error: &dyn std::fmt::Display| Error::Internal(error.to_string());
-        let deflated = deflate(&document).map_err(|error| internal(&error))?;
+        let unsigned = |error: &dyn std::fmt::Display| RequestError::Unsigned(error.to_string());
+        let deflated = deflate(&document).map_err(|error| unsigned(&error))?;
         // The order is the one that is signed.
         let signed = Serializer::new(String::new())
             .append_pair("SAMLRequest", &STANDARD.encode(deflated))
-            .append_pair("RelayState", &relay_state.to_string())
+            .append_pair("RelayState", relay_state)
             .append_pair("SigAlg", algorithm::RSA_SHA256)
             .finish();
-        let signature = inner.key.sign(signed.as_bytes()).map_err(|error| internal(&error))?;
+        let signature = self.key.sign(signed.as_bytes()).map_err(|error| unsigned(&error))?;
         let signature =
             Serializer::new(String::new()).append_pair("Signature", &STANDARD.encode(signature)).finish();
         let own = url.query().filter(|query| !query.is_empty()).map(|query| format!("{query}&"));

@@ -19,16 +19,20 @@ const EMAILS: [&str; 6] = [
 ];
 
 /// Formats of names (SAML 2.0 Core, section 8.3).
-pub(crate) mod format {
-    pub(crate) const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
-    pub(crate) const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
-    pub(crate) const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
-    pub(crate) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+pub mod name_id_format {
+    /// An e-mail address.
+    pub const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+    /// An opaque name that the provider keeps for one user and one service.
+    pub const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+    /// A name for one session.
+    pub const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+    /// A name of any kind.
+    pub const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 }
 
 /// An assertion that was verified.
 #[derive(Debug, Clone)]
-pub(crate) struct Assertion {
+pub struct Assertion {
     id: String,
     name: Option<Name>,
     attributes: Vec<Attribute>,
@@ -76,12 +80,12 @@ impl Assertion {
     }
 
     /// The provider's name of this assertion, which it gives once.
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.id
     }
 
     /// All values of the attribute whose name or friendly name is `name`; upper and lower case are the same.
-    pub(crate) fn values(&self, name: &str) -> Vec<&str> {
+    pub fn values(&self, name: &str) -> Vec<&str> {
         let name = name.to_lowercase();
         let is_named = |attribute: &&Attribute| {
             attribute.name.to_lowercase() == name || attribute.friendly_name.to_lowercase() == name
@@ -90,26 +94,30 @@ impl Assertion {
     }
 
     /// What identifies the user at the provider for good; empty if nothing does.
-    pub(crate) fn user_id(&self) -> String {
+    pub fn user_id(&self) -> String {
         if let Some(subject) = self.values(SUBJECT_ID).first() {
             return (*subject).to_owned();
         }
         match &self.name {
-            Some(Name { format, value }) if format == format::EMAIL => value.trim().to_lowercase(),
-            Some(Name { format, value }) if format != format::TRANSIENT => value.clone(),
+            Some(Name { format, value }) if format == name_id_format::EMAIL => value.trim().to_lowercase(),
+            Some(Name { format, value }) if format != name_id_format::TRANSIENT => value.clone(),
             _ => String::new(),
         }
     }
 
     /// The best guess at the user's e-mail address; empty if there is none.
-    pub(crate) fn email(&self) -> &str {
+    pub fn email(&self) -> &str {
         let attributes = EMAILS.iter().flat_map(|name| self.values(name));
-        let name = self.name.iter().filter(|name| name.format == format::EMAIL).map(|name| name.value.trim());
+        let name = self
+            .name
+            .iter()
+            .filter(|name| name.format == name_id_format::EMAIL)
+            .map(|name| name.value.trim());
         attributes.chain(name).find(|address| !address.is_empty()).unwrap_or_default()
     }
 
     /// When the user's session ends at the latest, if the provider says so (`SessionNotOnOrAfter`).
-    pub(crate) fn session_end(&self) -> Option<String> {
+    pub fn session_end(&self) -> Option<String> {
         self.session_end.map(moment::format)
     }
 }
@@ -117,7 +125,7 @@ impl Assertion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::saml::xml;
+    use crate::xml;
 
     fn assertion(content: &str) -> Assertion {
         let text = format!("<Assertion xmlns='{}' ID='a'>{content}</Assertion>", ns::ASSERTION);
@@ -142,12 +150,12 @@ mod tests {
     fn users_are_identified_by_what_does_not_change() {
         let subject = attributes(&[("URN:oasis:names:tc:SAML:attribute:subject-id", "", "42@idp")]);
         for (content, expected) in [
-            (named(format::PERSISTENT, "p-1"), "p-1"),
-            (named(format::UNSPECIFIED, " u "), " u "),
+            (named(name_id_format::PERSISTENT, "p-1"), "p-1"),
+            (named(name_id_format::UNSPECIFIED, " u "), " u "),
             (named("", "u"), "u"),
-            (named(format::EMAIL, " Ada@Example.com "), "ada@example.com"),
-            (named(format::TRANSIENT, "t"), ""),
-            (format!("{}{subject}", named(format::TRANSIENT, "t")), "42@idp"),
+            (named(name_id_format::EMAIL, " Ada@Example.com "), "ada@example.com"),
+            (named(name_id_format::TRANSIENT, "t"), ""),
+            (format!("{}{subject}", named(name_id_format::TRANSIENT, "t")), "42@idp"),
             (String::new(), ""),
         ] {
             assert_eq!(assertion(&content).user_id(), expected, "{content}");
@@ -163,8 +171,8 @@ mod tests {
         );
         let claim = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
         assert_eq!(email(&attributes(&[(claim, "", "c@x"), ("mail", "", "a@x")])), "c@x");
-        assert_eq!(email(&named(format::EMAIL, "d@x")), "d@x");
-        assert_eq!(email(&named(format::PERSISTENT, "d@x")), "");
+        assert_eq!(email(&named(name_id_format::EMAIL, "d@x")), "d@x");
+        assert_eq!(email(&named(name_id_format::PERSISTENT, "d@x")), "");
     }
 
     #[test]

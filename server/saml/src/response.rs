@@ -19,7 +19,7 @@ const MAX_AGE: Duration = Duration::seconds(90);
 /// How far clocks may be apart.
 const MAX_SKEW: Duration = Duration::seconds(180);
 /// For how long an assertion that was used has to be remembered: none counts longer than this.
-pub(crate) const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
+pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
 
 /// What a response is held against.
 pub(super) struct Expected<'a> {
@@ -37,12 +37,14 @@ pub(super) struct Expected<'a> {
     pub(super) now: OffsetDateTime,
 }
 
-/// Why a response does not count: a sentence for the log.
-type Refusal = String;
+/// Why a response does not count or cannot be had: a sentence for the log. It may quote the response.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub(super) String);
 
-/// Who claims to have sent a response, to find out whether that is true; empty if it does not say. None for what is no
-/// response.
-pub(super) fn issuer(text: &str) -> Option<String> {
+/// Returns who claims to have sent the response `text`, before anything of it is verified; empty if it does not say, and
+/// None for what is no response.
+pub fn issuer(text: &str) -> Option<String> {
     let document = xml::parse(text).ok()?;
     let root = Element::root(&document).filter(|root| root.is(ns::PROTOCOL, "Response"))?;
     Some(root.child(ns::ASSERTION, "Issuer").map(Element::text).unwrap_or_default())
@@ -53,7 +55,7 @@ pub(super) fn issuer(text: &str) -> Option<String> {
 ///
 /// A response with more than one assertion is refused, and so is one with an assertion or a signature anywhere else than
 /// where they belong: it is what forged responses are made of (signature wrapping), and no provider sends such.
-pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, Refusal> {
+pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, String> {
     let document = xml::parse(text)?;
     let root = Element::root(&document).ok_or("an empty document")?;
     let around = expected.resolve_id.map(|id| artifact_response(root, id, expected)).transpose()?;
@@ -72,9 +74,9 @@ pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, R
     let signed = trusted.verify(text, &document, root, &elements)?;
     let is_response = |(element, signed): (&Element<'_>, &bool)| element.node() == response.node() && *signed;
     check_response(response, elements.iter().zip(&signed).any(is_response), expected)?;
-    let vouched = signed.contains(&true);
+    let any_signed = signed.contains(&true);
     if let Some(element) = assertion {
-        if !vouched {
+        if !any_signed {
             return Err("neither the response nor the assertion is signed".to_owned());
         }
         check_assertion(element, expected)?;
@@ -82,7 +84,7 @@ pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, R
     }
     let element = response.only(ns::ASSERTION, "EncryptedAssertion");
     let element = element.ok_or("the assertion is not directly within the response")?;
-    accept_encrypted(element, vouched, &trusted, expected)
+    accept_encrypted(element, any_signed, &trusted, expected)
 }
 
 /// What a server has answered message `id` with, within its envelope.
@@ -90,7 +92,7 @@ fn artifact_response<'d>(
     root: Element<'d>,
     id: &str,
     expected: &Expected<'_>,
-) -> Result<Element<'d>, Refusal> {
+) -> Result<Element<'d>, String> {
     let envelope = Some(root).filter(|root| root.is(ns::SOAP, "Envelope"));
     let body = envelope.and_then(|envelope| envelope.only(ns::SOAP, "Body"));
     let answer = body.and_then(|body| body.only(ns::PROTOCOL, "ArtifactResponse"));
@@ -102,13 +104,13 @@ fn artifact_response<'d>(
     Ok(answer)
 }
 
-/// Decrypts and judges an assertion. `vouched` says whether the response around it is signed.
+/// Decrypts and judges an assertion. `response_signed` says whether the response around it is signed.
 fn accept_encrypted(
     element: Element<'_>,
-    vouched: bool,
+    response_signed: bool,
     trusted: &Trusted,
     expected: &Expected<'_>,
-) -> Result<Assertion, Refusal> {
+) -> Result<Assertion, String> {
     let mut reason =
         "the assertion is encrypted, and GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS is off".to_owned();
     let decrypted = expected
@@ -123,14 +125,14 @@ fn accept_encrypted(
         return Err("the encrypted assertion holds another one".to_owned());
     }
     let signed = trusted.verify(&text, &document, root, &[root])?;
-    if !vouched && !signed.contains(&true) {
+    if !response_signed && !signed.contains(&true) {
         return Err("neither the response nor the encrypted assertion is signed".to_owned());
     }
     check_assertion(root, expected)?;
     Ok(Assertion::read(root))
 }
 
-fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> Result<(), String> {
     let destination = root.attribute("Destination").unwrap_or_default();
     // Who signs a response must say whom it is for.
     if (signed || !destination.is_empty()) && destination != expected.consumer {
@@ -145,7 +147,7 @@ fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> R
 }
 
 /// What holds for responses of all kinds.
-fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Result<(), String> {
     check_age(element, what, expected.now)?;
     if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {
         check_issuer(issuer, expected)?;
@@ -158,7 +160,7 @@ fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Re
     }
 }
 
-fn check_assertion(element: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_assertion(element: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
     if element.attribute("ID").unwrap_or_default().is_empty() {
         return Err("an assertion without an ID".to_owned());
     }
@@ -178,7 +180,7 @@ fn check_assertion(element: Element<'_>, expected: &Expected<'_>) -> Result<(), 
     check_conditions(conditions, expected)
 }
 
-fn check_confirmation(confirmation: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_confirmation(confirmation: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
     let data = confirmation.only(ns::ASSERTION, "SubjectConfirmationData");
     let data = data.ok_or("a SubjectConfirmation without data")?;
     if let Some(request) = expected.request_id
@@ -193,7 +195,7 @@ fn check_confirmation(confirmation: Element<'_>, expected: &Expected<'_>) -> Res
     check_end(data, "SubjectConfirmationData", expected.now)
 }
 
-fn check_conditions(conditions: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_conditions(conditions: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
     if let Some(text) = conditions.attribute("NotBefore") {
         let begin = moment::parse(text).ok_or("Conditions with a NotBefore that is no time")?;
         if begin.saturating_sub(MAX_SKEW) > expected.now {
@@ -210,12 +212,12 @@ fn check_conditions(conditions: Element<'_>, expected: &Expected<'_>) -> Result<
     Ok(())
 }
 
-fn check_issuer(issuer: Element<'_>, expected: &Expected<'_>) -> Result<(), Refusal> {
+fn check_issuer(issuer: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
     let (found, entity) = (issuer.text(), expected.provider.entity_id());
     if found == entity { Ok(()) } else { Err(format!("expected Issuer {entity:?}, found {found:?}")) }
 }
 
-fn check_age(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), Refusal> {
+fn check_age(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), String> {
     let text = element.attribute("IssueInstant").unwrap_or_default();
     let issued = moment::parse(text).ok_or_else(|| format!("the {what} has no IssueInstant"))?;
     if issued.saturating_add(MAX_AGE) < now || issued.saturating_sub(MAX_SKEW) > now {
@@ -224,7 +226,7 @@ fn check_age(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<()
     Ok(())
 }
 
-fn check_end(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), Refusal> {
+fn check_end(element: Element<'_>, what: &str, now: OffsetDateTime) -> Result<(), String> {
     let text = element.attribute("NotOnOrAfter").unwrap_or_default();
     let end = moment::parse(text).ok_or_else(|| format!("{what} without NotOnOrAfter"))?;
     if end.saturating_add(MAX_SKEW) <= now { Err(format!("{what} ended at {text}")) } else { Ok(()) }
@@ -245,8 +247,8 @@ mod tests {
 
     /// The key of an identity provider.
     static PAIR: LazyLock<KeyPair> = LazyLock::new(|| {
-        let key = include_str!("../../tests/http/keys/service_provider.b64");
-        KeyPair::new("KEY", &key.into(), "idp.example", false).unwrap()
+        let key = include_str!("../tests/service_provider.b64");
+        KeyPair::new(key, "idp.example", false).unwrap()
     });
     static PROVIDER: LazyLock<IdentityProvider> = LazyLock::new(|| {
         let metadata = format!(
@@ -285,7 +287,7 @@ mod tests {
     });
 
     /// The id of the assertion, the user and the address in `text`, if it counts.
-    fn judge(text: &str) -> Result<(String, String, String), Refusal> {
+    fn judge(text: &str) -> Result<(String, String, String), String> {
         let expected = Expected {
             provider: &PROVIDER,
             request_id: Some("q"),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use time::{Duration, OffsetDateTime};
 
-use super::assertion::format;
+use super::assertion::name_id_format;
 use super::key_pair::KeyPair;
 use super::xml::{escape, ns};
 use super::{ServiceProvider, moment};
@@ -27,19 +27,18 @@ const ENCRYPTION_METHODS: [&str; 7] = [
 
 impl ServiceProvider {
     /// The document at `now`, to be fetched again and again or to be `downloaded`.
-    pub(crate) fn metadata(&self, now: OffsetDateTime, downloaded: bool) -> String {
-        let inner = &self.inner;
+    pub fn metadata(&self, now: OffsetDateTime, downloaded: bool) -> String {
         let until = moment::format(now + LIFE);
         let entity_until = if downloaded { moment::format(now + DOWNLOAD_LIFE) } else { until.clone() };
         let mut keys = String::new();
-        for pair in std::iter::once(&inner.key).chain(&inner.next) {
+        for pair in self.keys() {
             describe(&mut keys, pair, "signing", "");
-            if inner.decrypts {
+            if self.allow_encrypted_assertions {
                 describe(&mut keys, pair, "encryption", &encryption_methods());
             }
         }
         // While the key is about to change, nobody should keep this for long.
-        let cache = if inner.next.is_some() { " cacheDuration=\"PT1H\"" } else { "" };
+        let cache = if self.next_key.is_some() { " cacheDuration=\"PT1H\"" } else { "" };
         format!(
             "<EntityDescriptor xmlns=\"{metadata}\" validUntil=\"{entity_until}\"{cache} entityID=\"{entity}\">\
              <SPSSODescriptor validUntil=\"{until}\" protocolSupportEnumeration=\"{protocol}\" \
@@ -50,18 +49,18 @@ impl ServiceProvider {
              </SPSSODescriptor></EntityDescriptor>",
             metadata = ns::METADATA,
             protocol = ns::PROTOCOL,
-            entity = escape(&inner.entity_id()),
-            email = format::EMAIL,
-            persistent = format::PERSISTENT,
+            entity = escape(&self.entity_id),
+            email = name_id_format::EMAIL,
+            persistent = name_id_format::PERSISTENT,
             post = super::request::HTTP_POST,
             artifact = super::artifact::HTTP_ARTIFACT,
-            consumer = escape(&inner.consumer()),
+            consumer = escape(&self.consumer_url),
         )
     }
 
     /// How long caches may keep the document (RFC 9111).
-    pub(crate) fn metadata_caching(&self) -> &'static str {
-        if self.inner.next.is_some() { "public, max-age=60" } else { "public, max-age=600" }
+    pub fn metadata_caching(&self) -> &'static str {
+        if self.next_key.is_some() { "public, max-age=60" } else { "public, max-age=600" }
     }
 }
 

@@ -1,0 +1,20 @@
+//! Single sign-on with SAML 2.0: the crate `saml` with this service's settings, limits and errors, and requests to
+//! identity providers' servers.
+
+pub(crate) mod attribute_mapping;
+mod remote;
+mod service_provider;
+
+use crate::{Code, Error};
+
+pub(crate) use attribute_mapping::AttributeMapping;
+pub(crate) use remote::{Remote, check_url};
+pub(crate) use service_provider::{
+    Assertion, IdentityProvider, LONGEST_USE, NAME_ID_FORMATS, Response, ServiceProvider, issuer,
+    parse_metadata,
+};
+
+/// Errors: `saml_provider_disabled`.
+pub(crate) fn disabled() -> Error {
+    Code::SamlProviderDisabled.because("SAML 2.0 is disabled")
+}
