@@ -8,9 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bergshamra::core::algorithm;
 use bergshamra::dsig::verify::verify_all_document_with_source;
-use bergshamra::xml::uppsala::Document;
 use bergshamra::{DsigContext, KeysManager, VerifyResult, keys};
 use time::OffsetDateTime;
+use uppsala::Document;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 

@@ -1,7 +1,7 @@
 //! XML as far as SAML needs it: a parser that refuses what attacks are made of, a view of elements, and text that is
 //! put into XML.
 
-use bergshamra::xml::uppsala::{Document, NodeId, Parser};
+use uppsala::{Document, NodeId, Parser};
 
 /// Namespaces of elements (SAML 2.0 Core, section 1.2; Metadata, section 1.1).
 pub(super) mod ns {

@@ -24,8 +24,11 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// Errors: `validation_failed`.
+    /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
     fn check(&self, auth: &Auth, is_new: bool) -> Result<(), Error> {
+        if cfg!(not(feature = "saml")) {
+            return Err(sso::disabled());
+        }
         if is_new && self.kind != "saml" {
             return Err(Error::validation("Only 'saml' supported for SSO provider type"));
         }

@@ -1,8 +1,14 @@
 //! Single sign-on with SAML 2.0: the crate `saml` with this service's settings, limits and errors, and requests to
 //! identity providers' servers.
+//!
+//! Without the feature `saml`, `unavailable` stands in for the service provider.
 
 pub(crate) mod attribute_mapping;
 mod remote;
+#[cfg(feature = "saml")]
+mod service_provider;
+#[cfg(not(feature = "saml"))]
+#[path = "unavailable.rs"]
 mod service_provider;
 
 use crate::{Code, Error};
