@@ -3,8 +3,10 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 
+mod address;
 mod api;
 mod captcha;
+mod client;
 mod encryption;
 mod error;
 mod factors;
@@ -22,9 +24,13 @@ mod nullable;
 mod outbox;
 mod passwords;
 mod providers;
+mod redirects;
+mod refresh_token;
+mod session;
 mod settings;
 mod sms;
 mod sso;
+mod state;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -37,52 +43,13 @@ use std::sync::Arc;
 
 use database::Database;
 use poem::{Endpoint, Response};
-use tokens::{Keys, Verifier};
+use tokens::Keys;
 
-pub use error::{Code, Error};
+pub use error::{Code, Error, InvalidSettings};
 pub use settings::*;
 pub use third_party::ThirdParties;
 
-use captcha::Captchas;
-use factors::webauthn::RelyingParty;
-use flows::redirects::Redirects;
-use hasher::Hasher;
-use hooks::Hooks;
-use http_client::HttpClient;
-use leaks::Leaks;
-use limits::Limits;
-use mail::Mailer;
-use messages::Messages;
-use providers::Providers;
-use sms::Texter;
-use sso::{Remote, ServiceProvider};
-use store::cleanup::Cleanup;
-
-/// What every endpoint works with.
-pub(crate) struct Auth {
-    settings: Settings,
-    database: Database,
-    keys: Keys,
-    verifier: Verifier,
-    hasher: Hasher,
-    leaks: Leaks,
-    messages: Messages,
-    hooks: Arc<Hooks>,
-    limits: Arc<Limits>,
-    captchas: Captchas,
-    relying_party: RelyingParty,
-    cleanup: Cleanup,
-    redirects: Redirects,
-    providers: Providers,
-    /// None if settings switch SAML off.
-    saml: Option<ServiceProvider>,
-    saml_remote: Remote,
-}
-
-/// Settings that the service cannot work with here.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidSettings(String);
+pub(crate) use state::Auth;
 
 /// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
@@ -106,40 +73,6 @@ pub fn outbox(
     key: String,
 ) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
     outbox::Outbox::new(settings, key).map_err(InvalidSettings)
-}
-
-impl Auth {
-    fn new(settings: Settings, database: Database, keys: Keys) -> Result<Auth, String> {
-        let client = HttpClient::new()?;
-        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone()));
-        let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
-        let mailer = Mailer::new(&settings, client.clone())?;
-        let texter = Texter::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
-        Ok(Auth {
-            hasher: Hasher::new(&settings.passwords)?,
-            leaks: Leaks::new(&settings.passwords, client.clone()),
-            messages: Messages::new(
-                settings.clone(),
-                mailer,
-                texter,
-                Arc::clone(&hooks),
-                Arc::clone(&limits),
-            ),
-            hooks,
-            limits,
-            captchas: Captchas::new(settings.security.captcha.clone(), client.clone()),
-            relying_party: RelyingParty::new(&settings),
-            cleanup: Cleanup::new(&settings),
-            redirects: Redirects::new(&settings),
-            saml: ServiceProvider::new(&settings)?,
-            saml_remote: Remote::new(client.clone(), &settings),
-            providers: Providers::new(client, &settings.providers),
-            verifier: keys.verifier().with_methods(&settings.token.methods),
-            settings,
-            database,
-            keys,
-        })
-    }
 }
 
 /// A page and an API that show the mails in `folder`, where they are kept without a mail server

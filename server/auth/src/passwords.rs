@@ -1,8 +1,8 @@
 //! What passwords should be like.
 
-use poem_openapi::Object;
-
-use crate::{Auth, Error, PasswordSettings};
+use crate::error::WeakPassword;
+use crate::leaks::Leaks;
+use crate::{Error, PasswordSettings};
 
 /// Most bytes of a password: bcrypt would ignore more.
 const LONGEST: usize = 72;
@@ -20,9 +20,13 @@ pub(crate) fn check_length(password: &str) -> Result<(), Error> {
 /// Checks whether `password` may become somebody's.
 ///
 /// Errors: `validation_failed` for none and for more than 72 bytes, `weak_password`.
-pub(crate) async fn check_new(auth: &Auth, password: &str) -> Result<(), Error> {
+pub(crate) async fn check_new(
+    settings: &PasswordSettings,
+    leaks: &Leaks,
+    password: &str,
+) -> Result<(), Error> {
     check_length(password)?;
-    match weakness(auth, password).await? {
+    match weakness(settings, leaks, password).await? {
         Some(weakness) => Err(Error::WeakPassword(weakness)),
         None => Ok(()),
     }
@@ -31,43 +35,18 @@ pub(crate) async fn check_new(auth: &Auth, password: &str) -> Result<(), Error> 
 /// What `password` lacks, if anything; settings may ask others whether it has leaked.
 ///
 /// Errors: 500 if nobody can tell and settings want such passwords refused.
-pub(crate) async fn weakness(auth: &Auth, password: &str) -> Result<Option<WeakPassword>, Error> {
-    let weakness = auth.settings.passwords.weakness(password);
-    if !auth.leaks.know(password).await? {
+pub(crate) async fn weakness(
+    settings: &PasswordSettings,
+    leaks: &Leaks,
+    password: &str,
+) -> Result<Option<WeakPassword>, Error> {
+    let weakness = settings.weakness(password);
+    if !leaks.know(password).await? {
         return Ok(weakness);
     }
     let mut weakness = weakness.unwrap_or_default();
     weakness.add("pwned", "Password is known to be weak and easy to guess, please choose a different one.");
     Ok(Some(weakness))
-}
-
-/// Why a password should be changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
-pub struct WeakPassword {
-    /// For people.
-    message: String,
-    /// `length`, `characters`, `pwned`.
-    reasons: Vec<String>,
-}
-
-impl WeakPassword {
-    fn add(&mut self, reason: &str, message: &str) {
-        if !self.message.is_empty() {
-            self.message.push(' ');
-        }
-        self.message.push_str(message);
-        self.reasons.push(reason.to_owned());
-    }
-
-    /// What the password lacks, for people.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// What the password lacks, for programs: `length`, `characters`, `pwned`.
-    pub(crate) fn reasons(&self) -> &[String] {
-        &self.reasons
-    }
 }
 
 impl PasswordSettings {
@@ -84,7 +63,7 @@ impl PasswordSettings {
             messages.push(format!("Password should contain at least one character of each: {sets}."));
             reasons.push("characters".to_owned());
         }
-        (!reasons.is_empty()).then(|| WeakPassword { message: messages.join(" "), reasons })
+        (!reasons.is_empty()).then(|| WeakPassword::new(messages.join(" "), reasons))
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::object;
 use super::request;
-use crate::flows::address;
+use crate::address;
 use crate::flows::admin::link::{self, LinkType, Wish};
 use crate::user::User;
 use crate::{Auth, Error};

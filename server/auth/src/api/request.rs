@@ -8,10 +8,10 @@ use url::form_urlencoded;
 
 use super::body::Body;
 use super::fields::Proof;
+use crate::client::{Addressed, Client};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
 use crate::limits::Bucket;
-use crate::store::sessions::{Addressed, Client};
 use crate::{Auth, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");

@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::{Security, Sent, object};
 use super::request;
+use crate::address::{self, Address};
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
-use crate::flows::{Address, address};
 use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
 

@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::body::Body;
 use super::fields::Security;
 use super::{request, session_answer};
+use crate::address::Address;
 use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, Shown};
-use crate::flows::{Address, code_exchange, refresh, sign_in, web3};
+use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
 

@@ -13,9 +13,10 @@ use super::body::Body;
 use super::fields::object;
 use super::request;
 use crate::flows::pkce::Challenge;
+use crate::flows::sign_out;
 use crate::flows::user_update::{self, Update};
-use crate::flows::{Scope, sign_out};
 use crate::limits::Bucket;
+use crate::session::LogoutScope;
 use crate::user::User;
 use crate::{Auth, Error};
 
@@ -99,7 +100,7 @@ impl UserApi {
         scope: Query<Option<String>>,
     ) -> Result<Done, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
-        let scope = Scope::parse(scope.0.as_deref())?;
+        let scope = LogoutScope::parse(scope.0.as_deref())?;
         sign_out::sign_out(&self.auth, &bearer, scope, &request::client(request)?).await?;
         Ok(Done::NoContent)
     }

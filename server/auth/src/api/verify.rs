@@ -11,9 +11,10 @@ use serde::Deserialize;
 use super::body::Body;
 use super::{answer, request, session_answer};
 use crate::flows::access_token::Session;
+use crate::flows::pkce;
 use crate::flows::verify::{self, HALF_CONFIRMED, Proof, Verified};
-use crate::flows::{pkce, redirects};
 use crate::limits::Bucket;
+use crate::redirects;
 use crate::{Auth, Error};
 
 pub(super) struct VerifyApi {

@@ -5,6 +5,7 @@
 
 pub(crate) mod refusals;
 mod table;
+mod weak_password;
 
 use std::borrow::Cow;
 
@@ -12,8 +13,7 @@ use database::ServerError;
 use http::StatusCode;
 
 pub use table::Code;
-
-use crate::passwords::WeakPassword;
+pub(crate) use weak_password::WeakPassword;
 
 /// Everything that this service answers with other than success; the texts are those that clients match on.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +121,11 @@ impl From<tokio_postgres::Error> for Error {
         Error::from(database::Error::from(error))
     }
 }
+
+/// Settings that the service cannot work with here.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidSettings(pub(crate) String);
 
 fn database_message(error: &database::Error) -> &'static str {
     if error.is_unavailable() {

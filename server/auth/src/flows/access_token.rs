@@ -6,9 +6,10 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::flows::refresh_token;
-use crate::passwords::WeakPassword;
-use crate::store::sessions::{Client, Granted, Method};
+use crate::client::Client;
+use crate::error::WeakPassword;
+use crate::refresh_token;
+use crate::session::{Granted, Method};
 use crate::user::User;
 use crate::{Auth, Error, HookName, Settings};
 

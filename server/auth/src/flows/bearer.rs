@@ -8,8 +8,8 @@ use tokens::Verified;
 use uuid::Uuid;
 
 use crate::error::refusals;
+use crate::session::Session;
 use crate::store::audit::Actor;
-use crate::store::sessions::Session;
 use crate::store::{sessions, users};
 use crate::user::User;
 use crate::{Auth, Code, Error};

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
+use crate::client::Client;
 use crate::store::Executor;
 use crate::store::audit::{self, Action, Actor};
-use crate::store::sessions::Client;
 use crate::{Auth, Error};
 
 /// What flows want to know of a request besides its fields.

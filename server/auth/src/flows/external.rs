@@ -3,14 +3,15 @@
 
 use uuid::Uuid;
 
+use crate::client::Client;
 use crate::flows::account::{self, Settled, Vouching};
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
-use crate::flows::{Context, identities, redirects};
+use crate::flows::{Context, identities};
 use crate::providers::{Connection, Credentials, Provider, VouchError, Vouched, apple_name, code_verifier};
+use crate::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
-use crate::store::sessions::Client;
 use crate::store::{Work, custom_providers, oauth_client_states};
 use crate::{Auth, Code, Error, Secret};
 

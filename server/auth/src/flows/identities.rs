@@ -3,10 +3,11 @@
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::address::Address;
 use crate::error::refusals;
 use crate::flows::account::{self, Settled, Vouching};
 use crate::flows::bearer::Bearer;
-use crate::flows::{Address, Context, deliver};
+use crate::flows::{Context, deliver};
 use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, accounts, identities, one_time_tokens};

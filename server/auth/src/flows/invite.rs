@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::address::Address;
 use super::bearer::Admin;
 use super::{Context, deliver};
+use crate::address::Address;
 use crate::error::refusals;
 use crate::store::Work;
 use crate::store::audit::Action;

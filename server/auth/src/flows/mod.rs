@@ -2,7 +2,6 @@
 
 pub(crate) mod access_token;
 pub(crate) mod account;
-pub(crate) mod address;
 pub(crate) mod admin;
 pub(crate) mod bearer;
 pub(crate) mod code_exchange;
@@ -19,9 +18,7 @@ pub(crate) mod oauth_server;
 pub(crate) mod one_time_code;
 pub(crate) mod passkeys;
 pub(crate) mod pkce;
-pub(crate) mod redirects;
 pub(crate) mod refresh;
-pub(crate) mod refresh_token;
 pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod sign_in;
@@ -33,6 +30,4 @@ pub(crate) mod user_update;
 pub(crate) mod verify;
 pub(crate) mod web3;
 
-pub(crate) use address::Address;
 pub(crate) use context::Context;
-pub(crate) use sign_out::Scope;

@@ -5,10 +5,12 @@
 use http::StatusCode;
 use uuid::Uuid;
 
+use crate::client::Client;
 use crate::flows::access_token::{self, Session};
-use crate::flows::refresh_token::RefreshToken;
+use crate::refresh_token::RefreshToken;
+use crate::session::Granted;
 use crate::store::refresh::{self, Verdict};
-use crate::store::sessions::{self, Client, Granted};
+use crate::store::sessions;
 use crate::{Auth, Code, Error};
 
 /// A session that goes on.

@@ -6,11 +6,11 @@ use rand::distr::Alphanumeric;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::address::{self, Address};
 use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::sign_up::{self, Registered, SignUp, begin_flow};
 use super::{Context, deliver};
+use crate::address::{self, Address};
 use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;

@@ -2,10 +2,12 @@
 
 use uuid::Uuid;
 
+use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::{self, Session};
-use crate::flows::refresh_token::{self, Key, RefreshToken};
-use crate::store::sessions::{self, Client, Granted, Opening, StepUp};
+use crate::refresh_token::{self, Key, RefreshToken};
+use crate::session::Granted;
+use crate::store::sessions::{self, Opening, StepUp};
 use crate::store::{Executor, Work};
 use crate::{Auth, Error};
 

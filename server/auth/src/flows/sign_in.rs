@@ -3,12 +3,13 @@
 use http::StatusCode;
 use uuid::Uuid;
 
+use crate::address::Address;
+use crate::client::Client;
 use crate::error::refusals;
-use crate::flows::Address;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
 use crate::hooks::Decision;
-use crate::store::sessions::{self, Client};
+use crate::store::sessions;
 use crate::store::users;
 use crate::{Auth, Code, Error, HookName, passwords};
 
@@ -65,11 +66,12 @@ pub(crate) async fn with_password(
         let sealed = settings.encryption.seal(user.id, &hash)?;
         users::reseal_password(&auth.database, user.id, &stored, &sealed).await?;
     }
-    let weakness = passwords::weakness(auth, &password).await.unwrap_or_else(|error| {
-        // Somebody who knows the password gets in, even while nobody can say how good it is.
-        tracing::warn!(%error, "a password's strength could not be checked at sign-in");
-        None
-    });
+    let weakness =
+        passwords::weakness(&auth.settings.passwords, &auth.leaks, &password).await.unwrap_or_else(|error| {
+            // Somebody who knows the password gets in, even while nobody can say how good it is.
+            tracing::warn!(%error, "a password's strength could not be checked at sign-in");
+            None
+        });
     let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
     let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;
     Ok(session.with_weak_password(weakness))

@@ -6,18 +6,18 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::access_token::{self, Session};
-use super::address::{self, Address};
 use super::pkce::Challenge;
 use super::session::{self, SignIn};
 use super::{Context, deliver};
+use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::passwords;
+use crate::session::Granted;
 use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
-use crate::store::sessions::Granted;
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
@@ -94,7 +94,7 @@ pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Res
     if password.is_empty() {
         return Err(Error::validation("Signup requires a valid password"));
     }
-    passwords::check_new(context.auth, password).await
+    passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await
 }
 
 /// Errors: `signup_disabled`.

@@ -8,12 +8,13 @@ use time::OffsetDateTime;
 use url::Url;
 use uuid::Uuid;
 
+use crate::flows::Context;
 use crate::flows::account::{self, Vouching};
 use crate::flows::external::error_members;
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
-use crate::flows::{Context, redirects};
 use crate::providers::{Claims, Email, Profile};
+use crate::redirects;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};

@@ -3,11 +3,11 @@
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::address::{self, Address};
 use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::verify::effects;
 use super::{Context, deliver, one_time_code, send, sign_up};
+use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::passwords;
 use crate::store::audit::{Action, Actor};
@@ -76,7 +76,7 @@ async fn validate(context: &Context<'_>, mut wish: Update) -> Result<Update, Err
         deliver::check_channel(context, &wish.channel)?;
     }
     if let Some(password) = &wish.password {
-        passwords::check_new(context.auth, password).await?;
+        passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await?;
     }
     Ok(wish)
 }

@@ -18,8 +18,8 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use self::http::Patience;
+use crate::client::Client;
 use crate::http_client::HttpClient;
-use crate::store::sessions::Client;
 use crate::user::User;
 use crate::{Code, Error, Hook, HookName, HookSettings};
 

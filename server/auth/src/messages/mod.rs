@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use rand::RngExt as _;
 
+use crate::client::Client;
 use crate::hooks::{EmailData, Hooks};
 use crate::limits::Limits;
 use crate::mail::{MailError, Mailer};
 use crate::sms::{Channel, Sms, SmsError, Texter};
-use crate::store::sessions::Client;
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
 use gotemplate::Value;

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::oauth_clients::OauthClient;
-use super::sessions::Client;
 use super::{Executor, Work, owned, text};
+use crate::client::Client;
 use crate::user::timestamp;
 use crate::{Error, Settings};
 

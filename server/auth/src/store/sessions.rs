@@ -1,51 +1,17 @@
 //! Rows of `auth.sessions`, `auth.refresh_tokens` and `auth.mfa_amr_claims`.
 
-use std::net::IpAddr;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::users::document;
 use super::{Executor, NO_INSTANCE, Parameter, Work, interval, owned, text};
-use crate::flows::Scope;
-use crate::user::User;
+use crate::client::Client;
+use crate::session::{Granted, LogoutScope, Method};
 use crate::{Error, Settings};
 
-/// A row of `auth.sessions`, as far as tokens tell of it.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Session {
-    pub(crate) id: Uuid,
-    /// Unix seconds.
-    pub(crate) created_at: f64,
-    /// Seconds since then.
-    pub(crate) age: f64,
-    /// `aal1` or `aal2`.
-    pub(crate) aal: Option<String>,
-    pub(crate) oauth_client_id: Option<Uuid>,
-    pub(crate) scopes: Option<String>,
-    #[serde(flatten)]
-    pub(crate) counted: Option<Counted>,
-}
-
-/// What refresh tokens of the second format are derived from.
-#[derive(Clone, Deserialize)]
-pub(crate) struct Counted {
-    /// Encrypted, if the settings were so when it was stored.
-    #[serde(rename = "refresh_token_hmac_key")]
-    pub(crate) key: String,
-    #[serde(rename = "refresh_token_counter")]
-    pub(crate) counter: i64,
-}
-
-impl std::fmt::Debug for Counted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
-    }
-}
-
-/// A SQL expression: what [`Session`] reads from the row of `auth.sessions` named `alias`.
+/// A SQL expression: what [`Session`](crate::session::Session) reads from the row of `auth.sessions` named `alias`.
 pub(super) fn session_document(alias: &str) -> String {
     format!(
         "jsonb_strip_nulls(jsonb_build_object(
@@ -58,49 +24,11 @@ pub(super) fn session_document(alias: &str) -> String {
     )
 }
 
-/// How and when a session was authenticated: an entry of claim `amr`.
-#[derive(Debug, Clone, serde::Serialize, Deserialize)]
-pub(crate) struct Method {
-    pub(crate) method: String,
-    /// Unix seconds.
-    pub(crate) timestamp: i64,
-    /// Which provider vouched for the user, for SAML sign-ins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) provider: Option<String>,
-}
-
-/// Where a session is used from.
-pub(crate) struct Client<'a> {
-    pub(crate) user_agent: Option<&'a str>,
-    pub(crate) address: IpAddr,
-    /// By which name it reached this server.
-    pub(crate) addressed: Addressed<'a>,
-}
-
-/// By which name a client says that it reached this server. Anybody can say anything here.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Addressed<'a> {
-    /// `X-Forwarded-Host`, else `Host`.
-    pub(crate) host: Option<&'a str>,
-    /// `X-Forwarded-Proto` is `http`.
-    pub(crate) is_plain: bool,
-}
-
 impl Client<'_> {
+    /// Null for none.
     pub(super) fn user_agent(&self) -> Parameter<'_> {
         text(self.user_agent.filter(|agent| !agent.is_empty())?)
     }
-}
-
-/// A session as it stands after sign-in or refresh.
-#[derive(Deserialize)]
-pub(crate) struct Granted {
-    pub(crate) user: User,
-    pub(crate) session: Session,
-    /// Newest first.
-    pub(crate) amr: Vec<Method>,
-    /// None for the one of the second format that the session stands at.
-    pub(crate) refresh_token: Option<String>,
 }
 
 /// What the user of session `id` has shown, newest first.
@@ -346,7 +274,7 @@ pub(crate) async fn end(
     settings: &Settings,
     id: Uuid,
     session: Option<Uuid>,
-    scope: Scope,
+    scope: LogoutScope,
     client: &Client<'_>,
 ) -> Result<(), Error> {
     let parameters = vec![

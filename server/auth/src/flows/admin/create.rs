@@ -3,10 +3,11 @@ use uuid::Uuid;
 
 use super::super::bearer::Admin;
 use super::super::verify::effects;
-use super::super::{Context, address, send, sign_up};
+use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
+use crate::address;
+use crate::address::Address;
 use crate::error::refusals;
-use crate::flows::Address;
 use crate::hashes::Hash;
 use crate::passwords;
 use crate::store::Work;

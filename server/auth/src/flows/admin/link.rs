@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::super::bearer::Admin;
-use super::super::{Context, address, invite, send, sign_up};
+use super::super::{Context, invite, send, sign_up};
+use crate::address;
+use crate::address::Address;
 use crate::error::refusals;
-use crate::flows::Address;
 use crate::messages::{OneTimeCode, action_link};
 use crate::store::Work;
 use crate::store::audit::{Action, Actor};

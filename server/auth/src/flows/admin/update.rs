@@ -3,9 +3,10 @@ use uuid::Uuid;
 
 use super::super::bearer::Admin;
 use super::super::verify::effects;
-use super::super::{Context, address, send, sign_up};
+use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
 use crate::Error;
+use crate::address;
 use crate::passwords;
 use crate::store::audit::Action;
 use crate::store::one_time_tokens;
@@ -70,7 +71,7 @@ fn document(members: &Option<serde_json::Map<String, Value>>) -> Option<Value> {
 /// What is to be stored of the new password, if there is one and it may be set.
 async fn new_hash(context: &Context<'_>, id: Uuid, password: Option<&str>) -> Result<Option<String>, Error> {
     let Some(password) = password else { return Ok(None) };
-    passwords::check_new(context.auth, password).await?;
+    passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await?;
     let hash = context.auth.hasher.hash(password.to_owned()).await?;
     context.auth.settings.encryption.seal(id, &hash).map(Some)
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{LONGEST_NAME, factor_id, factor_not_found};
+use crate::address;
 use crate::flows::Context;
-use crate::flows::address;
 use crate::flows::bearer::Admin;
 use crate::store::audit::{Action, Actor};
 use crate::store::{Work, factors};

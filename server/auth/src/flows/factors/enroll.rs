@@ -4,8 +4,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{Holder, LONGEST_NAME, account_name, allowed, factor_type};
+use crate::address;
 use crate::factors::{FactorType, totp};
-use crate::flows::{Context, address};
+use crate::flows::Context;
 use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, NewFactor};

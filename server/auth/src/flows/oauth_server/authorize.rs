@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::scopes;
 use crate::flows::pkce::Challenge;
-use crate::flows::redirects;
+use crate::redirects;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients::{self, OauthClient};
 use crate::{Auth, Code, Error};

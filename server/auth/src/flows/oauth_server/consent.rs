@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{authorize, scopes};
 use crate::flows::bearer::Bearer;
-use crate::flows::redirects;
+use crate::redirects;
 use crate::store::oauth_authorizations::{self as store, Authorization, Status};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::{Work, oauth_consents};

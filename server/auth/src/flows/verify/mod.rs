@@ -8,9 +8,9 @@ pub(crate) mod effects;
 use http::StatusCode;
 
 use super::access_token::Session;
-use super::address::{self, Address};
 use super::session::{self, SignIn};
 use super::{Context, one_time_code, pkce};
+use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account};

@@ -11,10 +11,12 @@ use database::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::sessions::{Client, Granted, amr, session_document};
+use super::sessions::{amr, session_document};
 use super::users::document;
 use super::{Parameter, fetch, interval, owned, text, transaction};
-use crate::flows::refresh_token::{Key, RefreshToken};
+use crate::client::Client;
+use crate::refresh_token::{Key, RefreshToken};
+use crate::session::Granted;
 use crate::{Error, Settings};
 
 /// What became of a refresh token.

@@ -19,10 +19,11 @@ pub(crate) use removal::{delete, obscure};
 
 use super::one_time_tokens::{Kind, Pending};
 use super::{Executor, Parameter, factors, fetch, owned, text, transaction};
+use crate::address::Address;
 use crate::encryption::Opened;
 use crate::error::refusals;
-use crate::flows::Address;
-use crate::store::sessions::{Session, session_document};
+use crate::session::Session;
+use crate::store::sessions::session_document;
 use crate::user::User;
 use crate::{EncryptionSettings, Error, Settings};
 

@@ -1,0 +1,37 @@
+//! What a password lacks.
+
+use poem_openapi::Object;
+
+/// Why a password should be changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
+pub struct WeakPassword {
+    /// For people.
+    message: String,
+    /// `length`, `characters`, `pwned`.
+    reasons: Vec<String>,
+}
+
+impl WeakPassword {
+    pub(crate) fn new(message: String, reasons: Vec<String>) -> WeakPassword {
+        WeakPassword { message, reasons }
+    }
+
+    /// Adds a reason.
+    pub(crate) fn add(&mut self, reason: &str, message: &str) {
+        if !self.message.is_empty() {
+            self.message.push(' ');
+        }
+        self.message.push_str(message);
+        self.reasons.push(reason.to_owned());
+    }
+
+    /// What the password lacks, for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the password lacks, for programs: `length`, `characters`, `pwned`.
+    pub(crate) fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+}

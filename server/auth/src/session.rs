@@ -1,0 +1,93 @@
+//! Sessions: what is known of one, what a sign-in grants, and which ones a logout ends.
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::user::User;
+
+/// A row of `auth.sessions`, as far as tokens tell of it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) id: Uuid,
+    /// Unix seconds.
+    pub(crate) created_at: f64,
+    /// Seconds since then.
+    pub(crate) age: f64,
+    /// `aal1` or `aal2`.
+    pub(crate) aal: Option<String>,
+    pub(crate) oauth_client_id: Option<Uuid>,
+    pub(crate) scopes: Option<String>,
+    #[serde(flatten)]
+    pub(crate) counted: Option<Counted>,
+}
+
+/// What refresh tokens of the second format are derived from.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Counted {
+    /// Encrypted, if the settings were so when it was stored.
+    #[serde(rename = "refresh_token_hmac_key")]
+    pub(crate) key: String,
+    #[serde(rename = "refresh_token_counter")]
+    pub(crate) counter: i64,
+}
+
+impl std::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
+    }
+}
+
+/// How and when a session was authenticated: an entry of claim `amr`.
+#[derive(Debug, Clone, serde::Serialize, Deserialize)]
+pub(crate) struct Method {
+    pub(crate) method: String,
+    /// Unix seconds.
+    pub(crate) timestamp: i64,
+    /// Which provider vouched for the user, for SAML sign-ins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) provider: Option<String>,
+}
+
+/// A session as it stands after sign-in or refresh.
+#[derive(Deserialize)]
+pub(crate) struct Granted {
+    pub(crate) user: User,
+    pub(crate) session: Session,
+    /// Newest first.
+    pub(crate) amr: Vec<Method>,
+    /// None for the one of the second format that the session stands at.
+    pub(crate) refresh_token: Option<String>,
+}
+
+/// Which sessions of the caller end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogoutScope {
+    /// All.
+    Global,
+    /// The one that the request is made with.
+    Local,
+    /// All but that one.
+    Others,
+}
+
+impl LogoutScope {
+    /// The name that clients send.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            LogoutScope::Global => "global",
+            LogoutScope::Local => "local",
+            LogoutScope::Others => "others",
+        }
+    }
+
+    /// Errors: `validation_failed` for an unknown name.
+    pub(crate) fn parse(name: Option<&str>) -> Result<LogoutScope, Error> {
+        match name.unwrap_or_default() {
+            "" | "global" => Ok(LogoutScope::Global),
+            "local" => Ok(LogoutScope::Local),
+            "others" => Ok(LogoutScope::Others),
+            other => Err(Error::validation(format!("Unsupported logout scope {other:?}"))),
+        }
+    }
+}

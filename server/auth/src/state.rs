@@ -1,0 +1,78 @@
+//! What every endpoint works with, made from settings when the service starts.
+
+use std::sync::Arc;
+
+use database::Database;
+use tokens::{Keys, Verifier};
+
+use crate::Settings;
+use crate::captcha::Captchas;
+use crate::factors::webauthn::RelyingParty;
+use crate::hasher::Hasher;
+use crate::hooks::Hooks;
+use crate::http_client::HttpClient;
+use crate::leaks::Leaks;
+use crate::limits::Limits;
+use crate::mail::Mailer;
+use crate::messages::Messages;
+use crate::providers::Providers;
+use crate::redirects::Redirects;
+use crate::sms::Texter;
+use crate::sso::{Remote, ServiceProvider};
+use crate::store::cleanup::Cleanup;
+
+/// What every endpoint works with.
+pub(crate) struct Auth {
+    pub(crate) settings: Settings,
+    pub(crate) database: Database,
+    pub(crate) keys: Keys,
+    pub(crate) verifier: Verifier,
+    pub(crate) hasher: Hasher,
+    pub(crate) leaks: Leaks,
+    pub(crate) messages: Messages,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) captchas: Captchas,
+    pub(crate) relying_party: RelyingParty,
+    pub(crate) cleanup: Cleanup,
+    pub(crate) redirects: Redirects,
+    pub(crate) providers: Providers,
+    /// None if settings switch SAML off.
+    pub(crate) saml: Option<ServiceProvider>,
+    pub(crate) saml_remote: Remote,
+}
+
+impl Auth {
+    /// Errors: a sentence for the operator about a setting that cannot be used.
+    pub(crate) fn new(settings: Settings, database: Database, keys: Keys) -> Result<Auth, String> {
+        let client = HttpClient::new()?;
+        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone()));
+        let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
+        let mailer = Mailer::new(&settings, client.clone())?;
+        let texter = Texter::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
+        Ok(Auth {
+            hasher: Hasher::new(&settings.passwords)?,
+            leaks: Leaks::new(&settings.passwords, client.clone()),
+            messages: Messages::new(
+                settings.clone(),
+                mailer,
+                texter,
+                Arc::clone(&hooks),
+                Arc::clone(&limits),
+            ),
+            hooks,
+            limits,
+            captchas: Captchas::new(settings.security.captcha.clone(), client.clone()),
+            relying_party: RelyingParty::new(&settings),
+            cleanup: Cleanup::new(&settings),
+            redirects: Redirects::new(&settings),
+            saml: ServiceProvider::new(&settings)?,
+            saml_remote: Remote::new(client.clone(), &settings),
+            providers: Providers::new(client, &settings.providers),
+            verifier: keys.verifier().with_methods(&settings.token.methods),
+            settings,
+            database,
+            keys,
+        })
+    }
+}
