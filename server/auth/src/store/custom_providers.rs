@@ -2,13 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Executor, owned, text};
+use super::{Executor, documents, owned, text};
 use crate::Error;
 use crate::providers::{CustomProvider, ProviderType};
-
-/// A SQL expression: what administrators see of the row named `p`. Its secret is not part of it.
-const VIEW: &str = "to_jsonb(p) - array['client_secret', 'cached_discovery', 'discovery_cached_at']
-  || jsonb_strip_nulls(jsonb_build_object('discovery_document', p.cached_discovery))";
 
 /// The provider `identifier`, with its secret.
 pub(crate) async fn find(
@@ -24,7 +20,8 @@ pub(crate) async fn view(
     executor: impl Into<Executor<'_>>,
     identifier: &str,
 ) -> Result<Option<Value>, Error> {
-    let sql = format!("select {VIEW} from auth.custom_oauth_providers p where p.identifier = $1");
+    let view = documents::custom_provider("p");
+    let sql = format!("select {view} from auth.custom_oauth_providers p where p.identifier = $1");
     executor.into().fetch(&sql, vec![text(identifier)]).await
 }
 
@@ -34,8 +31,9 @@ pub(crate) async fn list(
     kind: Option<ProviderType>,
 ) -> Result<Vec<Value>, Error> {
     let sql = format!(
-        "select coalesce(jsonb_agg({VIEW} order by p.created_at desc, p.identifier), '[]')
-         from auth.custom_oauth_providers p where $1::text is null or p.provider_type = $1"
+        "select coalesce(jsonb_agg({view} order by p.created_at desc, p.identifier), '[]')
+         from auth.custom_oauth_providers p where $1::text is null or p.provider_type = $1",
+        view = documents::custom_provider("p"),
     );
     let listed = executor.into().fetch(&sql, vec![kind.and_then(|kind| text(kind.name()))]).await?;
     Ok(listed.unwrap_or_default())
@@ -93,7 +91,8 @@ pub(crate) async fn create(
     let sql = format!(
         "insert into auth.custom_oauth_providers as p ({COLUMNS}, discovery_cached_at)
          select {COLUMNS}, case when r.cached_discovery is not null then now() end from {FROM_ROW} r
-         returning {VIEW}"
+         returning {view}",
+        view = documents::custom_provider("p"),
     );
     let created = executor.into().fetch(&sql, vec![owned(row(provider))]).await?;
     created.ok_or_else(|| Error::Internal("a custom provider was not stored".to_owned()))
@@ -113,7 +112,8 @@ pub(crate) async fn update(
              when r.cached_discovery is not null then now() end, now()
            from {FROM_ROW} r
          )
-         where p.identifier = $1::jsonb ->> 'identifier' returning {VIEW}"
+         where p.identifier = $1::jsonb ->> 'identifier' returning {view}",
+        view = documents::custom_provider("p"),
     );
     executor.into().fetch(&sql, vec![owned(row(provider))]).await
 }

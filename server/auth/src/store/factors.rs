@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Executor, Work, interval, owned, text, text_unless_empty};
+use super::{Executor, Work, documents, interval, owned, text, text_unless_empty};
 use crate::Error;
 use crate::factors::FactorType;
 use crate::factors::credential::Credential;
@@ -15,11 +15,6 @@ use crate::user::Factor;
 
 /// How long it is remembered that a code was used: longer than any code is right.
 const CODE_LIFE: Duration = Duration::from_secs(300);
-
-/// A SQL expression: the public JSON document of the row of `auth.mfa_factors` named `alias`, without its secrets.
-pub(super) fn document(alias: &str) -> String {
-    format!("(to_jsonb({alias}) - array['secret', 'web_authn_credential'])")
-}
 
 /// Makes everybody else who wants to change the factors of `user` wait until the transaction ends. It is a statement
 /// of its own because the next one must see what the request that held the lock has written.
@@ -48,7 +43,7 @@ pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Resul
     let sql = format!(
         "select coalesce(jsonb_agg({factor} order by f.created_at, f.id), '[]')
          from auth.mfa_factors f where f.user_id = $1::uuid",
-        factor = document("f"),
+        factor = documents::factor("f"),
     );
     Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
@@ -325,7 +320,7 @@ pub(crate) async fn update(
          set friendly_name = coalesce($3, f.friendly_name), phone = coalesce($4, f.phone), updated_at = now()
          where f.id = $2::uuid and f.user_id = $1::uuid
          returning {factor}",
-        factor = document("f"),
+        factor = documents::factor("f"),
     );
     let parameters = vec![owned(user), owned(id), text_unless_empty(friendly_name), text_unless_empty(phone)];
     Executor::from(work).fetch(&sql, parameters).await
@@ -346,7 +341,7 @@ pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Opti
          )
          select {factor} from gone",
         method = amr_method("gone.factor_type"),
-        factor = document("gone"),
+        factor = documents::factor("gone"),
     );
     Executor::from(work).fetch(&sql, vec![owned(user), owned(id)]).await
 }

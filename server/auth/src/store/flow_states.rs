@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Executor, Parameter, owned, text, text_unless_empty};
+use super::{Executor, Parameter, documents, owned, text, text_unless_empty};
 use crate::Error;
 
 /// A sign-in that is under way.
@@ -54,10 +54,6 @@ pub(crate) struct NewFlowState<'a> {
     pub(crate) email_optional: bool,
 }
 
-const DOCUMENT: &str = "to_jsonb(f) || jsonb_build_object(
-  'age', extract(epoch from now() - f.created_at), 'code_age', extract(epoch from now() - f.auth_code_issued_at)
-)";
-
 /// Begins a flow. It has an `auth_code` from the start exactly if it uses PKCE.
 pub(crate) async fn create(
     executor: impl Into<Executor<'_>>,
@@ -69,7 +65,8 @@ pub(crate) async fn create(
            provider_access_token, provider_refresh_token, created_at, updated_at)
          values (gen_random_uuid(), $1::uuid, $2, $3, $4::auth.code_challenge_method, $5, $6, $7, $8, $9::uuid,
            $10::uuid, $11::boolean, '', '', now(), now())
-         returning {DOCUMENT}"
+         returning {document}",
+        document = documents::flow_state("f"),
     );
     let code = (!new.code_challenge.is_empty()).then(Uuid::new_v4);
     let parameters = vec![
@@ -94,7 +91,8 @@ async fn find(
     condition: &str,
     parameters: Vec<Parameter<'_>>,
 ) -> Result<Option<FlowState>, Error> {
-    let sql = format!("select {DOCUMENT} from auth.flow_state f where {condition} for update of f");
+    let document = documents::flow_state("f");
+    let sql = format!("select {document} from auth.flow_state f where {condition} for update of f");
     executor.fetch(&sql, parameters).await
 }
 

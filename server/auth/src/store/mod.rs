@@ -5,6 +5,7 @@ pub(crate) mod accounts;
 pub(crate) mod audit;
 pub(crate) mod cleanup;
 pub(crate) mod custom_providers;
+mod documents;
 pub(crate) mod factors;
 pub(crate) mod flow_states;
 pub(crate) mod identities;

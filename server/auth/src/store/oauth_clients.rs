@@ -168,7 +168,7 @@ pub(crate) async fn create(
          from jsonb_populate_record(null::auth.oauth_clients, $1::jsonb)
          returning to_jsonb(c)"
     );
-    let created = executor.into().fetch(&sql, vec![document(client)?]).await?;
+    let created = executor.into().fetch(&sql, vec![json(client)?]).await?;
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
@@ -184,7 +184,7 @@ pub(crate) async fn update(
          )
          where c.id = $1::uuid and c.deleted_at is null returning to_jsonb(c)"
     );
-    executor.into().fetch(&sql, vec![owned(id), document(changes)?]).await
+    executor.into().fetch(&sql, vec![owned(id), json(changes)?]).await
 }
 
 /// Deletes the client `id`; its row stays, since users' grants tell of it.
@@ -217,7 +217,8 @@ pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
 }
 
-fn document(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
+/// A JSON document in text format.
+fn json(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
     let json = serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))?;
     Ok(owned(json))
 }

@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::users::{Account, account_document};
-use super::{Executor, owned, text};
+use super::users::Account;
+use super::{Executor, documents, owned, text};
 use crate::Error;
 
 /// What a code confirms; there is one of each kind per user.
@@ -87,7 +87,7 @@ pub(crate) async fn put(
          where u.id = $1::uuid returning {account}",
         column = kind.column(),
         sent_at = kind.sent_at(),
-        account = account_document("u"),
+        account = documents::account("u"),
     );
     let account = executor.into().fetch(&sql, vec![owned(user), text(hash), text(address)]).await?;
     account.ok_or_else(|| Error::Internal("the user of a new code is gone".to_owned()))
@@ -112,7 +112,7 @@ pub(crate) async fn find_user(
            )
            and ({condition}) and not u.is_sso_user
          for update of u",
-        account = account_document("u"),
+        account = documents::account("u"),
         condition = condition.join(" or "),
     );
     executor.into().fetch(&sql, vec![text(hash), owned(kinds.join(","))]).await

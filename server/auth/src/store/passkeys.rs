@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::users::{Account, account_document};
-use super::{Executor, Work, interval, owned, text};
+use super::users::Account;
+use super::{Executor, Work, documents, interval, owned, text};
 use crate::Error;
 use crate::factors::credential::Credential;
 
@@ -85,40 +85,12 @@ pub(crate) struct Passkey {
     pub(crate) credential: Credential,
 }
 
-/// A SQL expression: the document of [`Passkey`] for the row of `auth.webauthn_credentials` named `alias`.
-fn document(alias: &str) -> String {
-    let utc = |column: &str| {
-        format!("to_char({alias}.{column} at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
-    };
-    // Postgres breaks base64 into lines.
-    let base64 = |bytes: &str| format!("translate(encode({bytes}, 'base64'), E'\\n', '')");
-    format!(
-        "jsonb_build_object(
-           'id', {alias}.id, 'friendly_name', {alias}.friendly_name,
-           'created_at', {created_at}, 'last_used_at', {last_used_at},
-           'credential', jsonb_build_object(
-             'id', {credential_id}, 'publicKey', {public_key}, 'attestationType', {alias}.attestation_type,
-             'transport', {alias}.transports,
-             'flags', jsonb_build_object(
-               'backupEligible', {alias}.backup_eligible, 'backupState', {alias}.backed_up),
-             'authenticator', jsonb_build_object(
-               'AAGUID', {aaguid}, 'signCount', {alias}.sign_count)
-           )
-         )",
-        created_at = utc("created_at"),
-        last_used_at = utc("last_used_at"),
-        credential_id = base64(&format!("{alias}.credential_id")),
-        public_key = base64(&format!("{alias}.public_key")),
-        aaguid = base64(&format!("uuid_send({alias}.aaguid)")),
-    )
-}
-
 /// The passkeys of `user`, oldest first.
 pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Passkey>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({passkey} order by c.created_at, c.id), '[]')
          from auth.webauthn_credentials c where c.user_id = $1::uuid",
-        passkey = document("c"),
+        passkey = documents::passkey("c"),
     );
     Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
@@ -136,7 +108,7 @@ pub(crate) async fn insert(
          values ($1::uuid, decode($2, 'hex'), decode($3, 'hex'), $4, $5::uuid, $6::bigint, $7::jsonb, $8::boolean,
            $9::boolean, $10, now(), now())
          returning {passkey}",
-        passkey = document("c"),
+        passkey = documents::passkey("c"),
     );
     let parameters = vec![
         owned(user),
@@ -171,8 +143,8 @@ pub(crate) async fn find(
         "select jsonb_build_object('passkey', {passkey}, 'account', {account})
          from auth.webauthn_credentials c join auth.users u on u.id = c.user_id
          where c.credential_id = decode($1, 'hex') and u.id = $2::uuid and u.deleted_at is null",
-        passkey = document("c"),
-        account = account_document("u"),
+        passkey = documents::passkey("c"),
+        account = documents::account("u"),
     );
     executor.into().fetch(&sql, vec![owned(hex(credential_id)), owned(owner)]).await
 }
@@ -202,7 +174,7 @@ pub(crate) async fn rename(
     let sql = format!(
         "update auth.webauthn_credentials as c set friendly_name = $3, updated_at = now()
          where c.id = $2::uuid and c.user_id = $1::uuid returning {passkey}",
-        passkey = document("c"),
+        passkey = documents::passkey("c"),
     );
     Executor::from(work).fetch(&sql, vec![owned(user), owned(id), text(friendly_name)]).await
 }

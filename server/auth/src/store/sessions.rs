@@ -5,24 +5,10 @@ use std::sync::LazyLock;
 use uuid::Uuid;
 
 use super::audit::{self, Action};
-use super::users::document;
-use super::{Executor, NO_INSTANCE, Parameter, Work, interval, owned, text};
+use super::{Executor, NO_INSTANCE, Parameter, Work, documents, interval, owned, text};
 use crate::client::Client;
 use crate::session::{Granted, LogoutScope, Method};
 use crate::{Error, Settings};
-
-/// A SQL expression: what [`Session`](crate::session::Session) reads from the row of `auth.sessions` named `alias`.
-pub(super) fn session_document(alias: &str) -> String {
-    format!(
-        "jsonb_strip_nulls(jsonb_build_object(
-           'id', {alias}.id, 'created_at', extract(epoch from {alias}.created_at),
-           'age', extract(epoch from now() - {alias}.created_at), 'aal', {alias}.aal,
-           'oauth_client_id', {alias}.oauth_client_id, 'scopes', {alias}.scopes,
-           'refresh_token_hmac_key', {alias}.refresh_token_hmac_key,
-           'refresh_token_counter', {alias}.refresh_token_counter
-         ))"
-    )
-}
 
 impl Client<'_> {
     /// Null for none.
@@ -33,7 +19,7 @@ impl Client<'_> {
 
 /// What the user of session `id` has shown, newest first.
 pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Vec<Method>, Error> {
-    let sql = format!("select {}", amr("$1::uuid"));
+    let sql = format!("select {}", documents::amr("$1::uuid"));
     Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
 }
 
@@ -102,8 +88,8 @@ static BEGIN: LazyLock<String> = LazyLock::new(|| {
          )
          from account, session, amr",
         login = audit::entry("login", Action::Login, "account", "$7::boolean", "host($4::inet)", traits),
-        user = document("account"),
-        session = session_document("session"),
+        user = documents::user("account"),
+        session = documents::session("session"),
     )
 });
 
@@ -131,18 +117,6 @@ pub(crate) async fn begin(
         opening.token_key.and_then(text),
     ];
     executor.into().fetch(BEGIN.as_str(), parameters).await
-}
-
-/// A SQL expression: claim `amr` of the session with the id in `session`, newest first.
-pub(super) fn amr(session: &str) -> String {
-    format!(
-        "coalesce((
-           select jsonb_agg(jsonb_build_object(
-             'method', a.authentication_method, 'timestamp', floor(extract(epoch from a.updated_at))::bigint
-           ) order by a.updated_at desc)
-           from auth.mfa_amr_claims a where a.session_id = {session}
-         ), '[]')"
-    )
 }
 
 /// A session whose user has just shown a second factor.
@@ -194,9 +168,9 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
            )
          )
          from account, session",
-        user = document("account"),
-        session = session_document("session"),
-        amr = amr("session.id"),
+        user = documents::user("account"),
+        session = documents::session("session"),
+        amr = documents::amr("session.id"),
     )
 });
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Executor, Work, owned, text, text_unless_empty};
+use super::{Executor, Work, documents, owned, text, text_unless_empty};
 use crate::Error;
 use crate::nullable::Nullable;
 use crate::sso::AttributeMapping;
@@ -70,25 +70,6 @@ pub(crate) enum Lookup<'a> {
     EntityId(&'a str),
 }
 
-/// A SQL expression: what [`SsoProvider`] reads from the rows named `p` and `s`, with the domains in `domains`.
-fn document(domains: &str) -> String {
-    format!(
-        "jsonb_build_object(
-           'id', p.id, 'resource_id', p.resource_id, 'disabled', p.disabled,
-           'created_at', p.created_at, 'updated_at', p.updated_at,
-           'domains', coalesce((
-             select jsonb_agg(jsonb_build_object('domain', d.domain) order by d.created_at, d.domain)
-             from {domains} d where d.sso_provider_id = p.id
-           ), '[]'),
-           'saml', jsonb_build_object(
-             'entity_id', s.entity_id, 'metadata_xml', s.metadata_xml, 'metadata_url', s.metadata_url,
-             'attribute_mapping', coalesce(s.attribute_mapping, '{{}}'), 'name_id_format', s.name_id_format,
-             'age', extract(epoch from now() - s.updated_at)
-           )
-         )"
-    )
-}
-
 const ROWS: &str = "auth.sso_providers p join auth.saml_providers s on s.sso_provider_id = p.id";
 
 /// The provider that is looked up.
@@ -109,7 +90,7 @@ pub(crate) async fn find(
     if parameter.as_ref().is_some_and(|value| value.contains(&0)) {
         return Ok(None);
     }
-    let sql = format!("select {} from {ROWS} where {condition}", document("auth.sso_domains"));
+    let sql = format!("select {} from {ROWS} where {condition}", documents::sso_provider("auth.sso_domains"));
     executor.into().fetch(&sql, vec![parameter]).await
 }
 
@@ -124,7 +105,7 @@ pub(crate) async fn list(
         "select coalesce(jsonb_agg({} #- '{{saml,metadata_xml}}' order by p.created_at, p.id), '[]') from {ROWS}
          where case when $1::text is not null then p.resource_id = $1
            when $2::text is not null then starts_with(p.resource_id, $2) else true end",
-        document("auth.sso_domains")
+        documents::sso_provider("auth.sso_domains")
     );
     let parameters = vec![text_unless_empty(resource_id), text_unless_empty(prefix)];
     if parameters.iter().flatten().any(|value| value.contains(&0)) {
@@ -202,7 +183,7 @@ pub(crate) async fn create(
            select gen_random_uuid(), p.id, x, now(), now() from p, jsonb_array_elements_text($2::jsonb) x returning *
          )
          select {} from p, s",
-        document("added")
+        documents::sso_provider("added")
     );
     let created = executor.into().fetch(&sql, vec![owned(row.json()), owned(json!(domains))]).await?;
     created.ok_or_else(|| Error::Internal("an SSO provider was not stored".to_owned()))
@@ -253,7 +234,7 @@ pub(crate) async fn delete(
     let sql = format!(
         "delete from auth.sso_providers p using auth.saml_providers s
          where s.sso_provider_id = p.id and p.id = $1::uuid returning {}",
-        document("auth.sso_domains")
+        documents::sso_provider("auth.sso_domains")
     );
     executor.into().fetch(&sql, vec![owned(id)]).await
 }

@@ -11,9 +11,7 @@ use database::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::sessions::{amr, session_document};
-use super::users::document;
-use super::{Parameter, fetch, interval, owned, text, transaction};
+use super::{Parameter, documents, fetch, interval, owned, text, transaction};
 use crate::client::Client;
 use crate::refresh_token::{Key, RefreshToken};
 use crate::session::Granted;
@@ -191,8 +189,8 @@ fn answer(token: &str) -> String {
            )
          end)
          from ruling",
-        user = document("account"),
-        session = session_document("touched"),
-        amr = amr("(select id from session)"),
+        user = documents::user("account"),
+        session = documents::session("touched"),
+        amr = documents::amr("(select id from session)"),
     )
 }

@@ -3,8 +3,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Account, account_document};
+use super::Account;
 use crate::Error;
+use crate::store::documents;
 use crate::store::{Executor, Parameter, owned, text, text_unless_empty};
 
 /// Changes of a user's row that are made at once.
@@ -158,7 +159,7 @@ impl<'a> Changes<'a> {
         let sql = format!(
             "update auth.users u set {} where u.id = $1::uuid returning {}",
             self.assignments.join(", "),
-            account_document("u"),
+            documents::account("u"),
         );
         let mut parameters = vec![owned(id)];
         parameters.append(&mut self.parameters);
@@ -181,7 +182,7 @@ pub(crate) async fn derive_providers(executor: impl Into<Executor<'_>>, id: Uuid
              || jsonb_build_object('providers', coalesce(known.names, '[]'))
              || case when known.names is null then '{{}}' else jsonb_build_object('provider', known.names -> 0) end
          from known where u.id = $1::uuid returning {}",
-        account_document("u"),
+        documents::account("u"),
     );
     let account = executor.into().fetch(&sql, vec![owned(id)]).await?;
     account.ok_or_else(|| Error::Internal("the user whose providers are derived is gone".to_owned()))

@@ -1,8 +1,8 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::bare_document;
 use crate::Error;
+use crate::store::documents;
 use crate::store::{Executor, owned, text};
 use crate::user::User;
 
@@ -55,7 +55,7 @@ pub(crate) async fn page(
              ) p
            ), '[]')
          )",
-        document = bare_document("p"),
+        document = documents::bare_user("p"),
         direction = selection.direction(),
     );
     let pattern = selection.pattern();
@@ -80,7 +80,7 @@ pub(crate) async fn after(
            where {SELECTED} and ($4::timestamptz is null or ({since}, u.id) {beyond} ($4::timestamptz, $5::uuid))
            order by since {direction}, u.id {direction} limit $3::bigint
          ) p",
-        document = bare_document("p"),
+        document = documents::bare_user("p"),
         direction = selection.direction(),
         beyond = if selection.ascending { ">" } else { "<" },
     );

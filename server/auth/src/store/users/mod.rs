@@ -18,41 +18,13 @@ pub(crate) use new::NewUser;
 pub(crate) use removal::{delete, obscure};
 
 use super::one_time_tokens::{Kind, Pending};
-use super::{Executor, Parameter, factors, fetch, owned, text, transaction};
+use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
 use crate::address::Address;
 use crate::encryption::Opened;
 use crate::error::refusals;
 use crate::session::Session;
-use crate::store::sessions::session_document;
 use crate::user::User;
 use crate::{EncryptionSettings, Error, Settings};
-
-/// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
-pub(super) fn document(alias: &str) -> String {
-    format!(
-        "({bare} || jsonb_build_object(
-          'identities', coalesce((
-            select jsonb_agg(to_jsonb(i) order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
-          ), '[]'),
-          'factors', coalesce((
-            select jsonb_agg({factor} order by f.created_at, f.id)
-            from auth.mfa_factors f where f.user_id = {alias}.id
-          ), '[]')
-        ))",
-        bare = bare_document(alias),
-        factor = factors::document("f"),
-    )
-}
-
-/// A SQL expression: as [`document`], with no identities and no factors.
-fn bare_document(alias: &str) -> String {
-    format!(
-        "(to_jsonb({alias}) - array[
-          'encrypted_password', 'confirmation_token', 'recovery_token', 'email_change_token_new',
-          'email_change_token_current', 'phone_change_token', 'reauthentication_token'
-        ] || '{{\"identities\": [], \"factors\": []}}'::jsonb)"
-    )
-}
 
 /// A user, together with what is nobody else's business.
 #[derive(Deserialize)]
@@ -90,31 +62,6 @@ impl Account {
     }
 }
 
-/// A SQL expression: the document of [`Account`] for the row of `auth.users` named `alias`.
-pub(super) fn account_document(alias: &str) -> String {
-    let pending: Vec<_> = Kind::ALL
-        .iter()
-        .map(|kind| {
-            let (column, sent_at) = (kind.column(), kind.sent_at());
-            format!(
-                "'{column}', jsonb_build_object('hash', coalesce({alias}.{column}, ''),
-                   'age', extract(epoch from now() - {alias}.{sent_at}))"
-            )
-        })
-        .collect();
-    format!(
-        "jsonb_build_object(
-           'user', {user},
-           'encrypted_password', {alias}.encrypted_password,
-           'banned', coalesce({alias}.banned_until > now(), false),
-           'email_change_confirm_status', coalesce({alias}.email_change_confirm_status, 0),
-           'pending', jsonb_build_object({pending})
-         )",
-        user = document(alias),
-        pending = pending.join(", "),
-    )
-}
-
 async fn find_where(
     executor: Executor<'_>,
     condition: &str,
@@ -122,7 +69,7 @@ async fn find_where(
 ) -> Result<Option<Account>, Error> {
     // A lock is for flows that decide by what they read; alone, it would be gone at once.
     let lock = if matches!(executor, Executor::Within(_)) { "for update of u" } else { "" };
-    let account = account_document("u");
+    let account = documents::account("u");
     let sql = format!("select {account} from auth.users u where {condition} {lock}");
     executor.fetch(&sql, parameters).await
 }
@@ -232,8 +179,8 @@ static BEARER: LazyLock<String> = LazyLock::new(|| {
            'session', (select {session} from auth.sessions s where s.id = $2::uuid and s.user_id = u.id)
          )
          from auth.users u where u.id = $1::uuid",
-        user = document("u"),
-        session = session_document("s"),
+        user = documents::user("u"),
+        session = documents::session("s"),
     )
 });
 

@@ -1,8 +1,9 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Account, account_document};
+use super::Account;
 use crate::Error;
+use crate::store::documents;
 use crate::store::{Executor, NO_INSTANCE, owned, text, text_unless_empty};
 use crate::user::User;
 
@@ -70,7 +71,7 @@ impl NewUser {
         ];
         executor.execute(&insert, parameters).await?;
         // A statement of its own: only it sees what triggers after the insert have done to the row.
-        let select = format!("select {} from auth.users u where u.id = $1::uuid", account_document("u"));
+        let select = format!("select {} from auth.users u where u.id = $1::uuid", documents::account("u"));
         let account = executor.fetch(&select, vec![owned(self.id)]).await?;
         account.ok_or_else(|| Error::Internal("a trigger has removed the new user".to_owned()))
     }
