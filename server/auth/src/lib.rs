@@ -84,10 +84,8 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
 /// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Face::exposing`].
 pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
-/// Whether `path` (relative to the mount point) is opened by links, redirects or other servers, which cannot send
-/// an API key; for [`gateway::Gateway::guarded_except`].
-pub fn is_open(path: &str) -> bool {
-    matches!(path, "/verify" | "/callback" | "/authorize" | "/sso/saml/acs" | "/sso/saml/metadata")
-        || matches!(path, "/oauth/authorize" | "/oauth/token" | "/oauth/userinfo" | "/oauth/clients/register")
-        || path.starts_with("/.well-known/")
+/// The paths (relative to the mount point) that need no API key, because links, redirects or other servers lead there,
+/// which cannot send one; for [`gateway::Gateway::guarded_except`].
+pub fn keyless_paths() -> impl Iterator<Item = &'static str> {
+    api::keyless_paths()
 }

@@ -17,7 +17,7 @@ pub struct Face<E> {
     gateway: Gateway,
     service: &'static str,
     /// Which paths need no API key; None if none does.
-    is_open: Option<fn(&str) -> bool>,
+    keyless: Option<Vec<&'static str>>,
     body_limit: u64,
     /// Whether the service says itself who may read its answers.
     owns_cors: bool,
@@ -33,7 +33,7 @@ impl<E: Endpoint> Face<E> {
     pub(crate) fn new(
         gateway: Gateway,
         service: &'static str,
-        is_open: Option<fn(&str) -> bool>,
+        keyless: Option<Vec<&'static str>>,
         endpoint: E,
     ) -> Face<E> {
         let metrics = gateway.0.metrics.service(service);
@@ -41,7 +41,7 @@ impl<E: Endpoint> Face<E> {
         Face {
             gateway,
             service,
-            is_open,
+            keyless,
             body_limit,
             owns_cors: false,
             shows_notes: true,
@@ -87,8 +87,9 @@ impl<E: Endpoint> Face<E> {
             Some(credentials) => credentials.of(&request),
             None => (Presented::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
         };
-        let needs_key = self.is_open.is_some_and(|is_open| !is_open(request.uri().path()));
-        if needs_key && let Some(response) = refusal(&presented) {
+        if self.needs_key(request.uri().path())
+            && let Some(response) = refusal(&presented)
+        {
             return response;
         }
         if inner.credentials.is_some() {
@@ -113,6 +114,14 @@ impl<E: Endpoint> Face<E> {
         };
         let response = self.call_service(request, request_id).await;
         watch.refusal(self.body_limit).unwrap_or(response)
+    }
+
+    fn needs_key(&self, path: &str) -> bool {
+        let is_covered = |keyless: &&str| match keyless.strip_suffix('*') {
+            Some(folder) => path.starts_with(folder),
+            None => path == *keyless,
+        };
+        self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(|keyless| is_covered(keyless)))
     }
 
     async fn call_service(&self, request: Request, request_id: &RequestId) -> Response {

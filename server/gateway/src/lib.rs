@@ -68,18 +68,18 @@ impl Gateway {
 
     /// `endpoint` for holders of an API key; others get 401 in the shape of Supabase's gateway.
     pub fn guarded<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
-        self.guarded_except(service, |_| false, endpoint)
+        self.guarded_except(service, [], endpoint)
     }
 
-    /// Like [`Gateway::guarded`], but paths (relative to the service's mount point) for which `is_open` says true
-    /// need no key, because they are opened by links and redirects, which cannot carry one.
+    /// Like [`Gateway::guarded`], but `keyless` paths (relative to the service's mount point) need no key, because links
+    /// and redirects lead there, which cannot carry one. One that ends in `/*` stands for all paths below it.
     pub fn guarded_except<E: Endpoint>(
         &self,
         service: &'static str,
-        is_open: fn(&str) -> bool,
+        keyless: impl IntoIterator<Item = &'static str>,
         endpoint: E,
     ) -> Face<E> {
-        Face::new(self.clone(), service, Some(is_open), endpoint)
+        Face::new(self.clone(), service, Some(keyless.into_iter().collect()), endpoint)
     }
 
     /// `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while `ready` fails or takes

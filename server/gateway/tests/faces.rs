@@ -52,14 +52,19 @@ fn get(uri: &str) -> RequestBuilder {
 #[tokio::test]
 async fn a_guarded_service_wants_a_known_key() {
     let keys = keys();
-    let face = gateway(&keys).guarded_except("mirror", |path| path == "/open", mirror());
+    let face = gateway(&keys).guarded_except("mirror", ["/open", "/open/below/*"], mirror());
     let (status, body) = ask(&face, get("/")).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     assert_eq!(body["message"], "No API key found in request");
     let (status, body) = ask(&face, get("/").header("apikey", "sb_secret_guess")).await;
     assert_eq!((status, &body["message"]), (StatusCode::UNAUTHORIZED, &json!("Invalid API key")));
     assert!(body["hint"].is_string());
-    assert_eq!(ask(&face, get("/open")).await.0, StatusCode::OK);
+    for path in ["/open", "/open/below/", "/open/below/this"] {
+        assert_eq!(ask(&face, get(path)).await.0, StatusCode::OK, "{path}");
+    }
+    for path in ["/opened", "/open/", "/open/below"] {
+        assert_eq!(ask(&face, get(path)).await.0, StatusCode::UNAUTHORIZED, "{path}");
+    }
 
     let api = keys.api_keys();
     for key in [api.anon(), api.service_role(), api.publishable(), api.secret()] {

@@ -54,6 +54,9 @@ struct Metadata {
     code_challenge_methods_supported: Vec<String>,
 }
 
+/// Paths that need no API key: everybody may know what is there (RFC 8615).
+pub(super) const KEYLESS: &[&str] = &["/.well-known/*"];
+
 #[OpenApi]
 impl DiscoveryApi {
     /// This service as an OpenID provider.

@@ -32,6 +32,9 @@ struct CallbackFields {
     user: Option<String>,
 }
 
+/// Paths that need no API key: browsers open them, led there by links and by other sites.
+pub(super) const KEYLESS: &[&str] = &["/authorize", "/callback"];
+
 #[OpenApi]
 impl ExternalApi {
     /// Sends the user to an external provider. Parameters that are not described here are handed on to it.

@@ -40,6 +40,20 @@ use poem_openapi::OpenApiService;
 
 use crate::Auth;
 
+/// The paths that need no API key, as each family declares them beside its routes.
+pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
+    let families = [
+        public::KEYLESS,
+        verify::KEYLESS,
+        external::KEYLESS,
+        sso::KEYLESS,
+        discovery::KEYLESS,
+        oauth_clients::KEYLESS,
+        oauth_server::KEYLESS,
+    ];
+    families.into_iter().flatten().copied()
+}
+
 /// All endpoints, answering errors in the shape that the client's API version asks for.
 pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
     let families = (

@@ -148,6 +148,9 @@ enum Gone {
     NoContent,
 }
 
+/// Paths that need no API key: clients that register have no key yet.
+pub(super) const KEYLESS: &[&str] = &["/oauth/clients/register"];
+
 #[OpenApi]
 impl OauthClientsApi {
     /// Registers the client that asks for it. Open to everybody where the settings allow it.

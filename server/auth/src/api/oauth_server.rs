@@ -88,6 +88,9 @@ struct TokenFields {
     client_secret: Option<String>,
 }
 
+/// Paths that need no API key: OAuth clients have keys of their own.
+pub(super) const KEYLESS: &[&str] = &["/oauth/authorize", "/oauth/token", "/oauth/userinfo"];
+
 #[OpenApi]
 impl OauthServerApi {
     /// Takes a client's request for access to a user's account, and leads the browser to the consent page.

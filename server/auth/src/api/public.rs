@@ -66,6 +66,9 @@ struct PublicSettings {
     passkeys_enabled: bool,
 }
 
+/// Paths that need no API key: everybody may verify signatures.
+pub(super) const KEYLESS: &[&str] = &["/.well-known/jwks.json"];
+
 #[OpenApi]
 impl PublicApi {
     /// Tells that the service runs.

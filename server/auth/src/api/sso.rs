@@ -77,6 +77,9 @@ enum Metadata {
     ),
 }
 
+/// Paths that need no API key: identity providers fetch them, and make browsers post to them.
+pub(super) const KEYLESS: &[&str] = &["/sso/saml/metadata", "/sso/saml/acs"];
+
 #[OpenApi]
 impl SsoApi {
     /// Sends the user to an identity provider.

@@ -67,6 +67,9 @@ enum Onward {
     ),
 }
 
+/// Paths that need no API key: they are opened by links in mails.
+pub(super) const KEYLESS: &[&str] = &["/verify"];
+
 #[OpenApi]
 impl VerifyApi {
     /// Uses a code up and signs its user in.

@@ -2,7 +2,7 @@ use auth::{MailSettings, ProviderSettings};
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::Server;
+use crate::harness::{Server, is_keyless};
 
 #[tokio::test]
 async fn health_and_settings_tell_what_is_open() {
@@ -33,7 +33,21 @@ async fn the_public_keys_need_no_api_key_and_may_be_cached() {
     let answer = server.send(Method::GET, "/.well-known/jwks.json", &[], ()).await;
     assert_eq!(answer.headers["cache-control"], "public, max-age=600");
     assert_eq!(answer.body, *server.keys.jwks());
-    assert!(auth::is_open("/.well-known/jwks.json") && auth::is_open("/verify") && !auth::is_open("/token"));
+    assert!(is_keyless("/.well-known/jwks.json") && is_keyless("/verify") && !is_keyless("/token"));
+}
+
+#[tokio::test]
+async fn paths_that_need_no_api_key_are_paths_of_the_service() {
+    let server = Server::start().await;
+    let document = server.get("/openapi.json").await.body;
+    let paths = document["paths"].as_object().unwrap();
+    for keyless in auth::keyless_paths() {
+        let is_declared = |path: &String| match keyless.strip_suffix('*') {
+            Some(folder) => path.starts_with(folder),
+            None => path == keyless,
+        };
+        assert!(paths.keys().any(is_declared), "{keyless}");
+    }
 }
 
 #[tokio::test]

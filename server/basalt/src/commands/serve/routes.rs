@@ -48,7 +48,7 @@ pub(super) fn public(
         routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
     }
     if let Some(auth) = &running.auth {
-        let face = gateway.guarded_except("auth", auth::is_open, auth.clone());
+        let face = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
         let metadata = gateway.open("auth", auth.clone().before(metadata));
         routes = routes.mount(AUTH, face.exposing(auth::EXPOSED_HEADERS));
         routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
