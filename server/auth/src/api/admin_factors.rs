@@ -107,6 +107,6 @@ impl AdminFactorsApi {
 impl AdminFactorsApi {
     /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
-        Ok(flows::admin::find(&self.auth, id).await?.user)
+        Ok(flows::admin::find(&self.auth.database, id).await?.user)
     }
 }

@@ -106,7 +106,7 @@ impl AdminSsoApi {
     #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
     async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
-        flow::find(&self.auth, &idp_id.0).await.map(Json)
+        flow::find(&self.auth.database, &idp_id.0).await.map(Json)
     }
 
     /// Changes an identity provider. For administrators.

@@ -156,7 +156,7 @@ impl AdminUsersApi {
     #[oai(path = "/admin/users/:user_id", method = "get")]
     async fn get(&self, request: &Request, user_id: Path<String>) -> Result<Json<User>, Error> {
         request::admin(&self.auth, request).await?;
-        Ok(Json(admin::find(&self.auth, &user_id).await?.user))
+        Ok(Json(admin::find(&self.auth.database, &user_id).await?.user))
     }
 
     /// Changes a user at once: nothing has to be confirmed. A new password ends all sessions.
@@ -168,7 +168,7 @@ impl AdminUsersApi {
         body: Body<AdminUserFields>,
     ) -> Result<Json<User>, Error> {
         let admin = request::admin(&self.auth, request).await?;
-        let id = admin::find(&self.auth, &user_id).await?.id();
+        let id = admin::find(&self.auth.database, &user_id).await?.id();
         let fields = body.read()?.parse()?;
         let context = request::context(&self.auth, request, None)?;
         admin::update(&context, &admin, id, fields).await.map(Json)
@@ -183,7 +183,7 @@ impl AdminUsersApi {
         body: Body<DeleteFields>,
     ) -> Result<Json<Nothing>, Error> {
         let admin = request::admin(&self.auth, request).await?;
-        let account = admin::find(&self.auth, &user_id).await?;
+        let account = admin::find(&self.auth.database, &user_id).await?;
         let soft = body.read_or_default()?.should_soft_delete.unwrap_or_default();
         let context = request::context(&self.auth, request, None)?;
         admin::delete(&context, &admin, &account, soft).await?;

@@ -160,7 +160,7 @@ impl CustomProvidersApi {
     async fn delete(&self, request: &Request, identifier: Path<String>) -> Result<Gone, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        flow::delete(&self.auth, &identifier.0).await?;
+        flow::delete(&self.auth.database, &self.auth.providers, &identifier.0).await?;
         Ok(Gone::NoContent)
     }
 }
@@ -168,6 +168,6 @@ impl CustomProvidersApi {
 impl CustomProvidersApi {
     async fn admit(&self, request: &Request) -> Result<(), Error> {
         request::admin(&self.auth, request).await?;
-        flow::require_enabled(&self.auth)
+        flow::require_enabled(&self.auth.settings)
     }
 }

@@ -68,7 +68,7 @@ impl DiscoveryApi {
     /// This service as an OAuth server: the same document, while it is one.
     #[oai(path = "/.well-known/oauth-authorization-server", method = "get")]
     async fn oauth_authorization_server(&self) -> Result<Response<Json<Metadata>>, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         Ok(self.metadata())
     }
 }

@@ -156,11 +156,11 @@ impl OauthClientsApi {
     /// Registers the client that asks for it. Open to everybody where the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
     async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
-        flow::require_dynamic(&self.auth)?;
+        flow::require_dynamic(&self.auth.settings)?;
         let registration = body.read()?.registration();
-        let registered = flow::register(&self.auth, Registrar::Dynamic, registration).await?;
+        let registered = flow::register(&self.auth.database, Registrar::Dynamic, registration).await?;
         Ok(Created::Client(Json(registered.into())))
     }
 
@@ -169,7 +169,7 @@ impl OauthClientsApi {
     async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
         self.admit(request).await?;
         let registration = body.read()?.registration();
-        let registered = flow::register(&self.auth, Registrar::Manual, registration).await?;
+        let registered = flow::register(&self.auth.database, Registrar::Manual, registration).await?;
         Ok(Created::Client(Json(registered.into())))
     }
 
@@ -202,7 +202,7 @@ impl OauthClientsApi {
     #[oai(path = "/admin/oauth/clients/:client_id", method = "get")]
     async fn get(&self, request: &Request, client_id: Path<String>) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        Ok(Json(flow::find(&self.auth, &client_id.0).await?.into()))
+        Ok(Json(flow::find(&self.auth.database, &client_id.0).await?.into()))
     }
 
     /// Changes a client. For administrators.
@@ -214,15 +214,15 @@ impl OauthClientsApi {
         body: Body<ClientChanges>,
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth, &client_id.0).await?;
-        Ok(Json(flow::update(&self.auth, &client, body.read()?.update()).await?.into()))
+        let client = flow::find(&self.auth.database, &client_id.0).await?;
+        Ok(Json(flow::update(&self.auth.database, &client, body.read()?.update()).await?.into()))
     }
 
     /// Deletes a client: it gets no tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
     async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Gone, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth, &client_id.0).await?;
+        let client = flow::find(&self.auth.database, &client_id.0).await?;
         store::delete(&self.auth.database, client.id).await?;
         Ok(Gone::NoContent)
     }
@@ -235,14 +235,14 @@ impl OauthClientsApi {
         client_id: Path<String>,
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth, &client_id.0).await?;
-        Ok(Json(flow::regenerate_secret(&self.auth, &client).await?.into()))
+        let client = flow::find(&self.auth.database, &client_id.0).await?;
+        Ok(Json(flow::regenerate_secret(&self.auth.database, &client).await?.into()))
     }
 }
 
 impl OauthClientsApi {
     async fn admit(&self, request: &Request) -> Result<(), Error> {
         request::admin(&self.auth, request).await?;
-        require_enabled(&self.auth)
+        require_enabled(&self.auth.settings)
     }
 }

@@ -71,7 +71,7 @@ impl OauthGrantsApi {
     #[oai(path = "/user/oauth/grants", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         let grants = oauth_consents::list(&self.auth.database, bearer.user.id).await?;
         Ok(Json(grants.into_iter().map(GrantAnswer::from).collect()))
     }
@@ -81,7 +81,7 @@ impl OauthGrantsApi {
     async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Revoked, Error> {
         let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
-        require_enabled(auth)?;
+        require_enabled(&auth.settings)?;
         let id = client_id.0.unwrap_or_default();
         if id.is_empty() {
             return Err(Error::validation("client_id query parameter is required"));

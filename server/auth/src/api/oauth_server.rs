@@ -117,7 +117,7 @@ impl OauthServerApi {
         /// Comes back in the ID token.
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         let wish = AccessRequest {
             client_id: client_id.0.unwrap_or_default(),
             redirect_uri: redirect_uri.0.unwrap_or_default(),
@@ -139,10 +139,10 @@ impl OauthServerApi {
         request: &Request,
         authorization_id: Path<String>,
     ) -> Result<Json<DetailsOrOnward>, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
-        consent::check_origin(&self.auth, origin(request))?;
-        let answer = match consent::look(&self.auth, &bearer, &authorization_id.0).await? {
+        consent::check_origin(&self.auth.redirects, origin(request))?;
+        let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
             Question::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
             Question::Ask(asked, client) => DetailsOrOnward::Details(Details {
                 authorization_id: asked.authorization_id,
@@ -166,11 +166,12 @@ impl OauthServerApi {
         authorization_id: Path<String>,
         body: Body<ConsentFields>,
     ) -> Result<Json<Onward>, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
-        consent::check_origin(&self.auth, origin(request))?;
+        consent::check_origin(&self.auth.redirects, origin(request))?;
         let decision = Decision::parse(&body.read()?.action.unwrap_or_default())?;
-        let redirect_url = consent::decide(&self.auth, &bearer, &authorization_id.0, decision).await?;
+        let redirect_url =
+            consent::decide(&self.auth.database, &bearer, &authorization_id.0, decision).await?;
         Ok(Json(Onward { redirect_url }))
     }
 
@@ -182,7 +183,7 @@ impl OauthServerApi {
         body: FormOrJson<TokenFields>,
     ) -> Result<Response<Json<ClientTokens>>, Error> {
         let auth = &self.auth;
-        require_enabled(auth)?;
+        require_enabled(&auth.settings)?;
         let fields = body.read().ok_or_else(|| Error::oauth("invalid_request", "Invalid JSON body"))?;
         let credentials = match basic(request) {
             Some(encoded) => Credentials::of_header(encoded)?,
@@ -191,7 +192,7 @@ impl OauthServerApi {
                 fields.client_secret.as_deref().unwrap_or_default(),
             )?,
         };
-        let client = token::authenticate(auth, &credentials).await?;
+        let client = token::authenticate(&auth.database, &credentials).await?;
         let grant_type = fields.grant_type.unwrap_or_default();
         token::check_grant_type(&client, &grant_type)?;
         if grant_type == clients::REFRESH_TOKEN {
@@ -231,7 +232,7 @@ impl OauthServerApi {
 
 impl OauthServerApi {
     async fn tell_user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        require_enabled(&self.auth)?;
+        require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         Ok(Json(claims::user_info(&bearer)))
     }

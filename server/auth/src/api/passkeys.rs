@@ -129,7 +129,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<AuthenticationFields>,
     ) -> Result<Json<Ceremony>, Error> {
-        passkeys::must_be_enabled(&self.auth)?;
+        passkeys::must_be_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
         request::captcha(&self.auth, request, &body).await?;
         let context = request::context(&self.auth, request, None)?;
@@ -143,7 +143,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<CeremonyFields>,
     ) -> Result<Response<Json<Session>>, Error> {
-        passkeys::must_be_enabled(&self.auth)?;
+        passkeys::must_be_enabled(&self.auth.settings)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::finish_authentication(&context, &answer).await.map(session_answer::plain)
@@ -184,7 +184,7 @@ impl PasskeysApi {
 
 impl PasskeysApi {
     async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {
-        passkeys::must_be_enabled(&self.auth)?;
+        passkeys::must_be_enabled(&self.auth.settings)?;
         request::bearer(&self.auth, request).await
     }
 }

@@ -74,7 +74,7 @@ fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
 /// administrator's, else the configured one.
 pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<&'a Bearer>) -> &'a str {
     let header = header(request.headers(), &AUDIENCE);
-    let token = || bearer.filter(|bearer| !bearer.is_admin(auth)).and_then(Bearer::audience);
+    let token = || bearer.filter(|bearer| !bearer.is_admin(&auth.settings)).and_then(Bearer::audience);
     let named = header.or_else(|| token().filter(|name| !name.is_empty()));
     named.unwrap_or(&auth.settings.token.audience)
 }

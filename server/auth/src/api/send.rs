@@ -96,7 +96,7 @@ impl SendApi {
     async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
         request::limit(&self.auth, request, Bucket::MagicLink).await?;
         request::captcha(&self.auth, request, &body).await?;
-        send::require_magic_link(&self.auth)?;
+        send::require_magic_link(&self.auth.settings)?;
         let fields = body.read()?;
         let email = fields.email.as_deref().unwrap_or_default();
         if email.is_empty() {

@@ -132,7 +132,7 @@ impl SsoApi {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {
                 answer::log(&error, request);
-                sso::failed(auth, &error).map(Redirect::SeeOther)
+                sso::failed(&auth.settings, &error).map(Redirect::SeeOther)
             }
         }
     }

@@ -150,7 +150,7 @@ impl TokenApi {
     async fn web3(&self, request: &Request, body: &Body<Grant>) -> Result<Response<Json<Session>>, Error> {
         request::captcha(&self.auth, request, body).await?;
         request::limit(&self.auth, request, Bucket::Web3).await?;
-        web3::require_enabled(&self.auth)?;
+        web3::require_enabled(&self.auth.settings)?;
         let grant = body.read()?;
         let [chain, message, signature] =
             [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);

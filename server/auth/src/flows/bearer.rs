@@ -1,6 +1,7 @@
 //! Who a request with an access token speaks for.
 
 use std::sync::Arc;
+use tokens::Verifier;
 
 use http::StatusCode;
 use time::OffsetDateTime;
@@ -12,7 +13,7 @@ use crate::session::Session;
 use crate::store::audit::Actor;
 use crate::store::{sessions, users};
 use crate::user::User;
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
 
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
@@ -45,10 +46,8 @@ impl Bearer {
     }
 
     /// Whether the token's role administers users, in which case its audience means nothing.
-    pub(crate) fn is_admin(&self, auth: &Auth) -> bool {
-        self.claims
-            .role()
-            .is_some_and(|role| auth.settings.token.admin_roles.iter().any(|admin| admin == role))
+    pub(crate) fn is_admin(&self, settings: &Settings) -> bool {
+        self.claims.role().is_some_and(|role| settings.token.admin_roles.iter().any(|admin| admin == role))
     }
 }
 
@@ -57,7 +56,7 @@ impl Bearer {
 /// Errors, in this order: `no_authorization` (401), `bad_jwt` (403; 400 for a `sub` that is no UUID),
 /// `user_not_found`, `session_not_found`, `user_banned` (403).
 pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bearer, Error> {
-    let claims = verify(auth, token)?;
+    let claims = verify(&auth.verifier, token)?;
     let subject = claims.subject().filter(|subject| !subject.is_empty());
     let subject = subject.ok_or_else(|| Code::BadJwt.because("invalid claim: missing sub claim"))?;
     let subject = Uuid::parse_str(subject)
@@ -74,12 +73,12 @@ pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bea
     Ok(Bearer { user: found.user, session: found.session, is_sso_user: found.is_sso_user, claims })
 }
 
-fn verify(auth: &Auth, token: Option<&str>) -> Result<Arc<Verified>, Error> {
+fn verify(verifier: &Verifier, token: Option<&str>) -> Result<Arc<Verified>, Error> {
     let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
     let refused = |error: tokens::Error| {
         Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
     };
-    let claims = auth.verifier.verify(token).map_err(refused)?;
+    let claims = verifier.verify(token).map_err(refused)?;
     // Other services allow for clocks that differ. This one has set the time itself, and is as strict as upstream's.
     let now = OffsetDateTime::now_utc().unix_timestamp();
     if claims.expires_at().is_some_and(|expires| expires <= now) {
@@ -104,7 +103,7 @@ impl Admin {
 ///
 /// Errors: `no_authorization` (401), `bad_jwt`, `not_admin`, `session_not_found`, `session_expired` (403).
 pub(crate) async fn authorize_admin(auth: &Auth, token: Option<&str>) -> Result<Admin, Error> {
-    let claims = verify(auth, token)?;
+    let claims = verify(&auth.verifier, token)?;
     let role = claims.role().filter(|role| auth.settings.token.admin_roles.iter().any(|admin| admin == role));
     let role = role.ok_or_else(|| Code::NotAdmin.because("User not allowed"))?.to_owned();
     if let Some(session) = session_id(&claims)? {

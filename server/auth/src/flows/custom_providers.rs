@@ -1,13 +1,15 @@
 //! Providers that administrators define: what is checked before one is stored.
 
+use database::Database;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::providers::Providers;
 use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, with_openid};
 use crate::store::custom_providers as store;
-use crate::{Auth, Code, EncryptionSettings, Error, Secret};
+use crate::{Auth, Code, EncryptionSettings, Error, Secret, Settings};
 
 /// Parameters that are this service's own business (RFC 6749 and RFC 7636), so that neither clients nor
 /// administrators may set them.
@@ -71,8 +73,8 @@ pub(crate) struct Definition {
 /// Whether administrators may define providers.
 ///
 /// Errors: `feature_disabled`.
-pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
-    if auth.settings.providers.custom_oauth {
+pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
+    if settings.providers.custom_oauth {
         return Ok(());
     }
     Err(Code::FeatureDisabled.because("Custom OAuth providers are disabled"))
@@ -113,13 +115,13 @@ pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<Value,
         let message = "Maximum number of custom OAuth/OIDC providers reached";
         return Err(Code::OverCustomProviderQuota.because(message));
     }
-    check_urls(auth, &definition, kind).await?;
+    check_urls(&auth.providers, &definition, kind).await?;
     if store::view(&auth.database, &definition.identifier).await?.is_some() {
         return Err(taken());
     }
     let mut provider = blank(kind, definition.identifier.clone());
     apply(&auth.settings.encryption, &mut provider, definition)?;
-    provider.cached_discovery = discover(auth, &provider).await?;
+    provider.cached_discovery = discover(&auth.providers, &provider).await?;
     let created = store::create(&auth.database, &provider).await;
     created.map_err(
         |error| {
@@ -141,11 +143,11 @@ pub(crate) async fn update(auth: &Auth, identifier: &str, definition: Definition
     let found = store::find(&auth.database, identifier).await?;
     let mut provider = found.ok_or_else(not_found)?;
     let before = provider.issuer_place(auth.providers.custom_reach());
-    check_urls(auth, &definition, provider.provider_type).await?;
+    check_urls(&auth.providers, &definition, provider.provider_type).await?;
     let moves = !definition.issuer.is_empty() || !definition.discovery_url.is_empty();
     apply(&auth.settings.encryption, &mut provider, definition)?;
     if moves && provider.provider_type == ProviderType::Oidc {
-        provider.cached_discovery = discover(auth, &provider).await?;
+        provider.cached_discovery = discover(&auth.providers, &provider).await?;
         let after = provider.issuer_place(auth.providers.custom_reach());
         before.iter().chain(&after).for_each(|place| auth.providers.issuers.forget(place));
     }
@@ -155,13 +157,17 @@ pub(crate) async fn update(auth: &Auth, identifier: &str, definition: Definition
 /// Removes the provider `identifier`.
 ///
 /// Errors: `custom_provider_not_found`.
-pub(crate) async fn delete(auth: &Auth, identifier: &str) -> Result<(), Error> {
-    let found = store::find(&auth.database, identifier).await?.ok_or_else(not_found)?;
-    if !store::delete(&auth.database, identifier).await? {
+pub(crate) async fn delete(
+    database: &Database,
+    providers: &Providers,
+    identifier: &str,
+) -> Result<(), Error> {
+    let found = store::find(database, identifier).await?.ok_or_else(not_found)?;
+    if !store::delete(database, identifier).await? {
         return Err(not_found());
     }
-    let place = found.issuer_place(auth.providers.custom_reach());
-    place.iter().for_each(|place| auth.providers.issuers.forget(place));
+    let place = found.issuer_place(providers.custom_reach());
+    place.iter().for_each(|place| providers.issuers.forget(place));
     Ok(())
 }
 
@@ -302,7 +308,7 @@ fn check_members(definition: &Definition) -> Result<(), Error> {
     Ok(())
 }
 
-async fn check_urls(auth: &Auth, definition: &Definition, kind: ProviderType) -> Result<(), Error> {
+async fn check_urls(providers: &Providers, definition: &Definition, kind: ProviderType) -> Result<(), Error> {
     let urls: &[&String] = match kind {
         ProviderType::Oidc => &[&definition.issuer, &definition.discovery_url],
         ProviderType::Oauth2 => &[
@@ -316,18 +322,18 @@ async fn check_urls(auth: &Auth, definition: &Definition, kind: ProviderType) ->
         if url.chars().count() > LONGEST_URL {
             return Err(Error::validation(format!("URL must not be longer than {LONGEST_URL} characters")));
         }
-        auth.providers.check_custom_url(url).await.map_err(Error::validation)?;
+        providers.check_custom_url(url).await.map_err(Error::validation)?;
     }
     Ok(())
 }
 
 /// The document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
-async fn discover(auth: &Auth, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
-    let Some(place) = provider.issuer_place(auth.providers.custom_reach()) else { return Ok(None) };
+async fn discover(providers: &Providers, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
+    let Some(place) = provider.issuer_place(providers.custom_reach()) else { return Ok(None) };
     let url = place.discovery_url();
     let failed =
         |error: ProviderError| Error::validation(format!("OIDC discovery from {url:?} failed: {error}"));
-    let document = auth.providers.issuers.discover(&place).await.map_err(failed)?;
+    let document = providers.issuers.discover(&place).await.map_err(failed)?;
     let needed = [
         ("issuer", &document.issuer),
         ("authorization_endpoint", &document.authorization_endpoint),

@@ -1,6 +1,7 @@
 //! Sign-in at an external provider: the user leaves with a state, which is a row of `auth.flow_state`, and comes back
 //! with it once.
 
+use database::Database;
 use uuid::Uuid;
 
 use crate::client::Client;
@@ -352,7 +353,7 @@ async fn vouch(auth: &Auth, flow: &FlowState, arrival: &Arrival) -> Result<Vouch
         let message = "OAuth callback with missing authorization code missing";
         return Err(Code::BadOauthCallback.because(message).into());
     }
-    let verifier = take_verifier(auth, flow, &connection).await?;
+    let verifier = take_verifier(&auth.database, flow, &connection).await?;
     let credentials = Credentials::Code { code: &arrival.code, verifier: verifier.as_deref() };
     let vouched = auth.providers.vouch(&connection, credentials).await.map_err(|error| match error {
         VouchError::Exchange(cause) => {
@@ -375,7 +376,7 @@ fn named_by_apple(flow: &FlowState, arrival: &Arrival, mut vouched: Vouched) -> 
 
 /// The code verifier that the user left with; each is good for one attempt.
 async fn take_verifier(
-    auth: &Auth,
+    database: &Database,
     flow: &FlowState,
     connection: &Connection,
 ) -> Result<Option<String>, Error> {
@@ -385,7 +386,7 @@ async fn take_verifier(
         }
         return Ok(None);
     };
-    let state = oauth_client_states::take(&auth.database, id).await?;
+    let state = oauth_client_states::take(database, id).await?;
     let state = state.ok_or_else(|| Code::OauthClientStateNotFound.because("OAuth state not found"))?;
     if state.provider_type != flow.provider_type {
         return Err(Code::OauthInvalidState.because("OAuth provider mismatch"));

@@ -17,7 +17,7 @@ use crate::factors::webauthn::Failure;
 use crate::store::audit::{Action, Actor};
 use crate::store::passkeys::{self, Ceremony, Held, Passkey};
 use crate::store::{Work, factors};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error, Settings};
 
 /// Longest name of a passkey in characters.
 const LONGEST_NAME: usize = 120;
@@ -52,8 +52,8 @@ impl Answer {
 }
 
 /// Errors: `passkey_disabled`.
-pub(crate) fn must_be_enabled(auth: &Auth) -> Result<(), Error> {
-    match auth.settings.passkeys.enabled {
+pub(crate) fn must_be_enabled(settings: &Settings) -> Result<(), Error> {
+    match settings.passkeys.enabled {
         true => Ok(()),
         false => Err(Code::PasskeyDisabled.because("Passkeys are disabled")),
     }

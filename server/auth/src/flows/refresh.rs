@@ -2,6 +2,7 @@
 //! client that merely missed the answer, was copied by somebody; its whole family is revoked (RFC 9700,
 //! section 4.14.2).
 
+use database::Database;
 use http::StatusCode;
 use uuid::Uuid;
 
@@ -11,7 +12,7 @@ use crate::refresh_token::RefreshToken;
 use crate::session::Granted;
 use crate::store::refresh::{self, Verdict};
 use crate::store::sessions;
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
 
 /// A session that goes on.
 pub(crate) struct Refreshed {
@@ -35,7 +36,7 @@ pub(crate) async fn refresh(
     client: &Client<'_>,
 ) -> Result<Refreshed, Error> {
     let token = RefreshToken::parse(token)?;
-    let is_checked = check_encrypted(auth, &token).await?;
+    let is_checked = check_encrypted(&auth.database, &auth.settings, &token).await?;
     let settings = &auth.settings;
     let refreshed =
         refresh::refresh(&auth.database, settings, &token, is_checked, oauth_client, client).await?;
@@ -46,7 +47,7 @@ pub(crate) async fn refresh(
         refusal => return Err(refuse(refusal, oauth_client)),
     };
     let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
-    reseal(auth, &granted).await?;
+    reseal(&auth.database, &auth.settings, &granted).await?;
     Ok(Refreshed {
         session: access_token::issue(auth, granted, "token_refresh", client).await?,
         reused,
@@ -58,27 +59,31 @@ pub(crate) async fn refresh(
 /// (`docs/decisions/0016-encrypted-keys-of-refresh-tokens.md`). False if that is left to Postgres.
 ///
 /// Errors: `refresh_token_not_found`; `unexpected_failure` for a key that cannot be decrypted.
-async fn check_encrypted(auth: &Auth, token: &RefreshToken) -> Result<bool, Error> {
-    let encryption = &auth.settings.encryption;
+async fn check_encrypted(
+    database: &Database,
+    settings: &Settings,
+    token: &RefreshToken,
+) -> Result<bool, Error> {
+    let encryption = &settings.encryption;
     let RefreshToken::Counted(token) = token else { return Ok(false) };
     if encryption.current.is_none() && encryption.keys.is_empty() {
         return Ok(false);
     }
-    let stored = sessions::token_key(&auth.database, token.session).await?.ok_or_else(not_found)?;
+    let stored = sessions::token_key(database, token.session).await?.ok_or_else(not_found)?;
     let key = encryption.open(token.session, &stored)?;
     if token.is_signed_with(&key.text) { Ok(true) } else { Err(not_found()) }
 }
 
 /// Stores the key of the session's tokens again if it is not encrypted as new ones are.
-async fn reseal(auth: &Auth, granted: &Granted) -> Result<(), Error> {
-    let encryption = &auth.settings.encryption;
+async fn reseal(database: &Database, settings: &Settings, granted: &Granted) -> Result<(), Error> {
+    let encryption = &settings.encryption;
     let (id, Some(counted)) = (granted.session.id, &granted.session.counted) else { return Ok(()) };
     let key = encryption.open(id, &counted.key)?;
     if !key.is_stale {
         return Ok(());
     }
     let sealed = encryption.seal(id, &key.text)?;
-    sessions::reseal_token_key(&auth.database, id, &counted.key, &sealed).await
+    sessions::reseal_token_key(database, id, &counted.key, &sealed).await
 }
 
 fn refuse(verdict: Verdict, oauth_client: Option<Uuid>) -> Error {

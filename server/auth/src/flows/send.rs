@@ -15,7 +15,7 @@ use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
 use crate::store::users::{self, Account};
-use crate::{Auth, Code, Error, MailKind};
+use crate::{Code, Error, MailKind, Settings};
 
 /// A request for a code to sign in with.
 pub(crate) struct Otp {
@@ -49,7 +49,7 @@ pub(crate) async fn otp(context: &Context<'_>, wish: Otp) -> Result<String, Erro
 
 fn check_enabled(context: &Context<'_>, wish: &Otp) -> Result<(), Error> {
     match wish.address {
-        Address::Email(_) => require_magic_link(context.auth),
+        Address::Email(_) => require_magic_link(&context.auth.settings),
         Address::Phone(_) if !context.auth.settings.providers.phone => {
             Err(Code::PhoneProviderDisabled.because("Unsupported phone provider"))
         }
@@ -58,8 +58,8 @@ fn check_enabled(context: &Context<'_>, wish: &Otp) -> Result<(), Error> {
 }
 
 /// Errors: `email_provider_disabled` (422) where nobody signs in by mail.
-pub(crate) fn require_magic_link(auth: &Auth) -> Result<(), Error> {
-    let providers = &auth.settings.providers;
+pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
+    let providers = &settings.providers;
     let disabled = |message| Err(Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     match (providers.email, providers.magic_link) {
         (false, _) => disabled("Email logins are disabled"),

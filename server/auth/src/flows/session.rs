@@ -9,7 +9,7 @@ use crate::refresh_token::{self, Key, RefreshToken};
 use crate::session::Granted;
 use crate::store::sessions::{self, Opening, StepUp};
 use crate::store::{Executor, Work};
-use crate::{Auth, Error};
+use crate::{Auth, Error, Settings};
 
 /// How a user has signed in.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(crate) async fn begin(
     client: &Client<'_>,
 ) -> Result<Session, Error> {
     let method = sign_in.method;
-    let granted = open(auth, executor, user, sign_in, client).await?;
+    let granted = open(&auth.settings, executor, user, sign_in, client).await?;
     access_token::issue(auth, granted, method, client).await
 }
 
@@ -46,19 +46,19 @@ pub(crate) async fn begin(
 ///
 /// Errors: `invalid_credentials` if the user is gone.
 pub(super) async fn open(
-    auth: &Auth,
+    settings: &Settings,
     executor: impl Into<Executor<'_>>,
     user: Uuid,
     sign_in: SignIn<'_>,
     client: &Client<'_>,
 ) -> Result<Granted, Error> {
     let id = Uuid::new_v4();
-    let key = (auth.settings.security.refresh_token_algorithm == 2).then(Key::generate);
+    let key = (settings.security.refresh_token_algorithm == 2).then(Key::generate);
     let token = match &key {
         Some(key) => refresh_token::sign(id, 0, key.as_str())?,
         None => RefreshToken::generate(),
     };
-    let sealed = key.as_ref().map(|key| auth.settings.encryption.seal(id, key.as_str())).transpose()?;
+    let sealed = key.as_ref().map(|key| settings.encryption.seal(id, key.as_str())).transpose()?;
     let opening = Opening {
         id,
         user_id: user,
@@ -70,7 +70,7 @@ pub(super) async fn open(
         oauth_client: sign_in.oauth_client,
         login: sign_in.login,
     };
-    let granted = sessions::begin(executor, &auth.settings, &opening, client).await?;
+    let granted = sessions::begin(executor, settings, &opening, client).await?;
     granted.ok_or_else(refusals::invalid_credentials)
 }
 

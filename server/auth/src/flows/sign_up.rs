@@ -199,7 +199,8 @@ async fn attempt(
         true => {
             let sign_in =
                 SignIn { method: METHOD, login: Some(wish.address.provider()), ..SignIn::default() };
-            let granted = session::open(auth, &work, account.id(), sign_in, &context.client).await?;
+            let granted =
+                session::open(&auth.settings, &work, account.id(), sign_in, &context.client).await?;
             Some(Box::new(granted))
         }
         false => None,

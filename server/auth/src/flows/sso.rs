@@ -3,6 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use database::Database;
 use serde_json::Value;
 use time::OffsetDateTime;
 use url::Url;
@@ -15,12 +16,13 @@ use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Email, Profile};
 use crate::redirects;
+use crate::sso::Remote;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::saml_relay_states::{self, NewRelayState};
 use crate::store::sso_providers::{self, Lookup, SsoProvider};
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
 
 /// How sessions that come of it are authenticated.
 const METHOD: &str = "sso/saml";
@@ -51,7 +53,7 @@ pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
 pub(crate) async fn depart(auth: &Auth, departure: Departure<'_>) -> Result<String, Error> {
     let service = require_enabled(auth)?;
-    let provider = find(auth, &departure).await?;
+    let provider = find(&auth.database, &departure).await?;
     if provider.is_disabled() {
         return Err(Code::SsoProviderDisabled.because("SSO Provider is currently disabled"));
     }
@@ -81,14 +83,14 @@ pub(crate) async fn depart(auth: &Auth, departure: Departure<'_>) -> Result<Stri
     Ok(request.url)
 }
 
-async fn find(auth: &Auth, departure: &Departure<'_>) -> Result<SsoProvider, Error> {
+async fn find(database: &Database, departure: &Departure<'_>) -> Result<SsoProvider, Error> {
     let (lookup, message) = match (departure.provider_id.filter(|id| !id.is_nil()), departure.domain) {
         (Some(id), "") => (Lookup::Id(id), "No such SSO provider"),
         (None, "") => return Err(Error::validation("A provider_id or domain needs to be provided")),
         (None, domain) => (Lookup::Domain(domain), "No SSO provider assigned for this domain"),
         (Some(_), _) => return Err(Error::validation("Only one of provider_id or domain supported")),
     };
-    let found = sso_providers::find(&auth.database, lookup).await?;
+    let found = sso_providers::find(database, lookup).await?;
     found.ok_or_else(|| Code::SsoProviderNotFound.because(message))
 }
 
@@ -131,12 +133,12 @@ pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<S
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
     }
-    let provider = current_metadata(auth, &origin.provider).await?;
+    let provider = current_metadata(&auth.database, &auth.saml_remote, &origin.provider).await?;
     let issuer = provider.entity_id().to_owned();
     let (xml, resolve_id) = match carried {
         Carried::Response(xml) => (xml, None),
         Carried::Artifact(artifact) => {
-            let resolved = resolve(auth, service, &provider, &artifact).await;
+            let resolved = resolve(&auth.saml_remote, service, &provider, &artifact).await;
             let (id, xml) = resolved.map_err(|reason| refused(&origin.provider, &reason))?;
             (xml, Some(id))
         }
@@ -156,13 +158,13 @@ pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<S
 ///
 /// Errors: a sentence for the log.
 async fn resolve(
-    auth: &Auth,
+    remote: &Remote,
     service: &ServiceProvider,
     provider: &IdentityProvider,
     artifact: &str,
 ) -> Result<(String, String), String> {
     let resolve = service.artifact_resolve(provider, artifact)?;
-    let answer = auth.saml_remote.call(&resolve.url, resolve.message).await;
+    let answer = remote.call(&resolve.url, resolve.message).await;
     let answer = answer.map_err(|error| format!("the artifact was not resolved: {error}"))?;
     Ok((resolve.id, answer))
 }
@@ -170,8 +172,8 @@ async fn resolve(
 /// Where a user is sent whose sign-in has failed: to the site, which is told why.
 ///
 /// Errors: a site whose URL is none.
-pub(crate) fn failed(auth: &Auth, error: &Error) -> Result<String, Error> {
-    redirects::extend(&auth.settings.site_url, &error_members(error), &[])
+pub(crate) fn failed(settings: &Settings, error: &Error) -> Result<String, Error> {
+    redirects::extend(&settings.site_url, &error_members(error), &[])
 }
 
 /// Tells the log why a response does not count, and the user that it does not. The reason is not for whoever sent it:
@@ -209,7 +211,7 @@ fn decode(response: &str) -> Result<String, Error> {
 /// What a relay state says of a user who left with it; or what a response says of a user who has not.
 async fn origin(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
-    let Some(id) = id else { return unsolicited(auth, relay_state, carried).await };
+    let Some(id) = id else { return unsolicited(&auth.database, relay_state, carried).await };
     let state = saml_relay_states::take(&auth.database, id).await?.ok_or_else(|| {
         Code::SamlRelayStateNotFound.because("SAML RelayState does not exist, try logging in again?")
     })?;
@@ -228,7 +230,7 @@ async fn origin(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Ori
 }
 
 /// A sign-in that the identity provider has begun; its relay state may say where the user wants to go.
-async fn unsolicited(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
+async fn unsolicited(database: &Database, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
         return Err(Error::validation("SAML RelayState is not a valid UUID or URL"));
@@ -238,7 +240,7 @@ async fn unsolicited(auth: &Auth, relay_state: &str, carried: &Carried) -> Resul
         return Err(Error::validation(message));
     };
     let issuer = sso::issuer(response)?;
-    let provider = sso_providers::find(&auth.database, Lookup::EntityId(&issuer)).await?;
+    let provider = sso_providers::find(database, Lookup::EntityId(&issuer)).await?;
     let message = "A SAML connection has not been established with this Identity Provider";
     Ok(Origin {
         provider: provider.ok_or_else(|| Code::SamlIdpNotFound.because(message))?,
@@ -249,7 +251,11 @@ async fn unsolicited(auth: &Auth, relay_state: &str, carried: &Carried) -> Resul
 }
 
 /// What the provider says of itself: fetched anew, if there is where from and it is time to.
-async fn current_metadata(auth: &Auth, provider: &SsoProvider) -> Result<IdentityProvider, Error> {
+async fn current_metadata(
+    database: &Database,
+    remote: &Remote,
+    provider: &SsoProvider,
+) -> Result<IdentityProvider, Error> {
     let known = metadata(provider)?;
     let (now, saml) = (OffsetDateTime::now_utc(), &provider.saml);
     let Some(url) = saml.metadata_url.as_deref().filter(|url| !url.is_empty()) else {
@@ -266,10 +272,10 @@ async fn current_metadata(auth: &Auth, provider: &SsoProvider) -> Result<Identit
     if !known.is_stale(age, now) {
         return Ok(known);
     }
-    let Some((xml, renewed)) = auth.saml_remote.renew(provider.id, url, &known).await else {
+    let Some((xml, renewed)) = remote.renew(provider.id, url, &known).await else {
         return Ok(known);
     };
-    sso_providers::renew_metadata(&auth.database, provider.id, &xml).await?;
+    sso_providers::renew_metadata(database, provider.id, &xml).await?;
     Ok(renewed)
 }
 

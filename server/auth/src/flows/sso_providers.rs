@@ -1,11 +1,13 @@
 //! Identity providers of single sign-on: what is checked before one is stored.
 
+use database::Database;
 use uuid::Uuid;
 
+use crate::sso::Remote;
 use crate::sso::{self, AttributeMapping, IdentityProvider, NAME_ID_FORMATS};
 use crate::store::Work;
 use crate::store::sso_providers::{self as store, Lookup, Row, SsoProvider};
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
 
 /// What begins the path of a provider that is named by its resource id.
 const RESOURCE: &str = "resource_";
@@ -25,7 +27,7 @@ pub(crate) struct Definition {
 
 impl Definition {
     /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
-    fn check(&self, auth: &Auth, is_new: bool) -> Result<(), Error> {
+    fn check(&self, settings: &Settings, is_new: bool) -> Result<(), Error> {
         if cfg!(not(feature = "saml")) {
             return Err(sso::disabled());
         }
@@ -37,7 +39,7 @@ impl Definition {
                 return Err(Error::validation("Either metadata_xml or metadata_url must be set"));
             }
             ("", _) => {}
-            (url, "") => sso::check_url(&auth.settings, url)?,
+            (url, "") => sso::check_url(settings, url)?,
             _ => return Err(Error::validation("Only one of metadata_xml or metadata_url needs to be set")),
         }
         if !self.name_id_format.is_empty() && !NAME_ID_FORMATS.contains(&self.name_id_format.as_str()) {
@@ -53,10 +55,10 @@ impl Definition {
     /// The metadata that was sent, or is where was sent; None if there is neither.
     ///
     /// Errors: `saml_metadata_fetch_failed`, `validation_failed`.
-    async fn metadata(&self, auth: &Auth) -> Result<Option<(String, IdentityProvider)>, Error> {
+    async fn metadata(&self, remote: &Remote) -> Result<Option<(String, IdentityProvider)>, Error> {
         let text = match (self.metadata_xml.as_str(), self.metadata_url.as_str()) {
             ("", "") => return Ok(None),
-            ("", url) => auth.saml_remote.fetch(url).await?,
+            ("", url) => remote.fetch(url).await?,
             (text, _) => text.to_owned(),
         };
         let provider = sso::parse_metadata(&text)?;
@@ -64,11 +66,11 @@ impl Definition {
     }
 
     /// Errors: `sso_domain_already_exists`.
-    async fn check_domains(&self, auth: &Auth, own: Option<Uuid>) -> Result<(), Error> {
+    async fn check_domains(&self, database: &Database, own: Option<Uuid>) -> Result<(), Error> {
         let Some(domains) = self.domains.as_deref().filter(|domains| !domains.is_empty()) else {
             return Ok(());
         };
-        let Some((domain, other)) = store::taken_domain(&auth.database, domains, own).await? else {
+        let Some((domain, other)) = store::taken_domain(database, domains, own).await? else {
             return Ok(());
         };
         let message =
@@ -82,14 +84,14 @@ impl Definition {
 /// Errors: `validation_failed`, `saml_metadata_fetch_failed`, `saml_idp_already_exists`, `sso_domain_already_exists`,
 /// `conflict` (422) for a resource id that is taken.
 pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<SsoProvider, Error> {
-    definition.check(auth, true)?;
-    let found = definition.metadata(auth).await?;
+    definition.check(&auth.settings, true)?;
+    let found = definition.metadata(&auth.saml_remote).await?;
     let (xml, provider) = found.ok_or_else(|| Error::validation("SAML Metadata is missing"))?;
     let entity_id = provider.entity_id();
     if store::find(&auth.database, Lookup::EntityId(entity_id)).await?.is_some() {
         return Err(known_already(entity_id));
     }
-    definition.check_domains(auth, None).await?;
+    definition.check_domains(&auth.database, None).await?;
     let row = Row {
         id: Uuid::new_v4(),
         resource_id: non_empty(definition.resource_id.as_deref()),
@@ -107,12 +109,12 @@ pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<SsoPro
 /// The provider that a path names by its id or, with a prefix, by its resource id.
 ///
 /// Errors: `sso_provider_not_found`.
-pub(crate) async fn find(auth: &Auth, name: &str) -> Result<SsoProvider, Error> {
+pub(crate) async fn find(database: &Database, name: &str) -> Result<SsoProvider, Error> {
     let lookup = match name.strip_prefix(RESOURCE) {
         Some(resource_id) => Lookup::ResourceId(resource_id),
         None => Lookup::Id(Uuid::parse_str(name).map_err(|_| not_found())?),
     };
-    store::find(&auth.database, lookup).await?.ok_or_else(not_found)
+    store::find(database, lookup).await?.ok_or_else(not_found)
 }
 
 /// Changes a provider. What is absent stays as it is, but for the format of names, which is then forgotten, as upstream
@@ -120,9 +122,9 @@ pub(crate) async fn find(auth: &Auth, name: &str) -> Result<SsoProvider, Error> 
 ///
 /// Errors: those of [`find`] and [`create`]; `saml_entity_id_mismatch` for metadata of another identity provider.
 pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> Result<SsoProvider, Error> {
-    let known = find(auth, name).await?;
-    definition.check(auth, false)?;
-    let metadata = definition.metadata(auth).await?;
+    let known = find(&auth.database, name).await?;
+    definition.check(&auth.settings, false)?;
+    let metadata = definition.metadata(&auth.saml_remote).await?;
     let entity_id = known.saml.entity_id.as_str();
     if let Some((_, provider)) = &metadata
         && provider.entity_id() != entity_id
@@ -133,7 +135,7 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
         );
         return Err(Code::SamlEntityIdMismatch.because(message));
     }
-    definition.check_domains(auth, Some(known.id)).await?;
+    definition.check_domains(&auth.database, Some(known.id)).await?;
     let mapping = Some(&definition.attribute_mapping).filter(|mapping| mapping.keys.is_some());
     let row = Row {
         id: known.id,
@@ -157,7 +159,7 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
 ///
 /// Errors: `sso_provider_not_found`.
 pub(crate) async fn delete(auth: &Auth, name: &str) -> Result<SsoProvider, Error> {
-    let known = find(auth, name).await?;
+    let known = find(&auth.database, name).await?;
     store::delete(&auth.database, known.id).await?.ok_or_else(not_found)
 }
 

@@ -10,7 +10,7 @@ use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
 use crate::store::Work;
 use crate::web3::{Chain, Message, Signed};
-use crate::{Auth, Code, Error, Web3Settings};
+use crate::{Code, Error, Settings, Web3Settings};
 
 /// What identities call all wallets.
 const PROVIDER: &str = "web3";
@@ -67,8 +67,8 @@ fn invalid_grant(description: impl Into<std::borrow::Cow<'static, str>>) -> Erro
 }
 
 /// Errors: `web3_provider_disabled` where no wallets sign in at all.
-pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
-    let providers = &auth.settings.providers;
+pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
+    let providers = &settings.providers;
     if providers.ethereum.enabled || providers.solana.enabled {
         return Ok(());
     }

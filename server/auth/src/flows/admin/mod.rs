@@ -6,6 +6,7 @@ mod delete;
 pub(crate) mod link;
 mod update;
 
+use database::Database;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use crate::store::Work;
 use crate::store::audit::Action;
 use crate::store::users::{self, Account};
 use crate::user::User;
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 pub(crate) use create::create;
 pub(crate) use delete::delete;
@@ -52,9 +53,9 @@ pub(crate) struct UserFields {
 /// The user whom a path names.
 ///
 /// Errors: `validation_failed` (404) for an id that is no UUID, `user_not_found`.
-pub(crate) async fn find(auth: &Auth, id: &str) -> Result<Account, Error> {
+pub(crate) async fn find(database: &Database, id: &str) -> Result<Account, Error> {
     let id = Uuid::parse_str(id).map_err(|_| refusals::id_not_uuid("user_id must be an UUID"))?;
-    let account = users::find(&auth.database, id).await?;
+    let account = users::find(database, id).await?;
     account.ok_or_else(unknown)
 }
 

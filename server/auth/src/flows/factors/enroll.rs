@@ -87,7 +87,7 @@ fn must_be_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<
         FactorType::Phone => (Code::MfaPhoneEnrollNotEnabled, "Phone"),
         FactorType::Webauthn => (Code::MfaWebauthnEnrollNotEnabled, "WebAuthn"),
     };
-    match allowed(context.auth, factor_type).enroll {
+    match allowed(&context.auth.settings, factor_type).enroll {
         true => Ok(()),
         false => Err(code.because(format!("MFA enroll is disabled for {name}"))),
     }

@@ -15,7 +15,7 @@ use crate::factors::FactorType;
 use crate::factors::webauthn::Owner;
 use crate::flows::bearer::Bearer;
 use crate::user::{Factor, User};
-use crate::{Auth, Code, Error, FactorSettings};
+use crate::{Auth, Code, Error, FactorSettings, Settings};
 
 /// Longest name of a factor in bytes. Postgres cannot index much more.
 const LONGEST_NAME: usize = 1024;
@@ -64,8 +64,8 @@ pub(crate) fn factor_type(name: &str) -> Result<FactorType, Error> {
 }
 
 /// What the settings allow with factors of a kind.
-fn allowed(auth: &Auth, factor_type: FactorType) -> FactorSettings {
-    let mfa = &auth.settings.mfa;
+fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
+    let mfa = &settings.mfa;
     match factor_type {
         FactorType::Totp => mfa.totp,
         FactorType::Phone => mfa.phone.enabled,
@@ -80,7 +80,7 @@ pub(crate) fn must_be_verifiable(auth: &Auth, factor_type: FactorType) -> Result
         FactorType::Phone => (Code::MfaPhoneVerifyNotEnabled, "Phone"),
         FactorType::Webauthn => (Code::MfaWebauthnVerifyNotEnabled, "WebAuthn"),
     };
-    match allowed(auth, factor_type).verify {
+    match allowed(&auth.settings, factor_type).verify {
         true => Ok(()),
         false => Err(code.because(format!("MFA verification is disabled for {name}"))),
     }

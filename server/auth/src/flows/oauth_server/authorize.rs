@@ -1,5 +1,6 @@
 //! A client asks for access to a user's account (RFC 6749, section 4.1.1).
 
+use database::Database;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use url::Url;
@@ -10,7 +11,7 @@ use crate::flows::pkce::Challenge;
 use crate::redirects;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients::{self, OauthClient};
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
 
 /// Characters of the name that the consent page knows a request by.
 const ID_LENGTH: usize = 32;
@@ -41,8 +42,8 @@ pub(crate) struct Request {
 /// Errors (all 400): `validation_failed` and `oauth_client_not_found` while the client, or that the redirect is its own,
 /// is in doubt.
 pub(crate) async fn begin(auth: &Auth, request: &Request) -> Result<String, Error> {
-    let client = client(auth, &request.client_id, &request.redirect_uri).await?;
-    let answer = match wish(auth, request) {
+    let client = client(&auth.database, &request.client_id, &request.redirect_uri).await?;
+    let answer = match wish(&auth.settings, request) {
         Ok(wish) => store(auth, client.id, request, &wish).await,
         Err(reason) => Err(("invalid_request", reason)),
     };
@@ -63,7 +64,7 @@ pub(super) fn refusal(
     redirects::extend(redirect_uri, &members, &[])
 }
 
-async fn client(auth: &Auth, client_id: &str, redirect_uri: &str) -> Result<OauthClient, Error> {
+async fn client(database: &Database, client_id: &str, redirect_uri: &str) -> Result<OauthClient, Error> {
     for (name, value) in [("client_id", client_id), ("redirect_uri", redirect_uri)] {
         if value.is_empty() {
             return Err(Error::validation(format!("{name} is required")));
@@ -71,7 +72,7 @@ async fn client(auth: &Auth, client_id: &str, redirect_uri: &str) -> Result<Oaut
     }
     let unknown = |message| Code::OauthClientNotFound.at(http::StatusCode::BAD_REQUEST, message);
     let id = Uuid::parse_str(client_id).map_err(|_| unknown("invalid client_id format"))?;
-    let client = oauth_clients::find(&auth.database, id).await?;
+    let client = oauth_clients::find(database, id).await?;
     let client = client.ok_or_else(|| unknown("invalid client_id"))?;
     // Exactly, character by character (OAuth 2.1, section 4.1.3): whatever is similar may be somebody else's.
     if client.redirect_uris().all(|known| known != redirect_uri) {
@@ -87,12 +88,12 @@ struct Wish {
 }
 
 /// The reason for a refusal is for the client's developer.
-fn wish(auth: &Auth, request: &Request) -> Result<Wish, String> {
+fn wish(settings: &Settings, request: &Request) -> Result<Wish, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
     let scope = match request.scope.as_str() {
-        "" => auth.settings.oauth_server.default_scope.as_str(),
+        "" => settings.oauth_server.default_scope.as_str(),
         named => named,
     };
     let scopes = scopes::parse(scope);

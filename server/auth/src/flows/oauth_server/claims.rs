@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokens::Keys;
 use uuid::Uuid;
 
 use super::scopes;
@@ -87,11 +88,11 @@ struct IdToken<'a> {
 /// Whether an ID token goes with what is granted, and can be made.
 ///
 /// Errors: a defect of the settings if only a shared secret signs, which no client may know.
-pub(super) fn needs_id_token(auth: &Auth, scope: &str) -> Result<bool, Error> {
+pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
     if !scopes::parse(scope).contains(&scopes::OPENID) {
         return Ok(false);
     }
-    if auth.keys.signs_publicly() {
+    if keys.signs_publicly() {
         return Ok(true);
     }
     Err(Error::Internal(

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use database::Database;
 use rand::RngExt;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
@@ -10,7 +11,7 @@ use uuid::Uuid;
 use crate::store::oauth_clients::{
     self as store, AuthMethod, Changes, ClientType, NewOauthClient, OauthClient,
 };
-use crate::{Auth, Code, Error};
+use crate::{Code, Error, Settings};
 
 /// The grants that clients may use (RFC 6749, sections 4.1 and 6).
 pub(crate) const AUTHORIZATION_CODE: &str = "authorization_code";
@@ -63,8 +64,8 @@ pub(crate) struct Registered {
 }
 
 /// Errors: `oauth_dynamic_client_registration_disabled` if clients may not register themselves.
-pub(crate) fn require_dynamic(auth: &Auth) -> Result<(), Error> {
-    if auth.settings.oauth_server.allow_dynamic_registration {
+pub(crate) fn require_dynamic(settings: &Settings) -> Result<(), Error> {
+    if settings.oauth_server.allow_dynamic_registration {
         return Ok(());
     }
     let message = "Dynamic client registration is not enabled";
@@ -75,7 +76,7 @@ pub(crate) fn require_dynamic(auth: &Auth) -> Result<(), Error> {
 ///
 /// Errors: `validation_failed`.
 pub(crate) async fn register(
-    auth: &Auth,
+    database: &Database,
     registrar: Registrar,
     registration: Registration,
 ) -> Result<Registered, Error> {
@@ -107,35 +108,42 @@ pub(crate) async fn register(
         client_uri: unless_empty(registration.client_uri),
         logo_uri: unless_empty(registration.logo_uri),
     };
-    Ok(Registered { client: store::create(&auth.database, &client).await?, secret })
+    Ok(Registered { client: store::create(database, &client).await?, secret })
 }
 
 /// The client with this id.
 ///
 /// Errors: `validation_failed` for what is no UUID, `oauth_client_not_found`.
-pub(crate) async fn find(auth: &Auth, id: &str) -> Result<OauthClient, Error> {
+pub(crate) async fn find(database: &Database, id: &str) -> Result<OauthClient, Error> {
     let id = Uuid::parse_str(id).map_err(|_| Error::validation("invalid client_id format"))?;
-    store::find(&auth.database, id).await?.ok_or_else(not_found)
+    store::find(database, id).await?.ok_or_else(not_found)
 }
 
 /// Changes `client`.
 ///
 /// Errors: `validation_failed`, `oauth_client_not_found`.
-pub(crate) async fn update(auth: &Auth, client: &OauthClient, update: Update) -> Result<OauthClient, Error> {
+pub(crate) async fn update(
+    database: &Database,
+    client: &OauthClient,
+    update: Update,
+) -> Result<OauthClient, Error> {
     let changes = changes(client.client_type, update)?;
-    store::update(&auth.database, client.id, &changes).await?.ok_or_else(not_found)
+    store::update(database, client.id, &changes).await?.ok_or_else(not_found)
 }
 
 /// Gives `client` a new secret. Its old one is worth nothing from now on.
 ///
 /// Errors: `validation_failed` for public clients, `oauth_client_not_found`.
-pub(crate) async fn regenerate_secret(auth: &Auth, client: &OauthClient) -> Result<Registered, Error> {
+pub(crate) async fn regenerate_secret(
+    database: &Database,
+    client: &OauthClient,
+) -> Result<Registered, Error> {
     if client.client_type == ClientType::Public {
         return Err(Error::validation("Cannot regenerate secret for public client"));
     }
     let secret = generate_secret();
     let changes = Changes { client_secret_hash: Some(hash(&secret)), ..Changes::default() };
-    let client = store::update(&auth.database, client.id, &changes).await?.ok_or_else(not_found)?;
+    let client = store::update(database, client.id, &changes).await?.ok_or_else(not_found)?;
     Ok(Registered { client, secret: Some(secret) })
 }
 

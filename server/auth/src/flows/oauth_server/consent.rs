@@ -1,14 +1,16 @@
 //! A user decides what a client gets.
 
+use database::Database;
 use uuid::Uuid;
 
 use super::{authorize, scopes};
 use crate::flows::bearer::Bearer;
 use crate::redirects;
+use crate::redirects::Redirects;
 use crate::store::oauth_authorizations::{self as store, Authorization, Status};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::{Work, oauth_consents};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 /// How a user decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +42,9 @@ pub(crate) enum Question {
 /// Checks that a request comes from a page of the site. Without header `Origin` it comes from no page at all.
 ///
 /// Errors: `validation_failed`.
-pub(crate) fn check_origin(auth: &Auth, origin: Option<&str>) -> Result<(), Error> {
+pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Result<(), Error> {
     match origin {
-        Some(origin) if !auth.redirects.allows(origin) => {
-            Err(Error::validation("unauthorized request origin"))
-        }
+        Some(origin) if !redirects.allows(origin) => Err(Error::validation("unauthorized request origin")),
         _ => Ok(()),
     }
 }
@@ -53,8 +53,8 @@ pub(crate) fn check_origin(auth: &Auth, origin: Option<&str>) -> Result<(), Erro
 ///
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
-pub(crate) async fn look(auth: &Auth, bearer: &Bearer, id: &str) -> Result<Question, Error> {
-    let mut client = auth.database.client().await?;
+pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Result<Question, Error> {
+    let mut client = database.client().await?;
     let message = "authorization request cannot be processed";
     let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
     let user = bearer.user.id;
@@ -78,12 +78,12 @@ pub(crate) async fn look(auth: &Auth, bearer: &Bearer, id: &str) -> Result<Quest
 ///
 /// Errors: as [`look`]; also `oauth_authorization_not_found` for a user who has not looked.
 pub(crate) async fn decide(
-    auth: &Auth,
+    database: &Database,
     bearer: &Bearer,
     id: &str,
     decision: Decision,
 ) -> Result<String, Error> {
-    let mut client = auth.database.client().await?;
+    let mut client = database.client().await?;
     let message = "authorization request is no longer pending";
     let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
     let user = bearer.user.id;

@@ -11,11 +11,11 @@ pub(crate) mod consent;
 pub(crate) mod scopes;
 pub(crate) mod token;
 
-use crate::{Auth, Code, Error};
+use crate::{Code, Error, Settings};
 
 /// Errors: `feature_disabled` unless the settings make this service an OAuth server.
-pub(crate) fn require_enabled(auth: &Auth) -> Result<(), Error> {
-    if auth.settings.oauth_server.enabled {
+pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
+    if settings.oauth_server.enabled {
         return Ok(());
     }
     Err(Code::FeatureDisabled.because("OAuth server is disabled"))

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use database::Database;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
@@ -14,7 +15,7 @@ use crate::store::audit::{Action, Actor};
 use crate::store::oauth_authorizations::{self, Authorization};
 use crate::store::oauth_clients::{self, AuthMethod, OauthClient};
 use crate::store::{Work, users};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 /// The entry of claim `amr` of clients' sessions.
 const METHOD: &str = "oauth_provider/authorization_code";
@@ -63,9 +64,12 @@ fn refuse(message: &'static str) -> Error {
 /// The client that has proved who it is, in the one way that it is registered for.
 ///
 /// Errors: `invalid_credentials`.
-pub(crate) async fn authenticate(auth: &Auth, credentials: &Credentials) -> Result<OauthClient, Error> {
+pub(crate) async fn authenticate(
+    database: &Database,
+    credentials: &Credentials,
+) -> Result<OauthClient, Error> {
     let id = Uuid::parse_str(&credentials.id).map_err(|_| refuse("Invalid client_id format"))?;
-    let client = oauth_clients::find(&auth.database, id).await?;
+    let client = oauth_clients::find(database, id).await?;
     let client = client.ok_or_else(|| refuse("Invalid client credentials"))?;
     let registered = client.token_endpoint_auth_method;
     if credentials.method != registered {
@@ -138,7 +142,7 @@ pub(crate) async fn exchange(
     if account.ok_or_else(|| invalid("User not found for authorization code"))?.banned {
         return Err(Error::oauth("access_denied", "User is banned"));
     }
-    let needs_id_token = claims::needs_id_token(auth, &authorization.scope)?;
+    let needs_id_token = claims::needs_id_token(&auth.keys, &authorization.scope)?;
     let traits = json!({ "provider_type": "oauth_provider_authorization_code", "client_id": client.id });
     context.log(&work, Actor::User(user), Action::Login, traits).await?;
     let sign_in =
