@@ -1,3 +1,5 @@
+//! A JSON member that is always present and may be null.
+
 use std::borrow::Cow;
 
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};

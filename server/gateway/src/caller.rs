@@ -1,3 +1,5 @@
+//! The caller of a request: address, API key and token.
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;

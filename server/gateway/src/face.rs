@@ -1,3 +1,5 @@
+//! The wrapper around a service: API keys, CORS, limits, log and metrics.
+
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

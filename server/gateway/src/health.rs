@@ -1,3 +1,5 @@
+//! The endpoints of health checks.
+
 use std::time::Duration;
 
 use http::header::CACHE_CONTROL;

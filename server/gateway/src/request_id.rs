@@ -1,3 +1,5 @@
+//! Ids of requests.
+
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,3 +1,5 @@
+//! The project's API keys.
+
 use std::fmt;
 
 use base64::Engine;

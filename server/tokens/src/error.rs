@@ -1,3 +1,5 @@
+//! Errors of tokens and keys.
+
 use std::path::PathBuf;
 
 /// Why a token was refused. The texts are the ones that PostgREST's clients match on

@@ -1,3 +1,5 @@
+//! Other issuers whose tokens are accepted, and their keys.
+
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! The project's keys: loading, signing, and the JSON Web Key Set.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;

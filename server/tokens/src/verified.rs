@@ -1,3 +1,5 @@
+//! A verified token: its claims, and the checks of its times.
+
 use std::fmt;
 
 use serde_json::{Map, Value};

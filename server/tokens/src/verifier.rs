@@ -1,3 +1,5 @@
+//! Verification of tokens, with a cache.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,3 +1,5 @@
+//! Users as lists of users show them.
+
 use std::borrow::Cow;
 
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};

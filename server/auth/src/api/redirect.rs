@@ -1,3 +1,5 @@
+//! Responses that redirect the browser.
+
 use poem_openapi::ApiResponse;
 
 /// Sends the browser elsewhere.

@@ -1,3 +1,5 @@
+//! What flows need to know of a request besides its fields.
+
 use serde_json::Value;
 
 use crate::client::Client;

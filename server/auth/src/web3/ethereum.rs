@@ -1,3 +1,5 @@
+//! Signatures of Ethereum wallets (ERC-191).
+
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use sha3::{Digest, Keccak256};
 

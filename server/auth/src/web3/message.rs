@@ -1,3 +1,5 @@
+//! Sign-in messages of wallets (ERC-4361), for Ethereum and Solana: parsing and checks.
+
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Url;

@@ -1,3 +1,5 @@
+//! Administration of users' factors and passkeys.
+
 use http::{Method, StatusCode};
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Deletion of expired rows.
+
 use std::time::Duration;
 
 use auth::Settings;

@@ -1,3 +1,5 @@
+//! A server for tests: the service behind its gateway, with a database of its own.
+
 use std::sync::Arc;
 
 use auth::Settings;

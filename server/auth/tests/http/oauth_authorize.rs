@@ -1,3 +1,5 @@
+//! The OAuth server's authorization endpoint and consent.
+
 use http::{Method, StatusCode};
 use serde_json::json;
 use url::Url;

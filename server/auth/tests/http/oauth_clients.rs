@@ -1,3 +1,5 @@
+//! Clients of the OAuth server: registration and administration.
+
 use auth::{LimitSettings, OauthServerSettings, Settings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! The OAuth server's token and userinfo endpoints, and its metadata.
+
 use auth::{HookName, Settings};
 use futures_util::future::join_all;
 use http::{Method, StatusCode};

@@ -1,3 +1,5 @@
+//! Factors of type `phone`: codes that are sent by text message.
+
 use auth::{FactorSettings, Hook, HookName, Settings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

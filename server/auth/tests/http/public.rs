@@ -1,3 +1,5 @@
+//! Endpoints without a user (health, settings, keys), the OpenAPI document, and the form of errors.
+
 use auth::{MailSettings, ProviderSettings};
 use http::{Method, StatusCode};
 use serde_json::json;

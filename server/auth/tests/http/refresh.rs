@@ -1,3 +1,5 @@
+//! Exchange of refresh tokens.
+
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Sign-in with a password.
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Sign-up with an address and a password, and anonymous sign-up.
+
 use auth::{MailSettings, PasswordSettings, ProviderSettings, Settings, SmsSettings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Factors of type `totp`: enrollment, challenges and verification.
+
 use std::time::Duration;
 
 use auth::Settings;

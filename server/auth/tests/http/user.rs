@@ -1,3 +1,5 @@
+//! The user of an access token (`/user`), and the checks of the token.
+
 use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;

@@ -1,3 +1,5 @@
+//! Confirmation of addresses with codes and links (`/verify`).
+
 use auth::{ProviderSettings, Settings, SmsSettings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

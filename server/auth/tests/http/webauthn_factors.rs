@@ -1,3 +1,5 @@
+//! Factors of type `webauthn`: security keys.
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Creating a user as an administrator.
+
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 

@@ -1,3 +1,5 @@
+//! Deleting a user as an administrator.
+
 use super::super::Context;
 use super::super::bearer::Admin;
 use super::{log, unknown};

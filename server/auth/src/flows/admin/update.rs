@@ -1,3 +1,5 @@
+//! Changing a user as an administrator.
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -1,3 +1,5 @@
+//! Updates of rows of users.
+
 use std::borrow::Cow;
 
 use serde_json::Value;

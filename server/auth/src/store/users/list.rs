@@ -1,3 +1,5 @@
+//! Pages of users.
+
 use serde::Deserialize;
 use uuid::Uuid;
 

@@ -1,3 +1,5 @@
+//! Inserts of rows of users.
+
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -1,3 +1,5 @@
+//! Deleting rows of users, and making deleted users anonymous.
+
 use uuid::Uuid;
 
 use crate::Error;
