@@ -79,7 +79,7 @@ mod tests {
             ..PasswordSettings::default()
         };
         assert_eq!(settings.weakness("abcdefg1"), None);
-        assert_eq!(settings.weakness("a1").unwrap().reasons, ["length"]);
-        assert_eq!(settings.weakness("zzz").unwrap().reasons, ["length", "characters"]);
+        assert_eq!(settings.weakness("a1").unwrap().reasons(), ["length"]);
+        assert_eq!(settings.weakness("zzz").unwrap().reasons(), ["length", "characters"]);
     }
 }
