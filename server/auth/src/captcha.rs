@@ -16,7 +16,7 @@ pub(crate) struct Captchas {
 
 /// What the judge answers.
 #[derive(Deserialize)]
-struct Verdict {
+struct CaptchaVerdict {
     success: bool,
     #[serde(default, rename = "error-codes")]
     error_codes: Vec<String>,
@@ -50,7 +50,12 @@ impl Captchas {
         Err(Code::CaptchaFailed.because(format!("captcha protection: request disallowed ({reasons})")))
     }
 
-    async fn ask(&self, captcha: &Captcha, token: &str, address: IpAddr) -> Result<Verdict, HttpError> {
+    async fn ask(
+        &self,
+        captcha: &Captcha,
+        token: &str,
+        address: IpAddr,
+    ) -> Result<CaptchaVerdict, HttpError> {
         let url = captcha.url.as_deref().unwrap_or(match captcha.provider {
             CaptchaProvider::Hcaptcha => "https://hcaptcha.com/siteverify",
             CaptchaProvider::Turnstile => "https://challenges.cloudflare.com/turnstile/v0/siteverify",
@@ -71,11 +76,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{self, Asked, Mock, Told};
+    use crate::testing::{self, Mock, MockResponse, ReceivedRequest};
 
     const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
 
-    async fn check(token: &str, answer: Told) -> (Result<(), (u16, String)>, Vec<Asked>) {
+    async fn check(token: &str, answer: MockResponse) -> (Result<(), (u16, String)>, Vec<ReceivedRequest>) {
         let mock = Mock::start(vec![answer]).await;
         let captcha = Captcha {
             provider: CaptchaProvider::Turnstile,

@@ -7,12 +7,12 @@ pub(crate) struct Client<'a> {
     pub(crate) user_agent: Option<&'a str>,
     pub(crate) address: IpAddr,
     /// By which name it reached this server.
-    pub(crate) addressed: Addressed<'a>,
+    pub(crate) addressed: RequestedHost<'a>,
 }
 
 /// By which name a client says that it reached this server. Anybody can say anything here.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Addressed<'a> {
+pub(crate) struct RequestedHost<'a> {
     /// `X-Forwarded-Host`, else `Host`.
     pub(crate) host: Option<&'a str>,
     /// `X-Forwarded-Proto` is `http`.

@@ -18,7 +18,7 @@ const ALGORITHM: &str = "aes-gcm-hkdf";
 
 /// A secret as a column holds it.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct EncryptedSecret {
     key_id: String,
     alg: String,
     data: String,
@@ -27,7 +27,7 @@ struct Sealed {
 
 /// A secret that was read.
 #[derive(Debug)]
-pub(crate) struct Opened<'a> {
+pub(crate) struct DecryptedSecret<'a> {
     pub(crate) text: Cow<'a, str>,
     /// Whether it should be stored again: it is not encrypted with the key that new secrets get.
     pub(crate) is_stale: bool,
@@ -40,7 +40,7 @@ impl EncryptionSettings {
         let nonce: [u8; 12] = rand::random();
         let data = cipher(id, key)?.encrypt(&Nonce::from(nonce), secret.as_bytes());
         let data = data.map_err(|error| Error::Internal(format!("a secret cannot be encrypted: {error}")))?;
-        let sealed = Sealed {
+        let sealed = EncryptedSecret {
             key_id: key_id.clone(),
             alg: ALGORITHM.to_owned(),
             data: BASE64_STANDARD.encode(data),
@@ -52,9 +52,9 @@ impl EncryptionSettings {
     /// What [`seal`](Self::seal) has made for the row `id`; text that was never encrypted as it is.
     ///
     /// Errors: `unexpected_failure` for a secret whose key is not among the settings or that was changed.
-    pub(crate) fn open<'a>(&self, id: Uuid, stored: &'a str) -> Result<Opened<'a>, Error> {
+    pub(crate) fn open<'a>(&self, id: Uuid, stored: &'a str) -> Result<DecryptedSecret<'a>, Error> {
         let Some((sealed, nonce, data)) = parse(stored) else {
-            return Ok(Opened { text: Cow::Borrowed(stored), is_stale: self.current.is_some() });
+            return Ok(DecryptedSecret { text: Cow::Borrowed(stored), is_stale: self.current.is_some() });
         };
         let current = self.current.as_ref().filter(|(name, _)| *name == sealed.key_id);
         let key = self.keys.get(&sealed.key_id).or(current.map(|(_, key)| key)).ok_or_else(|| {
@@ -68,7 +68,7 @@ impl EncryptionSettings {
         let text = text.ok().and_then(|text| String::from_utf8(text).ok()).ok_or_else(|| {
             Error::Internal(format!("the secret of row {id} does not match key {:?}", sealed.key_id))
         })?;
-        Ok(Opened { text: Cow::Owned(text), is_stale: self.current.is_some() && current.is_none() })
+        Ok(DecryptedSecret { text: Cow::Owned(text), is_stale: self.current.is_some() && current.is_none() })
     }
 }
 
@@ -80,11 +80,11 @@ fn cipher(id: Uuid, key: &EncryptionKey) -> Result<Aes256Gcm, Error> {
 }
 
 /// The parts of an encrypted secret; None for text that is not one.
-fn parse(stored: &str) -> Option<(Sealed, [u8; 12], Vec<u8>)> {
+fn parse(stored: &str) -> Option<(EncryptedSecret, [u8; 12], Vec<u8>)> {
     if !stored.starts_with('{') {
         return None;
     }
-    let sealed: Sealed = serde_json::from_str(stored).ok()?;
+    let sealed: EncryptedSecret = serde_json::from_str(stored).ok()?;
     let nonce = BASE64_STANDARD.decode(&sealed.nonce).ok()?.try_into().ok()?;
     let data = BASE64_STANDARD.decode(&sealed.data).ok()?;
     let is_sealed = sealed.alg == ALGORITHM && !sealed.key_id.is_empty() && !data.is_empty();

@@ -95,8 +95,8 @@ impl Hasher {
         result.await.map_err(|_| Error::Internal("the hash of a password was not computed".to_owned()))
     }
 
-    fn take_place(&self) -> Result<Place, Error> {
-        let place = Place(Arc::clone(&self.taken));
+    fn take_place(&self) -> Result<QueueSlot, Error> {
+        let place = QueueSlot(Arc::clone(&self.taken));
         if self.taken.fetch_add(1, Ordering::Relaxed) >= self.places {
             return Err(refusals::over_request_rate_limit());
         }
@@ -105,9 +105,9 @@ impl Hasher {
 }
 
 /// A place in the queue, given back when dropped.
-struct Place(Arc<AtomicUsize>);
+struct QueueSlot(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

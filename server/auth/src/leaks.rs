@@ -75,7 +75,7 @@ impl Leaks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mock, Told};
+    use crate::testing::{Mock, MockResponse};
 
     /// SHA-1 of "password" is 5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8.
     const KNOWN: &str =
@@ -83,7 +83,8 @@ mod tests {
     const PADDED: &str = "1E4C9B93F3F0682250B6CF8331B7EE68FD8:0\r\n";
 
     async fn leaked(status: u16, body: &str, fails_closed: bool) -> Result<bool, u16> {
-        let mock = Mock::start(vec![Told { status, headers: Vec::new(), body: body.to_owned() }]).await;
+        let mock =
+            Mock::start(vec![MockResponse { status, headers: Vec::new(), body: body.to_owned() }]).await;
         let settings = PasswordSettings {
             leaked_check: true,
             leaked_check_fails_closed: fails_closed,

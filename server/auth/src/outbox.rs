@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use crate::Settings;
-use crate::mail::{Letter, MailError, Post};
+use crate::mail::{ForeignMail, MailError, Post};
 
 /// Largest body of a request in bytes.
 const BODY_LIMIT: usize = 256 * 1024;
@@ -72,7 +72,7 @@ impl Outbox {
             return Err((StatusCode::UNPROCESSABLE_ENTITY, expected));
         }
         let Mail { reply_to, subject, text, html, .. } = mail;
-        let letter = Letter { id: id.unwrap_or_else(Uuid::new_v4), to, reply_to, subject, text, html };
+        let letter = ForeignMail { id: id.unwrap_or_else(Uuid::new_v4), to, reply_to, subject, text, html };
         self.post.send(&letter).await.map_err(refusal)?;
         Ok(letter.id)
     }

@@ -26,18 +26,18 @@ pub(crate) enum RefreshToken {
     /// Twelve lowercase letters and digits, 62 bits of chance; a row of a table.
     Row(String),
     /// A counter with a signature.
-    Counted(Counted),
+    Counted(CountedToken),
 }
 
 /// A refresh token of the second format, whose signature is not checked yet.
-pub(crate) struct Counted {
+pub(crate) struct CountedToken {
     pub(crate) session: Uuid,
     pub(crate) counter: i64,
     signed: Vec<u8>,
     signature: Vec<u8>,
 }
 
-impl Counted {
+impl CountedToken {
     /// What the signature is of.
     pub(crate) fn signed_hex(&self) -> String {
         hex(&self.signed)
@@ -84,7 +84,7 @@ impl fmt::Debug for RefreshToken {
     }
 }
 
-fn parse_counted(bytes: &[u8]) -> Option<Counted> {
+fn parse_counted(bytes: &[u8]) -> Option<CountedToken> {
     let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_LENGTH)?)?;
     if Sha256::digest(body)[..CHECKSUM_LENGTH] != *checksum {
         return None;
@@ -95,7 +95,7 @@ fn parse_counted(bytes: &[u8]) -> Option<Counted> {
     if version != VERSION {
         return None;
     }
-    Some(Counted {
+    Some(CountedToken {
         session: Uuid::from_slice(session).ok()?,
         counter: read_varint(counter)?,
         signed: signed.to_vec(),

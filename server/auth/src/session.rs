@@ -19,12 +19,12 @@ pub(crate) struct Session {
     pub(crate) oauth_client_id: Option<Uuid>,
     pub(crate) scopes: Option<String>,
     #[serde(flatten)]
-    pub(crate) counted: Option<Counted>,
+    pub(crate) counted: Option<TokenCounter>,
 }
 
 /// What refresh tokens of the second format are derived from.
 #[derive(Clone, Deserialize)]
-pub(crate) struct Counted {
+pub(crate) struct TokenCounter {
     /// Encrypted, if the settings were so when it was stored.
     #[serde(rename = "refresh_token_hmac_key")]
     pub(crate) key: String,
@@ -32,7 +32,7 @@ pub(crate) struct Counted {
     pub(crate) counter: i64,
 }
 
-impl std::fmt::Debug for Counted {
+impl std::fmt::Debug for TokenCounter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ pub(crate) struct Method {
 
 /// A session as it stands after sign-in or refresh.
 #[derive(Deserialize)]
-pub(crate) struct Granted {
+pub(crate) struct GrantedSession {
     pub(crate) user: User,
     pub(crate) session: Session,
     /// Newest first.

@@ -17,8 +17,8 @@ use crate::mail::Mailer;
 use crate::messages::Messages;
 use crate::providers::Providers;
 use crate::redirects::Redirects;
-use crate::sms::Texter;
-use crate::sso::{Remote, ServiceProvider};
+use crate::sms::SmsSender;
+use crate::sso::{IdentityProviderClient, ServiceProvider};
 use crate::store::cleanup::Cleanup;
 
 /// What every endpoint works with.
@@ -39,7 +39,7 @@ pub(crate) struct Auth {
     pub(crate) providers: Providers,
     /// None if settings switch SAML off.
     pub(crate) saml: Option<ServiceProvider>,
-    pub(crate) saml_remote: Remote,
+    pub(crate) saml_remote: IdentityProviderClient,
 }
 
 impl Auth {
@@ -49,7 +49,7 @@ impl Auth {
         let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone()));
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone())?;
-        let texter = Texter::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
+        let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         Ok(Auth {
             hasher: Hasher::new(&settings.passwords)?,
             leaks: Leaks::new(&settings.passwords, client.clone()),
@@ -67,7 +67,7 @@ impl Auth {
             cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
             saml: ServiceProvider::new(&settings)?,
-            saml_remote: Remote::new(client.clone(), &settings),
+            saml_remote: IdentityProviderClient::new(client.clone(), &settings),
             providers: Providers::new(client, &settings.providers),
             verifier: keys.verifier().with_methods(&settings.token.methods),
             settings,

@@ -10,14 +10,14 @@ use tokio::task::JoinHandle;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     /// Path and query.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// The value of `name` in a body that is a form.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         let mut fields = url::form_urlencoded::parse(self.body.as_bytes());
@@ -31,27 +31,31 @@ impl Asked {
 
 /// An answer that is to be given.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct MockResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: String,
 }
 
 /// A JSON document with this status.
-pub(crate) fn json(status: u16, body: serde_json::Value) -> Told {
-    Told { status, headers: vec![("content-type", "application/json".to_owned())], body: body.to_string() }
+pub(crate) fn json(status: u16, body: serde_json::Value) -> MockResponse {
+    MockResponse {
+        status,
+        headers: vec![("content-type", "application/json".to_owned())],
+        body: body.to_string(),
+    }
 }
 
 /// The server. It stops when it is dropped.
 pub(crate) struct Mock {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl Mock {
     /// A server that gives `answers` one after the other, and the last one again and again.
-    pub(crate) async fn start(answers: Vec<Told>) -> Mock {
+    pub(crate) async fn start(answers: Vec<MockResponse>) -> Mock {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -64,12 +68,12 @@ impl Mock {
     }
 
     /// Everything that was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 
     /// The only request so far.
-    pub(crate) fn only(&self) -> Asked {
+    pub(crate) fn only(&self) -> ReceivedRequest {
         let asked = self.asked();
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked[0].clone()
@@ -83,8 +87,8 @@ impl Drop for Mock {
 }
 
 struct Answers {
-    asked: Arc<Mutex<Vec<Asked>>>,
-    answers: Vec<Told>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    answers: Vec<MockResponse>,
 }
 
 impl Endpoint for Answers {
@@ -95,7 +99,7 @@ impl Endpoint for Answers {
         let path = request.original_uri().path_and_query().unwrap().to_string();
         let place = {
             let mut asked = self.asked.lock().unwrap();
-            asked.push(Asked { path, headers: request.headers().clone(), body });
+            asked.push(ReceivedRequest { path, headers: request.headers().clone(), body });
             asked.len() - 1
         };
         let told = &self.answers[place.min(self.answers.len() - 1)];

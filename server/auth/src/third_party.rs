@@ -7,7 +7,7 @@ use tokens::Issuer;
 
 use crate::InvalidSettings;
 use crate::http_client::HttpClient;
-use crate::providers::{IssuerPlace, Issuers, ProviderError};
+use crate::providers::{IssuerAddress, Issuers, ProviderError};
 
 /// How long keys are good for, and after which time is tried again if they could not be fetched.
 const LIFE: Duration = Duration::from_secs(600);
@@ -57,7 +57,7 @@ impl ThirdParties {
 
     async fn fetch_keys(&self, issuer: &Issuer) -> Result<(), ProviderError> {
         // Auth0 ends its name with a slash where others do not; nothing else may differ.
-        let place = IssuerPlace { any_name: true, ..IssuerPlace::trusted(issuer.name()) };
+        let place = IssuerAddress { any_name: true, ..IssuerAddress::trusted(issuer.name()) };
         let document = self.http.discover(&place).await?;
         if document.issuer.trim_end_matches('/') != issuer.name() {
             let found = document.issuer;

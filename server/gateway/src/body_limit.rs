@@ -24,9 +24,9 @@ const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
 
 /// Watches a body while the service reads it.
-pub(crate) struct Watch(Option<Arc<AtomicU8>>);
+pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
-impl Watch {
+impl BodyWatch {
     /// The answer that is due if the service saw a broken body, because more came than `limit` bytes, or too slowly.
     pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
         match self.0.as_ref()?.load(Ordering::Relaxed) {
@@ -41,7 +41,7 @@ impl Watch {
 pub(crate) struct TooLarge;
 
 /// Checks the announced length of the body and puts a watch into it, if there is one.
-pub(crate) fn impose(request: &mut Request, limit: u64) -> Result<Watch, TooLarge> {
+pub(crate) fn impose(request: &mut Request, limit: u64) -> Result<BodyWatch, TooLarge> {
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
         return Ok(watch(request, limit));
@@ -50,29 +50,29 @@ pub(crate) fn impose(request: &mut Request, limit: u64) -> Result<Watch, TooLarg
         .get(CONTENT_LENGTH)
         .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
     {
-        Some(Some(0)) => Ok(Watch(None)),
+        Some(Some(0)) => Ok(BodyWatch(None)),
         Some(Some(length)) if length <= limit => Ok(watch(request, limit)),
         Some(_) => Err(TooLarge),
         None if request.version() == Version::HTTP_2 => Ok(watch(request, limit)),
         // Neither length nor encoding: there is no body (RFC 9112, section 6.3).
-        None => Ok(Watch(None)),
+        None => Ok(BodyWatch(None)),
     }
 }
 
-fn watch(request: &mut Request, limit: u64) -> Watch {
+fn watch(request: &mut Request, limit: u64) -> BodyWatch {
     let verdict = Arc::new(AtomicU8::new(FINE));
     let chunks = Box::pin(request.take_body().into_bytes_stream());
-    let incoming = Incoming { chunks, limit, received: 0, begun: None, verdict: Arc::clone(&verdict) };
+    let incoming = WatchedBody { chunks, limit, received: 0, begun: None, verdict: Arc::clone(&verdict) };
     let watched = stream::unfold(incoming, |mut incoming| async move {
         let chunk = incoming.next().await?;
         Some((chunk, incoming))
     });
     request.set_body(Body::from_bytes_stream(watched));
-    Watch(Some(verdict))
+    BodyWatch(Some(verdict))
 }
 
 /// A body on its way.
-struct Incoming {
+struct WatchedBody {
     chunks: BoxStream<'static, io::Result<Bytes>>,
     limit: u64,
     received: u64,
@@ -81,7 +81,7 @@ struct Incoming {
     verdict: Arc<AtomicU8>,
 }
 
-impl Incoming {
+impl WatchedBody {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         let now = Instant::now();
         let begun = *self.begun.get_or_insert(now);

@@ -19,7 +19,7 @@ pub(crate) struct Credentials {
 }
 
 /// Which API key a request carries.
-pub(crate) enum Presented {
+pub(crate) enum PresentedKey {
     Nothing,
     Unknown,
     Known(ApiKeyKind),
@@ -34,11 +34,11 @@ impl Credentials {
 
     /// The API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service, and where
     /// that comes from.
-    pub(crate) fn of(&self, request: &Request) -> (Presented, Option<Bearer>, BearerSource) {
+    pub(crate) fn of(&self, request: &Request) -> (PresentedKey, Option<Bearer>, BearerSource) {
         let key = api_key(request);
         let presented = match &key {
-            None => Presented::Nothing,
-            Some(key) => self.recognise(key).map_or(Presented::Unknown, Presented::Known),
+            None => PresentedKey::Nothing,
+            Some(key) => self.recognise(key).map_or(PresentedKey::Unknown, PresentedKey::Known),
         };
         let shown = match request.headers().contains_key(AUTHORIZATION) {
             false => key,
@@ -75,13 +75,13 @@ impl Credentials {
 }
 
 /// The answer of Supabase's gateway to a request without an API key, or with one that it does not know.
-pub(crate) fn refusal(presented: &Presented) -> Option<Response> {
+pub(crate) fn refusal(presented: &PresentedKey) -> Option<Response> {
     let (message, hint) = match presented {
-        Presented::Known(_) => return None,
-        Presented::Nothing => {
+        PresentedKey::Known(_) => return None,
+        PresentedKey::Nothing => {
             ("No API key found in request", "No `apikey` request header or url param was found.")
         }
-        Presented::Unknown => {
+        PresentedKey::Unknown => {
             ("Invalid API key", "Double check your Supabase `anon` or `service_role` API key.")
         }
     };

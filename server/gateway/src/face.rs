@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use http::{HeaderValue, StatusCode};
 use poem::{Endpoint, IntoResponse, Request, Response};
 
-use crate::credentials::{Presented, hide, refusal};
+use crate::credentials::{PresentedKey, hide, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::{Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
@@ -87,7 +87,7 @@ impl<E: Endpoint> Face<E> {
         let inner = &self.gateway.0;
         let (presented, bearer, bearer_source) = match &inner.credentials {
             Some(credentials) => credentials.of(&request),
-            None => (Presented::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
+            None => (PresentedKey::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
         };
         if self.needs_key(request.uri().path())
             && let Some(response) = refusal(&presented)
@@ -101,8 +101,8 @@ impl<E: Endpoint> Face<E> {
             forwarded::forget(request.headers_mut());
         }
         let api_key = match presented {
-            Presented::Known(kind) => Some(kind),
-            Presented::Nothing | Presented::Unknown => None,
+            PresentedKey::Known(kind) => Some(kind),
+            PresentedKey::Nothing | PresentedKey::Unknown => None,
         };
         request.extensions_mut().insert(Caller {
             request_id: request_id.clone(),

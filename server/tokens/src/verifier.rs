@@ -27,12 +27,12 @@ const LONGEST_CACHED: usize = 8 << 10;
 pub struct Verifier {
     keys: Arc<[Key]>,
     issuers: Arc<[Issuer]>,
-    cache: Arc<Remembered>,
+    cache: Arc<TokenCache>,
     audience: Option<Arc<str>>,
 }
 
 /// Tokens that were accepted, and how often that helped.
-struct Remembered {
+struct TokenCache {
     tokens: Cache<Box<str>, Arc<Verified>, Bytes>,
     requests: AtomicU64,
     hits: AtomicU64,
@@ -50,9 +50,9 @@ pub struct CacheStatistics {
     pub evictions: u64,
 }
 
-impl Remembered {
-    fn new(bytes: u64) -> Arc<Remembered> {
-        Arc::new(Remembered {
+impl TokenCache {
+    fn new(bytes: u64) -> Arc<TokenCache> {
+        Arc::new(TokenCache {
             tokens: Cache::with_weighter((bytes / TYPICAL_ENTRY) as usize, bytes, Bytes),
             requests: AtomicU64::new(0),
             hits: AtomicU64::new(0),
@@ -96,7 +96,7 @@ struct Header {
 impl Verifier {
     pub(crate) fn new(keys: Vec<Key>) -> Verifier {
         let (keys, issuers) = (keys.into(), Arc::default());
-        Verifier { keys, issuers, cache: Remembered::new(CACHE_BYTES), audience: None }
+        Verifier { keys, issuers, cache: TokenCache::new(CACHE_BYTES), audience: None }
     }
 
     /// A verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at least 32
@@ -110,7 +110,7 @@ impl Verifier {
     /// A verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are not for
     /// signatures, or of a type that is not known here, are skipped. It remembers no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Verifier {
-        let cache = Remembered::new(0);
+        let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
         Verifier { keys, issuers: Arc::default(), cache, audience: None }
     }
@@ -127,20 +127,20 @@ impl Verifier {
             });
             key
         });
-        Verifier { keys: restricted.collect(), cache: Remembered::new(CACHE_BYTES), ..self.clone() }
+        Verifier { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
     /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Verifier {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
-        Verifier { cache: Remembered::new(bytes), ..self.clone() }
+        Verifier { cache: TokenCache::new(bytes), ..self.clone() }
     }
 
     /// The same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key of theirs
     /// is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
     pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Verifier {
-        Verifier { issuers: issuers.into(), cache: Remembered::new(CACHE_BYTES), ..self.clone() }
+        Verifier { issuers: issuers.into(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
     /// How the cache has done since it was made.

@@ -9,7 +9,7 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::passkeys::{PasskeyItem, Removed};
+use super::passkeys::{PasskeyItem, RemovedPasskey};
 use super::request;
 use crate::flows;
 use crate::flows::factors::admin::{self, FactorChange};
@@ -95,12 +95,12 @@ impl AdminFactorsApi {
         request: &Request,
         user_id: Path<String>,
         passkey_id: Path<String>,
-    ) -> Result<Removed, Error> {
+    ) -> Result<RemovedPasskey, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
-        Ok(Removed::NoContent)
+        Ok(RemovedPasskey::NoContent)
     }
 }
 

@@ -12,7 +12,7 @@ use super::body::Body;
 use super::fields::object;
 use super::request;
 use crate::address;
-use crate::flows::admin::link::{self, LinkType, Wish};
+use crate::flows::admin::link::{self, LinkRequest, LinkType};
 use crate::user::User;
 use crate::{Auth, Error};
 
@@ -67,7 +67,7 @@ impl AdminLinksApi {
     ) -> Result<Json<GeneratedLink>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let fields = body.read()?;
-        let wish = Wish {
+        let wish = LinkRequest {
             email: address::email(&fields.email.unwrap_or_default())?,
             kind: LinkType::parse(&fields.kind.unwrap_or_default())?,
             new_email: fields.new_email.unwrap_or_default(),

@@ -25,7 +25,7 @@ const LIMIT: usize = 1 << 20;
 /// for what, or never.
 ///
 /// Errors of the extraction: `request_entity_too_large` beyond 1 MiB, `bad_json` for a body that breaks off.
-pub(super) struct Posted<T, F> {
+pub(super) struct RequestFields<T, F> {
     bytes: Bytes,
     /// Whether the content type says so.
     is_json: bool,
@@ -33,11 +33,11 @@ pub(super) struct Posted<T, F> {
 }
 
 /// JSON, whatever its content type says.
-pub(super) type Body<T> = Posted<T, JsonAlone>;
+pub(super) type Body<T> = RequestFields<T, JsonOnly>;
 /// A form, whatever its content type says: what providers post back.
-pub(super) type FormFields<T> = Posted<T, FormAlone>;
+pub(super) type FormFields<T> = RequestFields<T, FormOnly>;
 /// JSON if its content type says so, else a form: what OAuth clients post.
-pub(super) type FormOrJson<T> = Posted<T, Either>;
+pub(super) type FormOrJson<T> = RequestFields<T, JsonOrForm>;
 
 /// How a body is written.
 pub(super) trait Format: 'static {
@@ -50,26 +50,26 @@ pub(super) trait Format: 'static {
 const JSON: &str = <payload::Json<Value> as Payload>::CONTENT_TYPE;
 const FORM: &str = <payload::Form<Value> as Payload>::CONTENT_TYPE;
 
-pub(super) struct JsonAlone;
-pub(super) struct FormAlone;
-pub(super) struct Either;
+pub(super) struct JsonOnly;
+pub(super) struct FormOnly;
+pub(super) struct JsonOrForm;
 
-impl Format for JsonAlone {
+impl Format for JsonOnly {
     const IS_REQUIRED: bool = true;
     const CONTENT_TYPES: &'static [&'static str] = &[JSON];
 }
 
-impl Format for FormAlone {
+impl Format for FormOnly {
     const IS_REQUIRED: bool = false;
     const CONTENT_TYPES: &'static [&'static str] = &[FORM];
 }
 
-impl Format for Either {
+impl Format for JsonOrForm {
     const IS_REQUIRED: bool = true;
     const CONTENT_TYPES: &'static [&'static str] = &[FORM, JSON];
 }
 
-impl<T> Posted<T, JsonAlone> {
+impl<T> RequestFields<T, JsonOnly> {
     /// Some fields alone. Errors: as [`read`](Self::read).
     pub(super) fn read_as<U: DeserializeOwned>(&self) -> Result<U, Error> {
         let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
@@ -77,7 +77,7 @@ impl<T> Posted<T, JsonAlone> {
     }
 }
 
-impl<T: DeserializeOwned> Posted<T, JsonAlone> {
+impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
     /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
     pub(super) fn read(&self) -> Result<T, Error> {
         self.read_as()
@@ -92,7 +92,7 @@ impl<T: DeserializeOwned> Posted<T, JsonAlone> {
     }
 }
 
-impl<T> Posted<T, FormAlone> {
+impl<T> RequestFields<T, FormOnly> {
     /// The first value of field `name`, else of the parameter of that name in the query of `request`; empty if there is
     /// neither.
     pub(super) fn text_or_parameter(&self, request: &Request, name: &str) -> String {
@@ -107,7 +107,7 @@ impl<T> Posted<T, FormAlone> {
     }
 }
 
-impl<T: DeserializeOwned> Posted<T, Either> {
+impl<T: DeserializeOwned> RequestFields<T, JsonOrForm> {
     /// The fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first counts.
     pub(super) fn read(&self) -> Option<T> {
         let fields: Map<String, Value> = if self.is_json {
@@ -123,7 +123,7 @@ impl<T: DeserializeOwned> Posted<T, Either> {
     }
 }
 
-impl<'a, T: Type, F: Format> ApiExtractor<'a> for Posted<T, F> {
+impl<'a, T: Type, F: Format> ApiExtractor<'a> for RequestFields<T, F> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
 
     type ParamType = ();
@@ -143,13 +143,13 @@ impl<'a, T: Type, F: Format> ApiExtractor<'a> for Posted<T, F> {
         request: &'a Request,
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
-    ) -> poem::Result<Posted<T, F>> {
+    ) -> poem::Result<RequestFields<T, F>> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_json = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("application/json"));
         let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
             poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
             other => refusals::bad_json(other),
         })?;
-        Ok(Posted { bytes, is_json, shape: PhantomData })
+        Ok(RequestFields { bytes, is_json, shape: PhantomData })
     }
 }

@@ -103,7 +103,7 @@ enum Created {
 }
 
 #[derive(ApiResponse)]
-enum Gone {
+enum DeletedProvider {
     #[oai(status = 204)]
     NoContent,
 }
@@ -157,11 +157,11 @@ impl CustomProvidersApi {
 
     /// Removes a custom provider. For administrators.
     #[oai(path = "/admin/custom-providers/:identifier", method = "delete")]
-    async fn delete(&self, request: &Request, identifier: Path<String>) -> Result<Gone, Error> {
+    async fn delete(&self, request: &Request, identifier: Path<String>) -> Result<DeletedProvider, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
         flow::delete(&self.auth.database, &self.auth.providers, &identifier.0).await?;
-        Ok(Gone::NoContent)
+        Ok(DeletedProvider::NoContent)
     }
 }
 

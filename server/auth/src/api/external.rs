@@ -10,7 +10,7 @@ use super::body::FormFields;
 use super::redirect::Redirect;
 use super::{answer, request};
 use crate::flows::custom_providers::RESERVED;
-use crate::flows::external::{self, Arrival, Departure};
+use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};
 use crate::flows::pkce::Challenge;
 use crate::{Auth, Error};
 
@@ -59,7 +59,7 @@ impl ExternalApi {
     ) -> Result<Redirect, Error> {
         let context = request::context(&self.auth, request, None)?;
         let challenge = Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref());
-        let departure = Departure {
+        let departure = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge,
@@ -73,7 +73,7 @@ impl ExternalApi {
     /// Receives users whom providers send back, and sends them on.
     #[oai(path = "/callback", method = "get")]
     async fn callback(&self, request: &Request) -> Result<Redirect, Error> {
-        self.arrive(request, &arrival(|name| request::parameter(request, name))).await
+        self.arrive(request, &callback(|name| request::parameter(request, name))).await
     }
 
     /// Receives users whom providers send back with a form (OAuth 2.0 Form Post Response Mode), and sends them on.
@@ -83,22 +83,22 @@ impl ExternalApi {
         request: &Request,
         form: FormFields<CallbackFields>,
     ) -> Result<Redirect, Error> {
-        self.arrive(request, &arrival(|name| form.text_or_parameter(request, name))).await
+        self.arrive(request, &callback(|name| form.text_or_parameter(request, name))).await
     }
 }
 
 impl ExternalApi {
-    async fn arrive(&self, request: &Request, arrival: &Arrival) -> Result<Redirect, Error> {
-        let landing = external::arrive(&self.auth, request::client(request)?, arrival).await?;
-        if let Some(error) = &landing.error {
+    async fn arrive(&self, request: &Request, callback: &ProviderCallback) -> Result<Redirect, Error> {
+        let redirect = external::arrive(&self.auth, request::client(request)?, callback).await?;
+        if let Some(error) = &redirect.error {
             answer::log(error, request);
         }
-        Ok(if landing.is_lost { Redirect::SeeOther(landing.url) } else { Redirect::Found(landing.url) })
+        Ok(if redirect.is_lost { Redirect::SeeOther(redirect.url) } else { Redirect::Found(redirect.url) })
     }
 }
 
-fn arrival(field: impl Fn(&str) -> String) -> Arrival {
-    Arrival {
+fn callback(field: impl Fn(&str) -> String) -> ProviderCallback {
+    ProviderCallback {
         state: field("state"),
         code: field("code"),
         error: field("error"),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::external::forwarded;
 use super::request;
 use crate::error::refusals;
-use crate::flows::external::{self, Departure};
+use crate::flows::external::{self, AuthorizeRequest};
 use crate::flows::identities;
 use crate::flows::pkce::Challenge;
 use crate::{Auth, Error};
@@ -32,9 +32,9 @@ struct Empty {}
 
 /// The way to a provider: by redirect, or as an address for clients that do not follow redirects.
 #[derive(ApiResponse)]
-enum Way {
+enum ProviderLink {
     #[oai(status = 200)]
-    Told(Json<Destination>),
+    Url(Json<Destination>),
     #[oai(status = 302)]
     Found(#[oai(header = "Location")] String),
 }
@@ -60,11 +60,11 @@ impl IdentitiesApi {
         code_challenge_method: Query<Option<String>>,
         /// `true` answers with the address instead of a redirect.
         skip_http_redirect: Query<Option<String>>,
-    ) -> Result<Way, Error> {
+    ) -> Result<ProviderLink, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let context = request::context(&self.auth, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
-        let departure = Departure {
+        let departure = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge: Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref()),
@@ -74,8 +74,8 @@ impl IdentitiesApi {
         };
         let url = external::depart(&context, departure).await?;
         Ok(match skip_http_redirect.0.as_deref() {
-            Some("true") => Way::Told(Json(Destination { url })),
-            _ => Way::Found(url),
+            Some("true") => ProviderLink::Url(Json(Destination { url })),
+            _ => ProviderLink::Found(url),
         })
     }
 

@@ -143,7 +143,7 @@ enum Created {
 }
 
 #[derive(ApiResponse)]
-enum Gone {
+enum DeletedClient {
     #[oai(status = 204)]
     NoContent,
 }
@@ -220,11 +220,11 @@ impl OauthClientsApi {
 
     /// Deletes a client: it gets no tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
-    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Gone, Error> {
+    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<DeletedClient, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth.database, &client_id.0).await?;
         store::delete(&self.auth.database, client.id).await?;
-        Ok(Gone::NoContent)
+        Ok(DeletedClient::NoContent)
     }
 
     /// Gives a confidential client a new secret. For administrators.

@@ -60,7 +60,7 @@ impl From<Grant> for GrantAnswer {
 }
 
 #[derive(ApiResponse)]
-enum Revoked {
+enum RevokedGrant {
     #[oai(status = 204)]
     NoContent,
 }
@@ -78,7 +78,11 @@ impl OauthGrantsApi {
 
     /// Takes back what the caller has granted to a client, and ends its sessions.
     #[oai(path = "/user/oauth/grants", method = "delete")]
-    async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Revoked, Error> {
+    async fn revoke(
+        &self,
+        request: &Request,
+        client_id: Query<Option<String>>,
+    ) -> Result<RevokedGrant, Error> {
         let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
         require_enabled(&auth.settings)?;
@@ -91,7 +95,7 @@ impl OauthGrantsApi {
         let revoked =
             oauth_consents::revoke(&auth.database, &auth.settings, bearer.user.id, id, &client).await?;
         if revoked {
-            return Ok(Revoked::NoContent);
+            return Ok(RevokedGrant::NoContent);
         }
         Err(Code::OauthConsentNotFound.because("No active grant found for this client"))
     }

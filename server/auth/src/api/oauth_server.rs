@@ -17,7 +17,7 @@ use super::{request, session_answer};
 use crate::flows::access_token::ClientTokens;
 use crate::flows::oauth_server::authorize::{self, Request as AccessRequest};
 use crate::flows::oauth_server::claims::{self, UserInfo};
-use crate::flows::oauth_server::consent::{self, Decision, Question};
+use crate::flows::oauth_server::consent::{self, ConsentDecision, ConsentStep};
 use crate::flows::oauth_server::token::{self, CodeGrant, Credentials};
 use crate::flows::oauth_server::{clients, require_enabled};
 use crate::flows::refresh;
@@ -143,8 +143,8 @@ impl OauthServerApi {
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
         let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
-            Question::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
-            Question::Ask(asked, client) => DetailsOrOnward::Details(Details {
+            ConsentStep::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
+            ConsentStep::Ask(asked, client) => DetailsOrOnward::Details(Details {
                 authorization_id: asked.authorization_id,
                 redirect_uri: asked.redirect_uri,
                 client: client.into(),
@@ -169,7 +169,7 @@ impl OauthServerApi {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
-        let decision = Decision::parse(&body.read()?.action.unwrap_or_default())?;
+        let decision = ConsentDecision::parse(&body.read()?.action.unwrap_or_default())?;
         let redirect_url =
             consent::decide(&self.auth.database, &bearer, &authorization_id.0, decision).await?;
         Ok(Json(Onward { redirect_url }))

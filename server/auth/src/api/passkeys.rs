@@ -15,7 +15,7 @@ use super::fields::Security;
 use super::{request, session_answer};
 use crate::flows::access_token::Session;
 use crate::flows::bearer::Bearer;
-use crate::flows::passkeys::{self, Answer, Started};
+use crate::flows::passkeys::{self, Answer, StartedCeremony};
 use crate::limits::Bucket;
 use crate::store;
 use crate::{Auth, Error};
@@ -34,8 +34,8 @@ struct Ceremony {
     expires_at: i64,
 }
 
-impl From<Started> for Ceremony {
-    fn from(started: Started) -> Ceremony {
+impl From<StartedCeremony> for Ceremony {
+    fn from(started: StartedCeremony) -> Ceremony {
         Ceremony { challenge_id: started.challenge, options: started.options, expires_at: started.expires_at }
     }
 }
@@ -92,7 +92,7 @@ struct PasskeyFields {
 
 /// Done, and there is nothing to tell.
 #[derive(ApiResponse)]
-pub(super) enum Removed {
+pub(super) enum RemovedPasskey {
     /// It is gone.
     #[oai(status = 204)]
     NoContent,
@@ -174,11 +174,11 @@ impl PasskeysApi {
 
     /// Removes a passkey of the caller.
     #[oai(path = "/passkeys/:passkey_id", method = "delete")]
-    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Removed, Error> {
+    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<RemovedPasskey, Error> {
         let bearer = self.bearer(request).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete(&context, &bearer, &passkey_id.0).await?;
-        Ok(Removed::NoContent)
+        Ok(RemovedPasskey::NoContent)
     }
 }
 

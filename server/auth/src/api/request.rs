@@ -8,7 +8,7 @@ use url::form_urlencoded;
 
 use super::body::Body;
 use super::fields::Proof;
-use crate::client::{Addressed, Client};
+use crate::client::{Client, RequestedHost};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
 use crate::limits::Bucket;
@@ -32,7 +32,7 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let addressed = Addressed {
+    let addressed = RequestedHost {
         host: header(headers, &FORWARDED_HOST).or_else(|| header(headers, &HOST)),
         is_plain: header(headers, &FORWARDED_PROTO) == Some("http"),
     };

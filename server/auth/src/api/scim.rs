@@ -91,13 +91,13 @@ struct Refusal {
 }
 
 #[derive(ApiResponse)]
-enum Described {
+enum ConfigResponse {
     #[oai(status = 200, content_type = "application/scim+json")]
     Config(Json<ServiceProviderConfig>),
 }
 
 #[derive(ApiResponse)]
-enum Listed {
+enum ListResponse {
     #[oai(status = 200, content_type = "application/scim+json")]
     Resources(Json<Resources>),
     /// These lists cannot be filtered (RFC 7644, section 4).
@@ -109,11 +109,11 @@ enum Listed {
 impl ScimApi {
     /// What is supported of SCIM.
     #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
-    async fn config(&self) -> Result<Described, Error> {
+    async fn config(&self) -> Result<ConfigResponse, Error> {
         self.require_enabled()?;
         let off = || Feature { supported: false };
         let base = self.auth.settings.external_url.trim_end_matches('/');
-        Ok(Described::Config(Json(ServiceProviderConfig {
+        Ok(ConfigResponse::Config(Json(ServiceProviderConfig {
             schemas: vec!["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig".to_owned()],
             patch: off(),
             bulk: BulkFeature { supported: false, max_operations: 0, max_payload_size: 0 },
@@ -141,7 +141,7 @@ impl ScimApi {
         &self,
         /// Refused.
         filter: Query<Option<String>>,
-    ) -> Result<Listed, Error> {
+    ) -> Result<ListResponse, Error> {
         self.list(filter.0.is_some())
     }
 
@@ -151,7 +151,7 @@ impl ScimApi {
         &self,
         /// Refused.
         filter: Query<Option<String>>,
-    ) -> Result<Listed, Error> {
+    ) -> Result<ListResponse, Error> {
         self.list(filter.0.is_some())
     }
 }
@@ -164,16 +164,16 @@ impl ScimApi {
         Err(Code::FeatureDisabled.because("SCIM server is disabled"))
     }
 
-    fn list(&self, is_filtered: bool) -> Result<Listed, Error> {
+    fn list(&self, is_filtered: bool) -> Result<ListResponse, Error> {
         self.require_enabled()?;
         if is_filtered {
-            return Ok(Listed::Refused(Json(Refusal {
+            return Ok(ListResponse::Refused(Json(Refusal {
                 schemas: vec!["urn:ietf:params:scim:api:messages:2.0:Error".to_owned()],
                 detail: "Filtering is not supported on this endpoint".to_owned(),
                 status: "403".to_owned(),
             })));
         }
-        Ok(Listed::Resources(Json(Resources {
+        Ok(ListResponse::Resources(Json(Resources {
             schemas: vec!["urn:ietf:params:scim:api:messages:2.0:ListResponse".to_owned()],
             total_results: 0,
             start_index: 1,

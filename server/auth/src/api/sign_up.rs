@@ -15,7 +15,7 @@ use crate::address;
 use crate::flows::access_token::Session;
 use crate::flows::invite;
 use crate::flows::pkce::Challenge;
-use crate::flows::sign_up::{self, SignUp, SignedUp};
+use crate::flows::sign_up::{self, SignUp, SignUpOutcome};
 use crate::limits::Bucket;
 use crate::user::User;
 use crate::{Auth, Code, Error};
@@ -94,8 +94,8 @@ impl SignUpApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         Ok(match sign_up::sign_up(&context, wish).await? {
-            SignedUp::Session(session) => session_answer::wrapped(*session, SessionOrUser::Session),
-            SignedUp::User(user) => Response::new(Json(SessionOrUser::User(*user))),
+            SignUpOutcome::Session(session) => session_answer::wrapped(*session, SessionOrUser::Session),
+            SignUpOutcome::User(user) => Response::new(Json(SessionOrUser::User(*user))),
         })
     }
 

@@ -13,7 +13,7 @@ use super::body::{Body, FormFields};
 use super::fields::Security;
 use super::redirect::Redirect;
 use super::{answer, request};
-use crate::flows::sso::{self, Arrival, Departure};
+use crate::flows::sso::{self, SamlCallback, SsoRequest};
 use crate::limits::Bucket;
 use crate::{Auth, Error};
 
@@ -45,7 +45,7 @@ struct UrlAnswer {
 }
 
 #[derive(ApiResponse)]
-enum Departed {
+enum SsoResponse {
     /// For clients that open it themselves.
     #[oai(status = 200)]
     Url(Json<UrlAnswer>),
@@ -84,13 +84,13 @@ pub(super) const KEYLESS: &[&str] = &["/sso/saml/metadata", "/sso/saml/acs"];
 impl SsoApi {
     /// Sends the user to an identity provider.
     #[oai(path = "/sso", method = "post")]
-    async fn depart(&self, request: &Request, body: Body<SsoFields>) -> Result<Departed, Error> {
+    async fn depart(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::Sso).await?;
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
-        let departure = Departure {
+        let departure = SsoRequest {
             provider_id: fields.provider_id,
             domain: fields.domain.as_deref().unwrap_or_default(),
             redirect_to: fields.redirect_to.as_deref().unwrap_or_default(),
@@ -99,7 +99,7 @@ impl SsoApi {
         };
         let url = sso::depart(auth, departure).await?;
         let told = fields.skip_http_redirect.unwrap_or_default();
-        Ok(if told { Departed::Url(Json(UrlAnswer { url })) } else { Departed::SeeOther(url) })
+        Ok(if told { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
 
     /// What identity providers need to know of this service.
@@ -122,13 +122,13 @@ impl SsoApi {
         let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
-        let arrival = Arrival {
+        let callback = SamlCallback {
             relay_state: form.text_or_parameter(request, "RelayState"),
             response: form.text("SAMLResponse"),
             artifact: form.text_or_parameter(request, "SAMLart"),
         };
         let context = request::context(auth, request, None)?;
-        match sso::arrive(&context, &arrival).await {
+        match sso::arrive(&context, &callback).await {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {
                 answer::log(&error, request);

@@ -14,7 +14,7 @@ use super::fields::Security;
 use super::{request, session_answer};
 use crate::address::Address;
 use crate::flows::access_token::Session;
-use crate::flows::id_token::{self, Shown};
+use crate::flows::id_token::{self, IdTokenInput};
 use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
@@ -126,7 +126,7 @@ impl TokenApi {
     }
 
     async fn id_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        let shown = Shown {
+        let shown = IdTokenInput {
             id_token: grant.id_token.unwrap_or_default(),
             access_token: grant.access_token.unwrap_or_default(),
             nonce: grant.nonce.unwrap_or_default(),

@@ -51,7 +51,7 @@ struct UserFields {
 
 /// Done, and there is nothing to tell.
 #[derive(ApiResponse)]
-enum Done {
+enum LogoutResponse {
     #[oai(status = 204)]
     NoContent,
 }
@@ -98,10 +98,10 @@ impl UserApi {
         request: &Request,
         /// `global` (the default): all; `local`: this one; `others`: all but this one.
         scope: Query<Option<String>>,
-    ) -> Result<Done, Error> {
+    ) -> Result<LogoutResponse, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let scope = LogoutScope::parse(scope.0.as_deref())?;
         sign_out::sign_out(&self.auth, &bearer, scope, &request::client(request)?).await?;
-        Ok(Done::NoContent)
+        Ok(LogoutResponse::NoContent)
     }
 }

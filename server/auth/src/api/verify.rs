@@ -57,7 +57,7 @@ enum SessionOrHalf {
 
 /// The way on.
 #[derive(ApiResponse)]
-enum Onward {
+enum VerifyRedirect {
     /// The browser goes on to this URL.
     #[oai(status = 303)]
     SeeOther(
@@ -109,7 +109,7 @@ impl VerifyApi {
         /// What the link is for.
         #[oai(name = "type")]
         kind: Query<Option<String>>,
-    ) -> Result<Onward, Error> {
+    ) -> Result<VerifyRedirect, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Verify).await?;
         let kind = required_kind(kind.0)?;
@@ -138,7 +138,7 @@ impl VerifyApi {
                 redirects::extend(target, &in_query(&members), &[members.as_slice(), &[sb]].concat())?
             }
         };
-        Ok(Onward::SeeOther(location))
+        Ok(VerifyRedirect::SeeOther(location))
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Owner {
 }
 
 /// A ceremony that has begun.
-pub(crate) struct Started {
+pub(crate) struct StartedCeremony {
     /// What the browser's `navigator.credentials` takes as `publicKey`.
     pub(crate) options: Value,
     /// What the end of the ceremony is judged by; stays here.
@@ -89,7 +89,7 @@ impl RelyingParty {
         owner: &Owner,
         is_discoverable: bool,
         known: &[Credential],
-    ) -> Result<Started, Error> {
+    ) -> Result<StartedCeremony, Error> {
         // The handle is the text of the id, as upstream has it, so that its passkeys find their owners here.
         let handle = owner.id.to_string();
         let known = known.iter().map(|credential| credential.id.clone()).collect();
@@ -103,7 +103,7 @@ impl RelyingParty {
         let algorithms: Vec<_> =
             options.pub_key_cred_params.iter().map(|offered| i128::from(offered.alg)).collect();
         let state = Ceremony::new(&options.challenge, rp_id, Some(&handle), &[], &algorithms);
-        Ok(Started { options: to_json(&options)?, state: to_json(&state)? })
+        Ok(StartedCeremony { options: to_json(&options)?, state: to_json(&state)? })
     }
 
     /// Ends the creation of a credential.
@@ -138,7 +138,7 @@ impl RelyingParty {
         &self,
         owner: Option<Uuid>,
         allowed: &[Credential],
-    ) -> Result<Started, Error> {
+    ) -> Result<StartedCeremony, Error> {
         let policy = Some(UserVerificationPolicy::Preferred);
         let site = self.site()?;
         let builder = site.core.new_challenge_authenticate_builder(Vec::new(), policy).map_err(internal)?;
@@ -154,7 +154,7 @@ impl RelyingParty {
                 options.insert("allowCredentials".to_owned(), allowed.into());
             }
         }
-        Ok(Started { options, state: to_json(&state)? })
+        Ok(StartedCeremony { options, state: to_json(&state)? })
     }
 
     /// Ends an authentication that must have been made with `credential`.

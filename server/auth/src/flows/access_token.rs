@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::client::Client;
 use crate::error::WeakPassword;
 use crate::refresh_token;
-use crate::session::{Granted, Method};
+use crate::session::{GrantedSession, Method};
 use crate::user::User;
 use crate::{Auth, Error, HookName, Settings};
 
@@ -146,7 +146,7 @@ struct Claims<'a> {
 /// Errors: those of the hook.
 pub(crate) async fn issue(
     auth: &Auth,
-    mut granted: Granted,
+    mut granted: GrantedSession,
     method: &str,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
@@ -209,7 +209,7 @@ async fn sign(auth: &Auth, claims: &Claims<'_>, method: &str, client: &Client<'_
 }
 
 /// Says in claim `amr` which identity provider has vouched for a user of single sign-on, who has one identity alone.
-fn name_identity_provider(granted: &mut Granted) {
+fn name_identity_provider(granted: &mut GrantedSession) {
     let [identity] = granted.user.identities.as_slice() else { return };
     let Some(provider) = identity.provider.strip_prefix("sso:") else { return };
     for entry in granted.amr.iter_mut().filter(|entry| entry.method == "sso/saml") {
@@ -224,7 +224,7 @@ fn assurance(amr: &[Method]) -> &'static str {
 }
 
 /// Sessions that lack a second factor which the user has may be allowed less than a whole token's life.
-fn expiry(settings: &Settings, granted: &Granted, now: i64) -> i64 {
+fn expiry(settings: &Settings, granted: &GrantedSession, now: i64) -> i64 {
     let regular = now.saturating_add_unsigned(settings.token.expiry.as_secs());
     let lacks_factor = assurance(&granted.amr) == "aal1" && granted.user.has_verified_factor();
     match settings.sessions.allow_low_aal {

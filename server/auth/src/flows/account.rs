@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::refusals;
-use crate::flows::linking::{self, Decision};
+use crate::flows::linking::{self, LinkingDecision};
 use crate::flows::{Context, deliver};
 use crate::providers::Profile;
 use crate::store::accounts;
@@ -17,7 +17,7 @@ use crate::store::{Executor, Work};
 use crate::{Code, Error, MailKind};
 
 /// Somebody's word for a user.
-pub(crate) struct Vouching<'a> {
+pub(crate) struct ProviderLogin<'a> {
     pub(crate) context: &'a Context<'a>,
     /// The provider that identities are stored with.
     pub(crate) provider: &'a str,
@@ -29,7 +29,7 @@ pub(crate) struct Vouching<'a> {
 }
 
 /// An account that is settled.
-pub(crate) struct Settled {
+pub(crate) struct ResolvedAccount {
     pub(crate) account: Account,
     /// Whether it is new.
     pub(crate) created: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Settled {
     pub(crate) refusal: Option<Error>,
 }
 
-impl Vouching<'_> {
+impl ProviderLogin<'_> {
     fn data(&self) -> Value {
         self.profile.identity_data().into()
     }
@@ -62,7 +62,7 @@ impl Vouching<'_> {
         verified.iter().any(|known| known == address)
     }
 
-    async fn decide(&self, executor: impl Into<Executor<'_>>) -> Result<Decision, Error> {
+    async fn decide(&self, executor: impl Into<Executor<'_>>) -> Result<LinkingDecision, Error> {
         let Context { auth, audience, .. } = self.context;
         let settings = &auth.settings;
         let autoconfirm = settings.mail.autoconfirm;
@@ -95,18 +95,18 @@ impl Vouching<'_> {
 /// none waits for the hook.
 ///
 /// Errors: `signup_disabled`; those of the hook.
-pub(crate) async fn announce(vouching: &Vouching<'_>) -> Result<(), Error> {
-    let auth = vouching.context.auth;
-    require_subject(vouching.profile)?;
+pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Result<(), Error> {
+    let auth = login.context.auth;
+    require_subject(login.profile)?;
     if auth.settings.hooks.get(crate::HookName::BeforeUserCreated).is_none() {
         return Ok(());
     }
-    let Decision::Create { address } = vouching.decide(&auth.database).await? else { return Ok(()) };
+    let LinkingDecision::Create { address } = login.decide(&auth.database).await? else { return Ok(()) };
     if auth.settings.disable_signup {
         return Err(refusals::signup_disabled());
     }
-    let user = vouching.new_user(address).preview();
-    auth.hooks.before_user_created(&user, &vouching.context.client).await
+    let user = login.new_user(address).preview();
+    auth.hooks.before_user_created(&user, &login.context.client).await
 }
 
 /// Errors: 500 for a provider that told no id of its user.
@@ -117,58 +117,58 @@ pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds, links or creates the account that `vouching` is about, and confirms its address if that is verified.
+/// Finds, links or creates the account that `login` is about, and confirms its address if that is verified.
 ///
 /// A first verified login on an account that nobody has confirmed takes it over: its password and its other
 /// identities go, because whoever set them has not shown to own the address.
 ///
 /// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
 /// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.
-pub(crate) async fn settle(work: &Work<'_>, vouching: &Vouching<'_>) -> Result<Settled, Error> {
-    let auth = vouching.context.auth;
-    accounts::lock(work, (vouching.provider, vouching.profile.subject()), &vouching.addresses()).await?;
-    let data = vouching.data();
-    let (account, identity, created) = match vouching.decide(work).await? {
-        Decision::Known(identity) => {
+pub(crate) async fn resolve(work: &Work<'_>, login: &ProviderLogin<'_>) -> Result<ResolvedAccount, Error> {
+    let auth = login.context.auth;
+    accounts::lock(work, (login.provider, login.profile.subject()), &login.addresses()).await?;
+    let data = login.data();
+    let (account, identity, created) = match login.decide(work).await? {
+        LinkingDecision::Known(identity) => {
             identities::replace(work, identity.identity_id, &data).await?;
             let account = refresh_metadata(work, identity.user_id, &data).await?;
             (account, identity.identity_id, false)
         }
-        Decision::Link(user) => {
-            let identity = link(work, user, vouching).await?;
+        LinkingDecision::Link(user) => {
+            let identity = link(work, user, login).await?;
             (refresh_metadata(work, user, &data).await?, identity, false)
         }
-        Decision::Create { address } => {
+        LinkingDecision::Create { address } => {
             if auth.settings.disable_signup {
                 return Err(refusals::signup_disabled());
             }
-            let user = vouching.new_user(address);
+            let user = login.new_user(address);
             user.create(work).await?;
-            let identity = store_identity(work, user.id, vouching).await?;
+            let identity = store_identity(work, user.id, login).await?;
             (find(work, user.id).await?, identity, true)
         }
-        Decision::Ambiguous => {
+        LinkingDecision::Ambiguous => {
             return Err(Error::Internal(format!(
                 "several accounts have one of the addresses that {} vouches for",
-                vouching.provider
+                login.provider
             )));
         }
     };
     if account.banned {
         return Err(refusals::user_banned());
     }
-    if account.user.email_confirmed_at.is_some() || !vouching.must_prove(&account) {
-        log(work, &account, Action::Login, vouching).await?;
-        return Ok(Settled { account, created, refusal: None });
+    if account.user.email_confirmed_at.is_some() || !login.must_prove(&account) {
+        log(work, &account, Action::Login, login).await?;
+        return Ok(ResolvedAccount { account, created, refusal: None });
     }
     let account = take_over(work, account.id(), identity, &data).await?;
-    if vouching.proves(&account, auth.settings.mail.autoconfirm) {
-        log(work, &account, Action::UserSignedUp, vouching).await?;
+    if login.proves(&account, auth.settings.mail.autoconfirm) {
+        log(work, &account, Action::UserSignedUp, login).await?;
         let account = confirm(work, account.id()).await?;
-        return Ok(Settled { account, created, refusal: None });
+        return Ok(ResolvedAccount { account, created, refusal: None });
     }
-    let (account, refusal) = demand_proof(work, account, vouching).await?;
-    Ok(Settled { account, created, refusal })
+    let (account, refusal) = demand_proof(work, account, login).await?;
+    Ok(ResolvedAccount { account, created, refusal })
 }
 
 async fn find(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
@@ -177,23 +177,23 @@ async fn find(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
 }
 
 /// Stores the identity of a user whom a provider vouches for.
-async fn store_identity(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Uuid, Error> {
-    let data = vouching.data();
-    let subject = vouching.profile.subject();
-    let new = NewIdentity { user_id: user, subject, provider: vouching.provider, data: &data };
+async fn store_identity(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
+    let data = login.data();
+    let subject = login.profile.subject();
+    let new = NewIdentity { user_id: user, subject, provider: login.provider, data: &data };
     Ok(identities::create(work, &new).await?.identity_id)
 }
 
 /// Stores a further identity of `user` and logs that; answers with its id.
-pub(crate) async fn link(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Uuid, Error> {
-    let identity = store_identity(work, user, vouching).await?;
+pub(crate) async fn link(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
+    let identity = store_identity(work, user, login).await?;
     let traits = json!({
         "identity_id": identity,
-        "provider": vouching.provider,
-        "provider_id": vouching.profile.subject(),
+        "provider": login.provider,
+        "provider_id": login.profile.subject(),
     });
     let actor = Actor::User(user);
-    vouching.context.log(work, actor, Action::IdentityLinked, traits).await?;
+    login.context.log(work, actor, Action::IdentityLinked, traits).await?;
     Ok(identity)
 }
 
@@ -226,13 +226,13 @@ async fn log(
     work: &Work<'_>,
     account: &Account,
     action: Action,
-    vouching: &Vouching<'_>,
+    login: &ProviderLogin<'_>,
 ) -> Result<(), Error> {
-    let mut traits = json!({ "provider": vouching.provider });
-    if let (Value::Object(all), Value::Object(more)) = (&mut traits, vouching.traits.clone()) {
+    let mut traits = json!({ "provider": login.provider });
+    if let (Value::Object(all), Value::Object(more)) = (&mut traits, login.traits.clone()) {
         all.extend(more);
     }
-    vouching.context.log(work, Actor::User(account.id()), action, traits).await
+    login.context.log(work, Actor::User(account.id()), action, traits).await
 }
 
 /// Sends a mail that confirms the account's address, if it has one, and says why there is no session unless settings
@@ -240,9 +240,9 @@ async fn log(
 async fn demand_proof(
     work: &Work<'_>,
     account: Account,
-    vouching: &Vouching<'_>,
+    login: &ProviderLogin<'_>,
 ) -> Result<(Account, Option<Error>), Error> {
-    let (context, provider) = (vouching.context, vouching.provider);
+    let (context, provider) = (login.context, login.provider);
     let sent = !account.user.email.is_empty();
     let account = if sent {
         deliver::mail(context, work, account, MailKind::Confirmation, false).await?
@@ -261,26 +261,26 @@ async fn demand_proof(
     Ok((account, Some(Code::ProviderEmailNeedsVerification.because(message))))
 }
 
-/// Makes the identity that `vouching` is about the only one of the user who was invited with `token`, and confirms the
+/// Makes the identity that `login` is about the only one of the user who was invited with `token`, and confirms the
 /// user's address: who follows an invitation has received it.
 ///
 /// Errors: `invite_not_found`; `validation_failed` if the provider does not have the invited address.
 pub(crate) async fn accept_invitation(
     work: &Work<'_>,
     token: &str,
-    vouching: &Vouching<'_>,
-) -> Result<Settled, Error> {
-    require_subject(vouching.profile)?;
+    login: &ProviderLogin<'_>,
+) -> Result<ResolvedAccount, Error> {
+    require_subject(login.profile)?;
     let invited = one_time_tokens::find_user(work, &[Kind::Confirmation], token).await?;
     let invited = invited.ok_or_else(|| Code::InviteNotFound.because("Invite not found"))?;
-    if !vouching.addresses().contains(&invited.user.email.as_str()) {
+    if !login.addresses().contains(&invited.user.email.as_str()) {
         let message = "Invited email does not match emails from external provider";
         return Err(Error::validation(message));
     }
-    let data = vouching.data();
-    let identity = store_identity(work, invited.id(), vouching).await?;
+    let data = login.data();
+    let identity = store_identity(work, invited.id(), login).await?;
     let account = take_over(work, invited.id(), identity, &data).await?;
-    log(work, &account, Action::InviteAccepted, vouching).await?;
+    log(work, &account, Action::InviteAccepted, login).await?;
     let account = confirm(work, invited.id()).await?;
-    Ok(Settled { account, created: false, refusal: None })
+    Ok(ResolvedAccount { account, created: false, refusal: None })
 }

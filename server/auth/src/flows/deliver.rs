@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::Context;
 use crate::error::refusals;
 use crate::messages::{Mail, OneTimeCode, TextMessage};
-use crate::store::one_time_tokens::{self, Kind, Pending};
+use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
 use crate::{Error, MailKind};
 
 /// How many seconds remain until something that may happen once in `frequency` may happen again.
-fn remaining(pending: &Pending, frequency: Duration) -> Option<Duration> {
+fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
     let elapsed = Duration::try_from_secs_f64(pending.age?).unwrap_or_default();
     frequency.checked_sub(elapsed).filter(|wait| !wait.is_zero())
 }
@@ -116,7 +116,7 @@ pub(crate) async fn notify(context: &Context<'_>, account: &Account, kind: MailK
 }
 
 /// A text message that went out.
-pub(crate) struct Sent {
+pub(crate) struct SentMessage {
     pub(crate) account: Account,
     /// Its id at the provider; empty if there is none.
     pub(crate) message_id: String,
@@ -133,7 +133,7 @@ pub(crate) async fn text_message(
     account: Account,
     (kind, phone): (Kind, &str),
     channel: &str,
-) -> Result<Sent, Error> {
+) -> Result<SentMessage, Error> {
     let settings = &context.auth.settings.sms;
     // Before the look at test codes, so that they behave as all others do.
     if let Some(wait) = remaining(&account.pending(kind), settings.max_frequency) {
@@ -146,7 +146,7 @@ pub(crate) async fn text_message(
     };
     let account = one_time_tokens::put(executor, account.id(), kind, &code.hash, phone).await?;
     if test.is_some() {
-        return Ok(Sent { account, message_id: "test-otp".to_owned() });
+        return Ok(SentMessage { account, message_id: "test-otp".to_owned() });
     }
     let message = TextMessage {
         phone,
@@ -157,7 +157,7 @@ pub(crate) async fn text_message(
         client: &context.client,
     };
     let message_id = context.auth.messages.send_sms(message).await?;
-    Ok(Sent { account, message_id })
+    Ok(SentMessage { account, message_id })
 }
 
 /// Whether text messages may go by `channel`.

@@ -5,11 +5,13 @@ use database::Database;
 use uuid::Uuid;
 
 use crate::client::Client;
-use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
-use crate::providers::{Connection, Credentials, Provider, VouchError, Vouched, apple_name, code_verifier};
+use crate::providers::{
+    AuthenticationError, Connection, Credentials, Provider, ProviderUser, apple_name, code_verifier,
+};
 use crate::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
@@ -20,7 +22,7 @@ use crate::{Auth, Code, Error, Secret};
 const CLIENT_STATE_LIFE: f64 = 300.0;
 
 /// A user who wants to sign in at a provider.
-pub(crate) struct Departure<'a> {
+pub(crate) struct AuthorizeRequest<'a> {
     pub(crate) provider: &'a str,
     /// Scopes to ask for, separated by commas; for custom providers by spaces.
     pub(crate) scopes: &'a str,
@@ -37,7 +39,7 @@ pub(crate) struct Departure<'a> {
 /// Begins a sign-in; answers with the URL at the provider to send the user to.
 ///
 /// Errors: `validation_failed` for a provider that cannot be used, `user_not_found` (404) for an unknown invitation.
-pub(crate) async fn depart(context: &Context<'_>, departure: Departure<'_>) -> Result<String, Error> {
+pub(crate) async fn depart(context: &Context<'_>, departure: AuthorizeRequest<'_>) -> Result<String, Error> {
     let auth = context.auth;
     let connection = connect(auth, departure.provider, departure.scopes).await;
     let connection = connection.map_err(|reason| unsupported(Code::ValidationFailed, reason))?;
@@ -130,7 +132,7 @@ fn failed(message: impl Into<std::borrow::Cow<'static, str>>, cause: &dyn std::f
 
 /// What a user comes back from a provider with; absent parameters are empty.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Arrival {
+pub(crate) struct ProviderCallback {
     pub(crate) state: String,
     pub(crate) code: String,
     pub(crate) error: String,
@@ -142,7 +144,7 @@ pub(crate) struct Arrival {
 }
 
 /// Where a user is sent who came back.
-pub(crate) struct Landing {
+pub(crate) struct CallbackRedirect {
     pub(crate) url: String,
     /// Whether it was unknown where the user belongs, so that the site itself is told what went wrong (303, not 302).
     pub(crate) is_lost: bool,
@@ -151,7 +153,7 @@ pub(crate) struct Landing {
 }
 
 /// Why a user who came back is not signed in.
-enum Failure {
+enum CallbackFailure {
     /// The provider says so.
     Provider {
         error: String,
@@ -160,20 +162,20 @@ enum Failure {
     Ours(Error),
 }
 
-impl<E: Into<Error>> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure::Ours(error.into())
+impl<E: Into<Error>> From<E> for CallbackFailure {
+    fn from(error: E) -> CallbackFailure {
+        CallbackFailure::Ours(error.into())
     }
 }
 
-impl Failure {
+impl CallbackFailure {
     /// What the redirect tells of it.
     fn members(&self) -> Vec<(&'static str, String)> {
         match self {
-            Failure::Provider { error, description } => {
+            CallbackFailure::Provider { error, description } => {
                 vec![("error", error.clone()), ("error_description", description.clone())]
             }
-            Failure::Ours(error) => error_members(error),
+            CallbackFailure::Ours(error) => error_members(error),
         }
     }
 }
@@ -202,13 +204,17 @@ pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
 /// Receives a user whom a provider sent back, and says where to send them on.
 ///
 /// Errors: only a defect that leaves nowhere to send the user to.
-pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -> Result<Landing, Error> {
+pub(crate) async fn arrive(
+    auth: &Auth,
+    client: Client<'_>,
+    callback: &ProviderCallback,
+) -> Result<CallbackRedirect, Error> {
     let site = &auth.settings.site_url;
-    let flow = match find_flow(auth, &arrival.state).await {
+    let flow = match find_flow(auth, &callback.state).await {
         Ok(flow) => flow,
         Err(error) => {
             let url = redirects::extend(site, &error_members(&error), &[])?;
-            return Ok(Landing { url, is_lost: true, error: Some(error) });
+            return Ok(CallbackRedirect { url, is_lost: true, error: Some(error) });
         }
     };
     let target = match auth.settings.providers.redirect_url.as_str() {
@@ -217,14 +223,14 @@ pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -
     };
     let context =
         Context { auth, client, audience: auth.settings.token.audience.clone(), redirect_to: target.clone() };
-    let failure = match receive(&context, &flow, arrival).await {
+    let failure = match receive(&context, &flow, callback).await {
         Ok(Outcome::Code(code)) => {
             let url = redirects::extend(&target, &[("code", code)], &[])?;
-            return Ok(Landing { url, is_lost: false, error: None });
+            return Ok(CallbackRedirect { url, is_lost: false, error: None });
         }
         Ok(Outcome::Session(members)) => {
             let url = redirects::extend(&target, &[], &members)?;
-            return Ok(Landing { url, is_lost: false, error: None });
+            return Ok(CallbackRedirect { url, is_lost: false, error: None });
         }
         Err(failure) => failure,
     };
@@ -232,10 +238,10 @@ pub(crate) async fn arrive(auth: &Auth, client: Client<'_>, arrival: &Arrival) -
     let fragment = [members.as_slice(), &[("sb", String::new())]].concat();
     let url = redirects::extend(&target, &members, &fragment)?;
     let error = match failure {
-        Failure::Provider { .. } => None,
-        Failure::Ours(error) => Some(error),
+        CallbackFailure::Provider { .. } => None,
+        CallbackFailure::Ours(error) => Some(error),
     };
-    Ok(Landing { url, is_lost: false, error })
+    Ok(CallbackRedirect { url, is_lost: false, error })
 }
 
 async fn find_flow(auth: &Auth, state: &str) -> Result<FlowState, Error> {
@@ -272,39 +278,43 @@ enum Outcome {
     Session(Vec<(&'static str, String)>),
 }
 
-async fn receive(context: &Context<'_>, flow: &FlowState, arrival: &Arrival) -> Result<Outcome, Failure> {
-    let vouched = vouch(context.auth, flow, arrival).await?;
-    if vouched.profile.emails.is_empty() && !flow.email_optional {
+async fn receive(
+    context: &Context<'_>,
+    flow: &FlowState,
+    callback: &ProviderCallback,
+) -> Result<Outcome, CallbackFailure> {
+    let provider_user = authenticate(context.auth, flow, callback).await?;
+    if provider_user.profile.emails.is_empty() && !flow.email_optional {
         let cause = format!("{} told no address", flow.provider_type);
         return Err(failed("Error getting user email from external provider", &cause).into());
     }
-    let vouching = Vouching {
+    let login = ProviderLogin {
         context,
         provider: &flow.provider_type,
-        profile: &vouched.profile,
+        profile: &provider_user.profile,
         email_optional: flow.email_optional,
         traits: serde_json::Value::Null,
     };
     let invitation = flow.invite_token.as_deref().filter(|token| !token.is_empty());
     if flow.linking_target_id.is_none() && invitation.is_none() {
-        account::announce(&vouching).await?;
+        account::call_before_user_created(&login).await?;
     }
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     // Of several who come back with one state, the first holds its row until it is used up.
     let current = flow_states::find_by_id(&work, flow.id).await?.ok_or_else(unknown_state)?;
     require_unused(&current)?;
-    let settled = match (flow.linking_target_id, invitation) {
-        (Some(target), _) => identities::link_to(&work, target, &vouching).await?,
-        (None, Some(token)) => account::accept_invitation(&work, token, &vouching).await?,
-        (None, None) => account::settle(&work, &vouching).await?,
+    let resolved = match (flow.linking_target_id, invitation) {
+        (Some(target), _) => identities::link_to(&work, target, &login).await?,
+        (None, Some(token)) => account::accept_invitation(&work, token, &login).await?,
+        (None, None) => account::resolve(&work, &login).await?,
     };
-    let Settled { account, created, refusal } = settled;
+    let ResolvedAccount { account, created, refusal } = resolved;
     if let Some(refusal) = refusal {
         work.commit().await?;
         return Err(refusal.into());
     }
-    let outcome = finish(context, &work, flow, account.id(), vouched).await?;
+    let outcome = finish(context, &work, flow, account.id(), provider_user).await?;
     work.commit().await?;
     if created {
         context.auth.hooks.after_user_created(&account.user, &context.client).await?;
@@ -318,60 +328,75 @@ async fn finish(
     work: &Work<'_>,
     flow: &FlowState,
     user: Uuid,
-    vouched: Vouched,
+    provider_user: ProviderUser,
 ) -> Result<Outcome, Error> {
     if let Some(code) = flow.auth_code.clone().filter(|_| flow.code_challenge.is_some()) {
-        let tokens = (vouched.access_token.as_str(), vouched.refresh_token.as_str());
+        let tokens = (provider_user.access_token.as_str(), provider_user.refresh_token.as_str());
         flow_states::complete(work, flow.id, user, tokens).await?;
         return Ok(Outcome::Code(code));
     }
     flow_states::delete(work, flow.id).await?;
     let sign_in = SignIn { method: "oauth", ..SignIn::default() };
     let session = session::begin(context.auth, work, user, sign_in, &context.client).await?;
-    let session = session.with_provider_tokens(vouched.access_token, vouched.refresh_token);
+    let session = session.with_provider_tokens(provider_user.access_token, provider_user.refresh_token);
     Ok(Outcome::Session(session.fragment()))
 }
 
 /// Asks the provider whom the user's code stands for.
-async fn vouch(auth: &Auth, flow: &FlowState, arrival: &Arrival) -> Result<Vouched, Failure> {
+async fn authenticate(
+    auth: &Auth,
+    flow: &FlowState,
+    callback: &ProviderCallback,
+) -> Result<ProviderUser, CallbackFailure> {
     let connection = connect(auth, &flow.provider_type, "").await;
     let connection = connection.map_err(|reason| unsupported(Code::OauthProviderNotSupported, reason));
-    if !arrival.error.is_empty() {
-        let (error, description) = (arrival.error.clone(), arrival.error_description.clone());
-        return Err(Failure::Provider { error, description });
+    if !callback.error.is_empty() {
+        let (error, description) = (callback.error.clone(), callback.error_description.clone());
+        return Err(CallbackFailure::Provider { error, description });
     }
     let connection = connection?;
     if connection.is_oauth1() {
         let credentials =
-            Credentials::Oauth1 { token: &arrival.oauth_token, verifier: &arrival.oauth_verifier };
-        return Ok(auth.providers.vouch(&connection, credentials).await.map_err(|error| match error {
-            VouchError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
-            VouchError::Profile(cause) => failed("Error getting user email from external provider", &cause),
-        })?);
+            Credentials::Oauth1 { token: &callback.oauth_token, verifier: &callback.oauth_verifier };
+        return Ok(auth.providers.authenticate(&connection, credentials).await.map_err(
+            |error| match error {
+                AuthenticationError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
+                AuthenticationError::Profile(cause) => {
+                    failed("Error getting user email from external provider", &cause)
+                }
+            },
+        )?);
     }
-    if arrival.code.is_empty() {
+    if callback.code.is_empty() {
         let message = "OAuth callback with missing authorization code missing";
         return Err(Code::BadOauthCallback.because(message).into());
     }
     let verifier = take_verifier(&auth.database, flow, &connection).await?;
-    let credentials = Credentials::Code { code: &arrival.code, verifier: verifier.as_deref() };
-    let vouched = auth.providers.vouch(&connection, credentials).await.map_err(|error| match error {
-        VouchError::Exchange(cause) => {
-            let beginning: String = arrival.code.chars().take(4).collect();
-            failed(format!("Unable to exchange external code: {beginning}"), &cause)
-        }
-        VouchError::Profile(cause) => failed("Error getting user profile from external provider", &cause),
-    })?;
-    Ok(named_by_apple(flow, arrival, vouched)?)
+    let credentials = Credentials::Code { code: &callback.code, verifier: verifier.as_deref() };
+    let provider_user =
+        auth.providers.authenticate(&connection, credentials).await.map_err(|error| match error {
+            AuthenticationError::Exchange(cause) => {
+                let beginning: String = callback.code.chars().take(4).collect();
+                failed(format!("Unable to exchange external code: {beginning}"), &cause)
+            }
+            AuthenticationError::Profile(cause) => {
+                failed("Error getting user profile from external provider", &cause)
+            }
+        })?;
+    Ok(named_by_apple(flow, callback, provider_user)?)
 }
 
-fn named_by_apple(flow: &FlowState, arrival: &Arrival, mut vouched: Vouched) -> Result<Vouched, Error> {
-    if flow.provider_type == "apple" && !arrival.user.is_empty() {
-        let name = apple_name(&arrival.user)
+fn named_by_apple(
+    flow: &FlowState,
+    callback: &ProviderCallback,
+    mut provider_user: ProviderUser,
+) -> Result<ProviderUser, Error> {
+    if flow.provider_type == "apple" && !callback.user.is_empty() {
+        let name = apple_name(&callback.user)
             .map_err(|cause| failed("Error getting user profile from external provider", &cause))?;
-        vouched.profile.claims = vouched.profile.claims.named(&name);
+        provider_user.profile.claims = provider_user.profile.claims.named(&name);
     }
-    Ok(vouched)
+    Ok(provider_user)
 }
 
 /// The code verifier that the user left with; each is good for one attempt.

@@ -5,11 +5,11 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use crate::flows::access_token::Session;
-use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
-    APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IssuerPlace, KAKAO, SNAPCHAT, VERCEL_MARKETPLACE, Wording,
+    APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IssuerAddress, KAKAO, SNAPCHAT, VERCEL_MARKETPLACE, Wording,
     claimed_issuer, is_azure, trim,
 };
 use crate::store::{Work, custom_providers};
@@ -17,7 +17,7 @@ use crate::{Code, Error, OauthProvider};
 
 /// What a client shows; absent fields are empty.
 #[derive(Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct IdTokenInput {
     pub(crate) id_token: String,
     /// The access token that came with it.
     pub(crate) access_token: String,
@@ -28,7 +28,7 @@ pub(crate) struct Shown {
     pub(crate) issuer: String,
 }
 
-impl Shown {
+impl IdTokenInput {
     /// Errors: OAuth-style for a missing token, and for neither a provider nor a client and an issuer.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.id_token.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn linking_needs_bearer() -> Error {
 struct Acceptance {
     /// What identities call the provider.
     provider: String,
-    place: IssuerPlace,
+    place: IssuerAddress,
     wording: Wording,
     /// Audiences of tokens that are for this project.
     audiences: Vec<String>,
@@ -61,10 +61,10 @@ struct Acceptance {
 /// Signs in the user of an ID token, or links the token's identity to `target`.
 ///
 /// Errors: OAuth-style for tokens that are not in order; `validation_failed` for providers and issuers that are not
-/// known, `provider_disabled`; those of [`account::settle`] and [`identities::link_to`].
+/// known, `provider_disabled`; those of [`account::resolve`] and [`identities::link_to`].
 pub(crate) async fn sign_in(
     context: &Context<'_>,
-    shown: &Shown,
+    shown: &IdTokenInput,
     target: Option<Uuid>,
 ) -> Result<Session, Error> {
     let auth = context.auth;
@@ -80,7 +80,7 @@ pub(crate) async fn sign_in(
         return Err(bad(&"at_hash does not fit the access token"));
     }
     check(&acceptance, &token, &shown.nonce)?;
-    let vouching = Vouching {
+    let login = ProviderLogin {
         context,
         provider: &acceptance.provider,
         profile: &profile,
@@ -88,15 +88,15 @@ pub(crate) async fn sign_in(
         traits: serde_json::Value::Null,
     };
     if target.is_none() {
-        account::announce(&vouching).await?;
+        account::call_before_user_created(&login).await?;
     }
     let mut client = auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let settled = match target {
-        Some(target) => identities::link_to(&work, target, &vouching).await?,
-        None => account::settle(&work, &vouching).await?,
+    let resolved = match target {
+        Some(target) => identities::link_to(&work, target, &login).await?,
+        None => account::resolve(&work, &login).await?,
     };
-    let Settled { account, created, refusal } = settled;
+    let ResolvedAccount { account, created, refusal } = resolved;
     if let Some(refusal) = refusal {
         work.commit().await?;
         return Err(refusal);
@@ -142,7 +142,7 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
 }
 
 /// Finds whose token it is: the provider that is named, or the one whose issuer is.
-async fn accept(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Error> {
+async fn accept(context: &Context<'_>, shown: &IdTokenInput) -> Result<Acceptance, Error> {
     if shown.provider.starts_with("custom:") {
         return custom(context, &shown.provider).await;
     }
@@ -185,7 +185,10 @@ async fn accept(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Erro
     }
     Ok(Acceptance {
         provider: name.to_owned(),
-        place: IssuerPlace { any_name: name == "apple", ..IssuerPlace::trusted(&moved(issuer, provider)) },
+        place: IssuerAddress {
+            any_name: name == "apple",
+            ..IssuerAddress::trusted(&moved(issuer, provider))
+        },
         wording,
         audiences,
         // Facebook's limited login has no nonce to check.
@@ -201,7 +204,7 @@ fn moved(issuer: String, provider: &OauthProvider) -> String {
 
 /// The issuer that the token names, where a provider has several.
 fn detected(
-    shown: &Shown,
+    shown: &IdTokenInput,
     provider: Option<&OauthProvider>,
     title: &str,
     is_known: impl Fn(&str) -> bool,
@@ -222,7 +225,7 @@ fn detected(
 }
 
 /// An issuer that settings allow although no provider has it.
-fn allowed_issuer(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Error> {
+fn allowed_issuer(context: &Context<'_>, shown: &IdTokenInput) -> Result<Acceptance, Error> {
     let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
     if shown.issuer.is_empty() || !allowed.contains(&shown.issuer) {
         let provider = &shown.provider;
@@ -230,7 +233,7 @@ fn allowed_issuer(context: &Context<'_>, shown: &Shown) -> Result<Acceptance, Er
     }
     Ok(Acceptance {
         provider: shown.issuer.clone(),
-        place: IssuerPlace::trusted(&shown.issuer),
+        place: IssuerAddress::trusted(&shown.issuer),
         wording: Wording::of(&shown.issuer),
         audiences: vec![shown.client_id.clone()],
         skip_nonce_check: false,

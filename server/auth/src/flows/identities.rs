@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::address::Address;
 use crate::error::refusals;
-use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::bearer::Bearer;
 use crate::flows::{Context, deliver};
 use crate::store::audit::{Action, Actor};
@@ -24,7 +24,7 @@ pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error>
     Err(Code::ManualLinkingDisabled.because("Manual linking is disabled"))
 }
 
-/// Links the identity that `vouching` is about to user `target`. A user without an e-mail address gets the
+/// Links the identity that `login` is about to user `target`. A user without an e-mail address gets the
 /// identity's, and is no longer anonymous once that is confirmed.
 ///
 /// Errors: `identity_already_exists`, `email_exists`, `user_not_found` (422). `email_not_confirmed` (422) is in the
@@ -32,12 +32,12 @@ pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error>
 pub(crate) async fn link_to(
     work: &Work<'_>,
     target: Uuid,
-    vouching: &Vouching<'_>,
-) -> Result<Settled, Error> {
-    let (context, provider) = (vouching.context, vouching.provider);
-    let subject = vouching.profile.subject();
-    account::require_subject(vouching.profile)?;
-    accounts::lock(work, (provider, subject), &vouching.addresses()).await?;
+    login: &ProviderLogin<'_>,
+) -> Result<ResolvedAccount, Error> {
+    let (context, provider) = (login.context, login.provider);
+    let subject = login.profile.subject();
+    account::require_subject(login.profile)?;
+    accounts::lock(work, (provider, subject), &login.addresses()).await?;
     let user = users::find(work, target).await?.ok_or_else(|| {
         Code::UserNotFound.at(http::StatusCode::UNPROCESSABLE_ENTITY, "Linking target user not found")
     })?;
@@ -45,40 +45,44 @@ pub(crate) async fn link_to(
         let whose = if known.user_id == target { "" } else { " to another user" };
         return Err(Code::IdentityAlreadyExists.because(format!("Identity is already linked{whose}")));
     }
-    account::link(work, target, vouching).await?;
-    let mut settled = Settled { account: user, created: false, refusal: None };
-    if settled.account.user.email.is_empty() {
-        settled = take_address(work, target, vouching).await?;
+    account::link(work, target, login).await?;
+    let mut resolved = ResolvedAccount { account: user, created: false, refusal: None };
+    if resolved.account.user.email.is_empty() {
+        resolved = take_address(work, target, login).await?;
     }
-    if settled.refusal.is_none() {
-        settled.account = users::derive_providers(work, target).await?;
-        deliver::notify(context, &settled.account, MailKind::IdentityLinked, provider).await;
+    if resolved.refusal.is_none() {
+        resolved.account = users::derive_providers(work, target).await?;
+        deliver::notify(context, &resolved.account, MailKind::IdentityLinked, provider).await;
     }
-    Ok(settled)
+    Ok(resolved)
 }
 
 /// Gives a user without an address that of the identity that was just linked.
-async fn take_address(work: &Work<'_>, user: Uuid, vouching: &Vouching<'_>) -> Result<Settled, Error> {
-    let (context, provider) = (vouching.context, vouching.provider);
+async fn take_address(
+    work: &Work<'_>,
+    user: Uuid,
+    login: &ProviderLogin<'_>,
+) -> Result<ResolvedAccount, Error> {
+    let (context, provider) = (login.context, login.provider);
     let before = find(work, user).await?;
     let promoted = promote_address(context, work, before).await?;
     let account = promoted.ok_or_else(|| {
         Code::EmailExists.at(http::StatusCode::BAD_REQUEST, refusals::email_exists().to_string())
     })?;
     if account.user.email.is_empty() {
-        return Ok(Settled { account, created: false, refusal: None });
+        return Ok(ResolvedAccount { account, created: false, refusal: None });
     }
-    if !vouching.profile.email().is_some_and(|email| email.verified) {
+    if !login.profile.email().is_some_and(|email| email.verified) {
         let account = deliver::mail(context, work, account, MailKind::Confirmation, false).await?;
         let message = format!(
             "Unverified email with {provider}. A confirmation email has been sent to your {provider} email"
         );
         let refusal = Code::EmailNotConfirmed.at(http::StatusCode::UNPROCESSABLE_ENTITY, message);
-        return Ok(Settled { account, created: false, refusal: Some(refusal) });
+        return Ok(ResolvedAccount { account, created: false, refusal: Some(refusal) });
     }
     account::confirm(work, user).await?;
     let account = Changes::new().anonymous(false).apply(work, user).await?;
-    Ok(Settled { account, created: false, refusal: None })
+    Ok(ResolvedAccount { account, created: false, refusal: None })
 }
 
 async fn find(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {

@@ -13,7 +13,7 @@ pub(crate) const DEFAULT_DOMAIN: &str = "default";
 
 /// What becomes of a provider's user.
 #[derive(Debug)]
-pub(crate) enum Decision {
+pub(crate) enum LinkingDecision {
     /// Has been here before.
     Known(Box<Identity>),
     /// Is this user, who gets a new identity.
@@ -52,9 +52,9 @@ pub(crate) fn decide(
     profile: &Profile,
     audience: &str,
     (autoconfirm, domains): (bool, &BTreeMap<String, String>),
-) -> Decision {
+) -> LinkingDecision {
     if let Some(identity) = candidates.identity {
-        return Decision::Known(Box::new(identity));
+        return LinkingDecision::Known(Box::new(identity));
     }
     let address = candidate_address(profile);
     let own = domain(provider, domains);
@@ -67,18 +67,22 @@ pub(crate) fn decide(
             .any(|owner| owner.aud.as_deref() == Some(audience));
         // Nobody gets an address that is somebody else's only by claiming it.
         let address = if elsewhere || candidates.address_taken { "" } else { address };
-        return Decision::Create { address: address.to_owned() };
+        return LinkingDecision::Create { address: address.to_owned() };
     }
     let mut linked =
         candidates.owners.iter().filter(|owner| in_domain(owner, own)).map(|owner| owner.user_id);
     if let Some(user) = linked.next() {
-        return if linked.all(|other| other == user) { Decision::Link(user) } else { Decision::Ambiguous };
+        return if linked.all(|other| other == user) {
+            LinkingDecision::Link(user)
+        } else {
+            LinkingDecision::Ambiguous
+        };
     }
     let users = if own == DEFAULT_DOMAIN { candidates.users.as_slice() } else { &[] };
     match users {
-        [] => Decision::Create { address: address.to_owned() },
-        [user] => Decision::Link(*user),
-        _ => Decision::Ambiguous,
+        [] => LinkingDecision::Create { address: address.to_owned() },
+        [user] => LinkingDecision::Link(*user),
+        _ => LinkingDecision::Ambiguous,
     }
 }
 
@@ -105,7 +109,7 @@ mod tests {
         Owner { user_id: Uuid::from_u128(user), provider: provider.into(), aud: Some("aud".into()) }
     }
 
-    fn decide_on(candidates: Candidates, provider: &str, verified: bool) -> Decision {
+    fn decide_on(candidates: Candidates, provider: &str, verified: bool) -> LinkingDecision {
         let domains = BTreeMap::from([("acme".to_owned(), "staff".to_owned())]);
         decide(candidates, provider, &profile(verified), "aud", (false, &domains))
     }
@@ -114,7 +118,7 @@ mod tests {
     fn a_new_address_makes_a_new_user() {
         for verified in [true, false] {
             let decision = decide_on(nobody(), "github", verified);
-            assert!(matches!(decision, Decision::Create { address } if address == "ada@example.com"));
+            assert!(matches!(decision, LinkingDecision::Create { address } if address == "ada@example.com"));
         }
     }
 
@@ -122,18 +126,24 @@ mod tests {
     fn a_verified_address_links() {
         let owners = vec![owner(1, "google"), owner(1, "email")];
         let decision = decide_on(Candidates { owners, ..nobody() }, "github", true);
-        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(1)));
+        assert!(matches!(decision, LinkingDecision::Link(user) if user == Uuid::from_u128(1)));
         let users = vec![Uuid::from_u128(2)];
         let decision = decide_on(Candidates { users, ..nobody() }, "github", true);
-        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(2)));
+        assert!(matches!(decision, LinkingDecision::Link(user) if user == Uuid::from_u128(2)));
     }
 
     #[test]
     fn an_address_of_several_users_decides_nothing() {
         let owners = vec![owner(1, "google"), owner(2, "email")];
-        assert!(matches!(decide_on(Candidates { owners, ..nobody() }, "github", true), Decision::Ambiguous));
+        assert!(matches!(
+            decide_on(Candidates { owners, ..nobody() }, "github", true),
+            LinkingDecision::Ambiguous
+        ));
         let users = vec![Uuid::from_u128(1), Uuid::from_u128(2)];
-        assert!(matches!(decide_on(Candidates { users, ..nobody() }, "github", true), Decision::Ambiguous));
+        assert!(matches!(
+            decide_on(Candidates { users, ..nobody() }, "github", true),
+            LinkingDecision::Ambiguous
+        ));
     }
 
     #[test]
@@ -143,12 +153,12 @@ mod tests {
             Candidates { address_taken: true, ..nobody() },
         ] {
             let decision = decide_on(candidates, "github", false);
-            assert!(matches!(decision, Decision::Create { address } if address.is_empty()));
+            assert!(matches!(decision, LinkingDecision::Create { address } if address.is_empty()));
         }
         // Single sign-on has its own accounts.
         let address_owners = vec![owner(1, "sso:1")];
         let decision = decide_on(Candidates { address_owners, ..nobody() }, "github", false);
-        assert!(matches!(decision, Decision::Create { address } if !address.is_empty()));
+        assert!(matches!(decision, LinkingDecision::Create { address } if !address.is_empty()));
     }
 
     #[test]
@@ -156,10 +166,13 @@ mod tests {
         let known =
             || Candidates { owners: vec![owner(1, "google")], users: vec![Uuid::from_u128(1)], ..nobody() };
         for provider in ["sso:1", "acme"] {
-            assert!(matches!(decide_on(known(), provider, true), Decision::Create { .. }), "{provider}");
+            assert!(
+                matches!(decide_on(known(), provider, true), LinkingDecision::Create { .. }),
+                "{provider}"
+            );
         }
         let owners = vec![owner(3, "acme"), owner(1, "google")];
         let decision = decide_on(Candidates { owners, ..nobody() }, "acme", true);
-        assert!(matches!(decision, Decision::Link(user) if user == Uuid::from_u128(3)));
+        assert!(matches!(decision, LinkingDecision::Link(user) if user == Uuid::from_u128(3)));
     }
 }

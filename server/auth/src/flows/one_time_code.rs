@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::pkce;
 use crate::messages::OneTimeCode;
-use crate::store::one_time_tokens::Pending;
+use crate::store::one_time_tokens::PendingCode;
 
 impl OneTimeCode {
     /// A new code of `length` digits for `address`; `pkce` tells whether its link will end in a code.
@@ -34,7 +34,7 @@ pub(crate) fn hash(address: &str, code: &str) -> String {
     })
 }
 
-impl Pending {
+impl PendingCode {
     /// Whether the code with `hash` is this one, and not older than `expiry`. A code that was sent for a PKCE flow
     /// may be typed, too.
     pub(crate) fn is(&self, hash: &str, expiry: std::time::Duration) -> bool {
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn a_code_is_good_for_its_time() {
         let code = OneTimeCode::of("ada@example.com", "123456".to_owned(), true);
-        let pending = Pending { hash: code.hash.clone(), age: Some(59.0) };
+        let pending = PendingCode { hash: code.hash.clone(), age: Some(59.0) };
         assert!(pending.is(&hash("ada@example.com", "123456"), Duration::from_secs(60)));
         assert!(pending.is(&code.hash, Duration::from_secs(60)));
         assert!(!pending.is(&hash("ada@example.com", "123457"), Duration::from_secs(60)));
         assert!(!pending.is(&code.hash, Duration::from_secs(58)));
-        assert!(!Pending::default().is("", Duration::from_secs(60)));
+        assert!(!PendingCode::default().is("", Duration::from_secs(60)));
     }
 }

@@ -15,7 +15,7 @@ use crate::factors::assertion::Assertion;
 use crate::factors::credential::Credential;
 use crate::factors::webauthn::Failure;
 use crate::store::audit::{Action, Actor};
-use crate::store::passkeys::{self, Ceremony, Held, Passkey};
+use crate::store::passkeys::{self, Ceremony, OwnedPasskey, Passkey};
 use crate::store::{Work, factors};
 use crate::{Code, Error, Settings};
 
@@ -23,7 +23,7 @@ use crate::{Code, Error, Settings};
 const LONGEST_NAME: usize = 120;
 
 /// A ceremony that has begun.
-pub(crate) struct Started {
+pub(crate) struct StartedCeremony {
     pub(crate) challenge: Uuid,
     /// What the browser's `navigator.credentials` takes as `publicKey`.
     pub(crate) options: Value,
@@ -99,7 +99,10 @@ fn refused(failure: Failure, message: &'static str) -> Error {
 /// Begins the registration of a passkey of the caller.
 ///
 /// Errors: as [`may_register`]; `too_many_passkeys`.
-pub(crate) async fn start_registration(context: &Context<'_>, bearer: &Bearer) -> Result<Started, Error> {
+pub(crate) async fn start_registration(
+    context: &Context<'_>,
+    bearer: &Bearer,
+) -> Result<StartedCeremony, Error> {
     may_register(bearer)?;
     let (auth, user) = (context.auth, &bearer.user);
     let known = passkeys::list(&auth.database, user.id).await?;
@@ -111,7 +114,7 @@ pub(crate) async fn start_registration(context: &Context<'_>, bearer: &Bearer) -
     let (id, expiry) = (Uuid::new_v4(), auth.settings.webauthn.challenge_expiry);
     let (user, kind) = (Some(user.id), Ceremony::Registration);
     let expires_at = passkeys::start(&auth.database, id, user, kind, &started.state, expiry).await?;
-    Ok(Started { challenge: id, options: started.options, expires_at })
+    Ok(StartedCeremony { challenge: id, options: started.options, expires_at })
 }
 
 /// Takes away the ceremony that `answer` ends; returns what the answer is to be judged by.
@@ -174,13 +177,13 @@ async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Re
 }
 
 /// Begins a sign-in with whatever passkey the authenticator has for this site.
-pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<Started, Error> {
+pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<StartedCeremony, Error> {
     let auth = context.auth;
     let started = auth.relying_party.start_authentication(None, &[])?;
     let (id, expiry) = (Uuid::new_v4(), auth.settings.webauthn.challenge_expiry);
     let kind = Ceremony::Authentication;
     let expires_at = passkeys::start(&auth.database, id, None, kind, &started.state, expiry).await?;
-    Ok(Started { challenge: id, options: started.options, expires_at })
+    Ok(StartedCeremony { challenge: id, options: started.options, expires_at })
 }
 
 /// Ends a sign-in with a passkey.
@@ -212,7 +215,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     Ok(session)
 }
 
-fn may_sign_in(held: &Held) -> Result<(), Error> {
+fn may_sign_in(held: &OwnedPasskey) -> Result<(), Error> {
     let user = &held.account.user;
     if !user.email.is_empty() && user.email_confirmed_at.is_none() {
         return Err(Code::EmailNotConfirmed.at(StatusCode::FORBIDDEN, "Email not confirmed"));

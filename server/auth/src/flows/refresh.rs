@@ -9,13 +9,13 @@ use uuid::Uuid;
 use crate::client::Client;
 use crate::flows::access_token::{self, Session};
 use crate::refresh_token::RefreshToken;
-use crate::session::Granted;
-use crate::store::refresh::{self, Verdict};
+use crate::session::GrantedSession;
+use crate::store::refresh::{self, RefreshVerdict};
 use crate::store::sessions;
 use crate::{Auth, Code, Error, Settings};
 
 /// A session that goes on.
-pub(crate) struct Refreshed {
+pub(crate) struct RefreshedSession {
     pub(crate) session: Session,
     /// Whether the refresh token had been used before and its replacement was handed out again.
     pub(crate) reused: bool,
@@ -34,7 +34,7 @@ pub(crate) async fn refresh(
     token: &str,
     oauth_client: Option<Uuid>,
     client: &Client<'_>,
-) -> Result<Refreshed, Error> {
+) -> Result<RefreshedSession, Error> {
     let token = RefreshToken::parse(token)?;
     let is_checked = check_encrypted(&auth.database, &auth.settings, &token).await?;
     let settings = &auth.settings;
@@ -42,13 +42,13 @@ pub(crate) async fn refresh(
         refresh::refresh(&auth.database, settings, &token, is_checked, oauth_client, client).await?;
     let refreshed = refreshed.ok_or_else(not_found)?;
     let reused = match refreshed.verdict {
-        Verdict::Rotated => false,
-        Verdict::Returned => true,
+        RefreshVerdict::Rotated => false,
+        RefreshVerdict::Returned => true,
         refusal => return Err(refuse(refusal, oauth_client)),
     };
     let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
     reseal(&auth.database, &auth.settings, &granted).await?;
-    Ok(Refreshed {
+    Ok(RefreshedSession {
         session: access_token::issue(auth, granted, "token_refresh", client).await?,
         reused,
         reuse_causes: refreshed.causes,
@@ -75,7 +75,7 @@ async fn check_encrypted(
 }
 
 /// Stores the key of the session's tokens again if it is not encrypted as new ones are.
-async fn reseal(database: &Database, settings: &Settings, granted: &Granted) -> Result<(), Error> {
+async fn reseal(database: &Database, settings: &Settings, granted: &GrantedSession) -> Result<(), Error> {
     let encryption = &settings.encryption;
     let (id, Some(counted)) = (granted.session.id, &granted.session.counted) else { return Ok(()) };
     let key = encryption.open(id, &counted.key)?;
@@ -86,12 +86,12 @@ async fn reseal(database: &Database, settings: &Settings, granted: &Granted) -> 
     sessions::reseal_token_key(database, id, &counted.key, &sealed).await
 }
 
-fn refuse(verdict: Verdict, oauth_client: Option<Uuid>) -> Error {
+fn refuse(verdict: RefreshVerdict, oauth_client: Option<Uuid>) -> Error {
     let (code, message) = match verdict {
-        Verdict::AlreadyUsed => (Code::RefreshTokenAlreadyUsed, "Already Used"),
-        Verdict::UserBanned => (Code::UserBanned, "User Banned"),
-        Verdict::SessionGone => (Code::SessionNotFound, "No Valid Session Found"),
-        Verdict::OauthSession => {
+        RefreshVerdict::AlreadyUsed => (Code::RefreshTokenAlreadyUsed, "Already Used"),
+        RefreshVerdict::UserBanned => (Code::UserBanned, "User Banned"),
+        RefreshVerdict::SessionGone => (Code::SessionNotFound, "No Valid Session Found"),
+        RefreshVerdict::OauthSession => {
             return Error::oauth(
                 "invalid_client",
                 match oauth_client {
@@ -100,16 +100,18 @@ fn refuse(verdict: Verdict, oauth_client: Option<Uuid>) -> Error {
                 },
             );
         }
-        Verdict::PlainSession => {
+        RefreshVerdict::PlainSession => {
             let message = "Client authentication not allowed for non-OAuth session";
             return Error::oauth("invalid_client", message);
         }
-        Verdict::Ended => (Code::SessionExpired, "Session Expired"),
-        Verdict::Inactive => (Code::SessionExpired, "Session Expired (Inactivity)"),
-        Verdict::LowAal => (Code::SessionExpired, "Session Expired (Low AAL: User Needs MFA Verification)"),
-        Verdict::Superseded => (Code::SessionExpired, "Session Expired (Revoked by Newer Login)"),
-        Verdict::NotIssued => (Code::ValidationFailed, "Not Issued By This Server"),
-        Verdict::UserGone | Verdict::Rotated | Verdict::Returned => return not_found(),
+        RefreshVerdict::Ended => (Code::SessionExpired, "Session Expired"),
+        RefreshVerdict::Inactive => (Code::SessionExpired, "Session Expired (Inactivity)"),
+        RefreshVerdict::LowAal => {
+            (Code::SessionExpired, "Session Expired (Low AAL: User Needs MFA Verification)")
+        }
+        RefreshVerdict::Superseded => (Code::SessionExpired, "Session Expired (Revoked by Newer Login)"),
+        RefreshVerdict::NotIssued => (Code::ValidationFailed, "Not Issued By This Server"),
+        RefreshVerdict::UserGone | RefreshVerdict::Rotated | RefreshVerdict::Returned => return not_found(),
     };
     code.at(StatusCode::BAD_REQUEST, format!("Invalid Refresh Token: {message}"))
 }

@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::{self, Session};
 use crate::refresh_token::{self, Key, RefreshToken};
-use crate::session::Granted;
-use crate::store::sessions::{self, Opening, StepUp};
+use crate::session::GrantedSession;
+use crate::store::sessions::{self, NewSession, StepUp};
 use crate::store::{Executor, Work};
 use crate::{Auth, Error, Settings};
 
@@ -51,7 +51,7 @@ pub(super) async fn open(
     user: Uuid,
     sign_in: SignIn<'_>,
     client: &Client<'_>,
-) -> Result<Granted, Error> {
+) -> Result<GrantedSession, Error> {
     let id = Uuid::new_v4();
     let key = (settings.security.refresh_token_algorithm == 2).then(Key::generate);
     let token = match &key {
@@ -59,7 +59,7 @@ pub(super) async fn open(
         None => RefreshToken::generate(),
     };
     let sealed = key.as_ref().map(|key| settings.encryption.seal(id, key.as_str())).transpose()?;
-    let opening = Opening {
+    let opening = NewSession {
         id,
         user_id: user,
         method: sign_in.method,

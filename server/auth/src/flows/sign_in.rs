@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
-use crate::hooks::Decision;
+use crate::hooks::AttemptDecision;
 use crate::store::sessions;
 use crate::store::users;
 use crate::{Auth, Code, Error, HookName, passwords};
@@ -84,7 +84,7 @@ async fn ask_hook(auth: &Auth, user: Uuid, matches: bool, client: &Client<'_>) -
     if auth.settings.hooks.get(HookName::PasswordVerificationAttempt).is_none() {
         return Ok(());
     }
-    let Decision::Reject { message, logout } =
+    let AttemptDecision::Reject { message, logout } =
         auth.hooks.password_verification(user, matches, client).await?
     else {
         return Ok(());

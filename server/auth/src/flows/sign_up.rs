@@ -12,7 +12,7 @@ use super::{Context, deliver};
 use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::passwords;
-use crate::session::Granted;
+use crate::session::GrantedSession;
 use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
@@ -37,7 +37,7 @@ pub(crate) struct SignUp {
 }
 
 /// What became of it.
-pub(crate) enum SignedUp {
+pub(crate) enum SignUpOutcome {
     /// Nothing remains to be confirmed.
     Session(Box<Session>),
     /// The address is to be confirmed; or it is somebody's already, which is not told.
@@ -52,7 +52,7 @@ pub(crate) enum SignedUp {
 /// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
 /// `phone_provider_disabled` (400); `user_already_exists` where addresses are confirmed at once; those of the hook
 /// and of sending.
-pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<SignedUp, Error> {
+pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<SignUpOutcome, Error> {
     check_provider(context, &wish)?;
     let registered = register(context, &wish, true).await?;
     let settings = &context.auth.settings;
@@ -65,12 +65,12 @@ pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<Signe
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
             context.auth.messages.pretend().await;
-            return Ok(SignedUp::User(Box::new(obfuscated(context, &wish)?)));
+            return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &wish)?)));
         }
     };
     if let Some(granted) = granted {
         let session = access_token::issue(context.auth, *granted, METHOD, &context.client).await?;
-        return Ok(SignedUp::Session(Box::new(session)));
+        return Ok(SignUpOutcome::Session(Box::new(session)));
     }
     let mut user = account.user;
     if user.invited_at.is_some() {
@@ -78,7 +78,7 @@ pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<Signe
         user.user_metadata = json!({});
         user.identities.clear();
     }
-    Ok(SignedUp::User(Box::new(user)))
+    Ok(SignUpOutcome::User(Box::new(user)))
 }
 
 /// What comes before anything else: whether sign-ups are open, and whether `password` may become somebody's.
@@ -142,9 +142,9 @@ pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result
 /// What an address was found to be.
 pub(crate) enum Registered {
     /// Nobody's; it is a new account's now, with a session if one was asked for and nothing remains to be confirmed.
-    New(Account, Option<Box<Granted>>),
+    New(Account, Option<Box<GrantedSession>>),
     /// That of an account that had not been confirmed yet; what it awaits was sent once more. A session as above.
-    Unconfirmed(Account, Option<Box<Granted>>),
+    Unconfirmed(Account, Option<Box<GrantedSession>>),
     /// That of a confirmed account, which stays as it is.
     Taken(Account),
 }

@@ -10,13 +10,13 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::flows::Context;
-use crate::flows::account::{self, Vouching};
+use crate::flows::account::{self, ProviderLogin};
 use crate::flows::external::error_members;
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Email, Profile};
 use crate::redirects;
-use crate::sso::Remote;
+use crate::sso::IdentityProviderClient;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
@@ -31,7 +31,7 @@ const METHOD: &str = "sso/saml";
 const SOON: time::Duration = time::Duration::hours(12);
 
 /// Somebody who wants to sign in.
-pub(crate) struct Departure<'a> {
+pub(crate) struct SsoRequest<'a> {
     pub(crate) provider_id: Option<Uuid>,
     /// The domain of the user's e-mail address; empty if the provider is named.
     pub(crate) domain: &'a str,
@@ -51,7 +51,7 @@ pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
 /// Begins a sign-in; answers with the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
-pub(crate) async fn depart(auth: &Auth, departure: Departure<'_>) -> Result<String, Error> {
+pub(crate) async fn depart(auth: &Auth, departure: SsoRequest<'_>) -> Result<String, Error> {
     let service = require_enabled(auth)?;
     let provider = find(&auth.database, &departure).await?;
     if provider.is_disabled() {
@@ -83,7 +83,7 @@ pub(crate) async fn depart(auth: &Auth, departure: Departure<'_>) -> Result<Stri
     Ok(request.url)
 }
 
-async fn find(database: &Database, departure: &Departure<'_>) -> Result<SsoProvider, Error> {
+async fn find(database: &Database, departure: &SsoRequest<'_>) -> Result<SsoProvider, Error> {
     let (lookup, message) = match (departure.provider_id.filter(|id| !id.is_nil()), departure.domain) {
         (Some(id), "") => (Lookup::Id(id), "No such SSO provider"),
         (None, "") => return Err(Error::validation("A provider_id or domain needs to be provided")),
@@ -102,7 +102,7 @@ fn metadata(provider: &SsoProvider) -> Result<IdentityProvider, Error> {
 
 /// What a browser brings from an identity provider; absent fields are empty.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Arrival {
+pub(crate) struct SamlCallback {
     pub(crate) relay_state: String,
     /// A response in base64.
     pub(crate) response: String,
@@ -124,20 +124,20 @@ struct Origin {
 /// Errors: those of a response that does not count (`validation_failed`, `saml_idp_not_found`,
 /// `saml_relay_state_not_found`, `saml_relay_state_expired`, `sso_provider_disabled`, `saml_assertion_no_user_id`,
 /// `saml_assertion_no_email`), of the user's account, and of hooks.
-pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<String, Error> {
+pub(crate) async fn arrive(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
     let auth = context.auth;
     let service = require_enabled(auth)?;
-    let carried = Carried::of(arrival)?;
-    let origin = origin(auth, &arrival.relay_state, &carried).await?;
+    let message = SamlMessage::of(callback)?;
+    let origin = origin(auth, &callback.relay_state, &message).await?;
     if origin.provider.is_disabled() {
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
     }
     let provider = current_metadata(&auth.database, &auth.saml_remote, &origin.provider).await?;
     let issuer = provider.entity_id().to_owned();
-    let (xml, resolve_id) = match carried {
-        Carried::Response(xml) => (xml, None),
-        Carried::Artifact(artifact) => {
+    let (xml, resolve_id) = match message {
+        SamlMessage::Response(xml) => (xml, None),
+        SamlMessage::Artifact(artifact) => {
             let resolved = resolve(&auth.saml_remote, service, &provider, &artifact).await;
             let (id, xml) = resolved.map_err(|reason| refused(&origin.provider, &reason))?;
             (xml, Some(id))
@@ -158,7 +158,7 @@ pub(crate) async fn arrive(context: &Context<'_>, arrival: &Arrival) -> Result<S
 ///
 /// Errors: a sentence for the log.
 async fn resolve(
-    remote: &Remote,
+    remote: &IdentityProviderClient,
     service: &ServiceProvider,
     provider: &IdentityProvider,
     artifact: &str,
@@ -184,18 +184,18 @@ fn refused(provider: &SsoProvider, reason: &str) -> Error {
 }
 
 /// What a browser carries: a response, or a reference to one.
-enum Carried {
+enum SamlMessage {
     Response(String),
     Artifact(String),
 }
 
-impl Carried {
+impl SamlMessage {
     /// Errors: `validation_failed`.
-    fn of(arrival: &Arrival) -> Result<Carried, Error> {
-        match (arrival.artifact.as_str(), arrival.response.as_str()) {
+    fn of(callback: &SamlCallback) -> Result<SamlMessage, Error> {
+        match (callback.artifact.as_str(), callback.response.as_str()) {
             ("", "") => Err(Error::validation("SAMLResponse is missing")),
-            ("", response) => decode(response).map(Carried::Response),
-            (artifact, _) => Ok(Carried::Artifact(artifact.to_owned())),
+            ("", response) => decode(response).map(SamlMessage::Response),
+            (artifact, _) => Ok(SamlMessage::Artifact(artifact.to_owned())),
         }
     }
 }
@@ -209,9 +209,9 @@ fn decode(response: &str) -> Result<String, Error> {
 }
 
 /// What a relay state says of a user who left with it; or what a response says of a user who has not.
-async fn origin(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
+async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
-    let Some(id) = id else { return unsolicited(&auth.database, relay_state, carried).await };
+    let Some(id) = id else { return unsolicited(&auth.database, relay_state, message).await };
     let state = saml_relay_states::take(&auth.database, id).await?.ok_or_else(|| {
         Code::SamlRelayStateNotFound.because("SAML RelayState does not exist, try logging in again?")
     })?;
@@ -230,12 +230,12 @@ async fn origin(auth: &Auth, relay_state: &str, carried: &Carried) -> Result<Ori
 }
 
 /// A sign-in that the identity provider has begun; its relay state may say where the user wants to go.
-async fn unsolicited(database: &Database, relay_state: &str, carried: &Carried) -> Result<Origin, Error> {
+async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
         return Err(Error::validation("SAML RelayState is not a valid UUID or URL"));
     }
-    let Carried::Response(response) = carried else {
+    let SamlMessage::Response(response) = message else {
         let message = "SAML Artifact response can only be used with SP initiated flow";
         return Err(Error::validation(message));
     };
@@ -253,7 +253,7 @@ async fn unsolicited(database: &Database, relay_state: &str, carried: &Carried) 
 /// What the provider says of itself: fetched anew, if there is where from and it is time to.
 async fn current_metadata(
     database: &Database,
-    remote: &Remote,
+    remote: &IdentityProviderClient,
     provider: &SsoProvider,
 ) -> Result<IdentityProvider, Error> {
     let known = metadata(provider)?;
@@ -311,18 +311,18 @@ async fn sign_in(
 ) -> Result<String, Error> {
     let auth = context.auth;
     let provider = format!("sso:{}", origin.provider.id);
-    let vouching =
-        Vouching { context, provider: &provider, profile, email_optional: false, traits: Value::Null };
-    account::announce(&vouching).await?;
+    let login =
+        ProviderLogin { context, provider: &provider, profile, email_optional: false, traits: Value::Null };
+    account::call_before_user_created(&login).await?;
     let mut client = auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let flow = unused_flow(&work, origin).await?;
-    let settled = account::settle(&work, &vouching).await?;
-    if let Some(refusal) = settled.refusal {
+    let resolved = account::resolve(&work, &login).await?;
+    if let Some(refusal) = resolved.refusal {
         work.commit().await?;
         return Err(refusal);
     }
-    let user = settled.account.id();
+    let user = resolved.account.id();
     let target = auth.redirects.resolve([origin.redirect_to.as_str()]);
     let code =
         flow.as_ref().and_then(|flow| flow.auth_code.clone().filter(|_| flow.code_challenge.is_some()));
@@ -342,8 +342,8 @@ async fn sign_in(
         }
     };
     work.commit().await?;
-    if settled.created {
-        auth.hooks.after_user_created(&settled.account.user, &context.client).await?;
+    if resolved.created {
+        auth.hooks.after_user_created(&resolved.account.user, &context.client).await?;
     }
     Ok(url)
 }

@@ -3,7 +3,7 @@
 use database::Database;
 use uuid::Uuid;
 
-use crate::sso::Remote;
+use crate::sso::IdentityProviderClient;
 use crate::sso::{self, AttributeMapping, IdentityProvider, NAME_ID_FORMATS};
 use crate::store::Work;
 use crate::store::sso_providers::{self as store, Lookup, Row, SsoProvider};
@@ -55,7 +55,10 @@ impl Definition {
     /// The metadata that was sent, or is where was sent; None if there is neither.
     ///
     /// Errors: `saml_metadata_fetch_failed`, `validation_failed`.
-    async fn metadata(&self, remote: &Remote) -> Result<Option<(String, IdentityProvider)>, Error> {
+    async fn metadata(
+        &self,
+        remote: &IdentityProviderClient,
+    ) -> Result<Option<(String, IdentityProvider)>, Error> {
         let text = match (self.metadata_xml.as_str(), self.metadata_url.as_str()) {
             ("", "") => return Ok(None),
             ("", url) => remote.fetch(url).await?,

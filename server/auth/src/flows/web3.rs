@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 
 use crate::flows::Context;
 use crate::flows::access_token::Session;
-use crate::flows::account::{self, Settled, Vouching};
+use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
 use crate::store::Work;
@@ -19,7 +19,7 @@ const PROVIDER: &str = "web3";
 ///
 /// Errors: `web3_provider_disabled`, `web3_unsupported_chain`; `validation_failed` for text that is no sign-in message
 /// or no signature; OAuth-style `invalid_grant` for a signature of somebody else and for messages for other sites and
-/// other times; those of [`account::settle`].
+/// other times; those of [`account::resolve`].
 pub(crate) async fn sign_in(
     context: &Context<'_>,
     chain: &str,
@@ -36,7 +36,7 @@ pub(crate) async fn sign_in(
     check_place(context, chain, message)?;
     check_time(chain, message, settings, OffsetDateTime::now_utc())?;
     let profile = profile(chain, message);
-    let vouching = Vouching {
+    let login = ProviderLogin {
         context,
         provider: PROVIDER,
         profile: &profile,
@@ -49,10 +49,10 @@ pub(crate) async fn sign_in(
             "uri": message.uri_text,
         }),
     };
-    account::announce(&vouching).await?;
+    account::call_before_user_created(&login).await?;
     let mut client = auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let Settled { account, created, .. } = account::settle(&work, &vouching).await?;
+    let ResolvedAccount { account, created, .. } = account::resolve(&work, &login).await?;
     let sign_in = SignIn { method: "web3", ..SignIn::default() };
     let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
     work.commit().await?;

@@ -21,16 +21,16 @@ const ATTEMPTS: u32 = 3;
 
 /// How long hooks are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct HookTimeouts {
     /// In all, pauses included.
     pub(super) total: Duration,
     /// Between two attempts.
     pub(super) pause: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { total: Duration::from_secs(5), pause: Duration::from_secs(2) }
+impl Default for HookTimeouts {
+    fn default() -> HookTimeouts {
+        HookTimeouts { total: Duration::from_secs(5), pause: Duration::from_secs(2) }
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn call(
     client: &HttpClient,
     hook: &Hook,
     payload: &[u8],
-    patience: Patience,
+    patience: HookTimeouts,
 ) -> Result<Option<Bytes>, Error> {
     let deadline = Instant::now() + patience.total;
     let timeout = || {

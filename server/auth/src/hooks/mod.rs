@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use self::http::Patience;
+use self::http::HookTimeouts;
 use crate::client::Client;
 use crate::http_client::HttpClient;
 use crate::user::User;
@@ -25,7 +25,7 @@ use crate::{Code, Error, Hook, HookName, HookSettings};
 
 /// What a hook has said of an attempt to show a password or a second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum AttemptDecision {
     /// Goes on as if there were no hook.
     Continue,
     /// The attempt has failed, whatever it was.
@@ -40,19 +40,19 @@ pub(crate) enum Decision {
 /// The answer of a hook that judges attempts.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Verdict {
+struct AttemptResponse {
     decision: String,
     message: String,
     should_logout_user: bool,
 }
 
-impl Verdict {
-    fn decision(self, default_message: &str) -> Decision {
+impl AttemptResponse {
+    fn decision(self, default_message: &str) -> AttemptDecision {
         if self.decision != "reject" {
-            return Decision::Continue;
+            return AttemptDecision::Continue;
         }
         let message = if self.message.is_empty() { default_message.to_owned() } else { self.message };
-        Decision::Reject { message, logout: self.should_logout_user }
+        AttemptDecision::Reject { message, logout: self.should_logout_user }
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Hooks {
     hooks: HookSettings,
     client: HttpClient,
     database: Database,
-    patience: Patience,
+    patience: HookTimeouts,
 }
 
 impl Hooks {
@@ -102,7 +102,7 @@ impl Hooks {
         for (name, hook) in &hooks.0 {
             check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
         }
-        Ok(Hooks { hooks, client, database, patience: Patience::default() })
+        Ok(Hooks { hooks, client, database, patience: HookTimeouts::default() })
     }
 
     /// Whether the hook `name` is switched on.
@@ -150,7 +150,7 @@ impl Hooks {
         user: Uuid,
         valid: bool,
         client: &Client<'_>,
-    ) -> Result<Decision, Error> {
+    ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further password verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "valid": valid });
         let verdict = self.judge(HookName::PasswordVerificationAttempt, payload, client).await?;
@@ -164,7 +164,7 @@ impl Hooks {
         (factor, kind): (Uuid, &str),
         valid: bool,
         client: &Client<'_>,
-    ) -> Result<Decision, Error> {
+    ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further MFA verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "factor_id": factor, "factor_type": kind, "valid": valid });
         Ok(self.judge(HookName::MfaVerificationAttempt, payload, client).await?.decision(REJECTED))
@@ -197,7 +197,12 @@ impl Hooks {
         self.call(HookName::SendSms, payload, client).await.map(drop)
     }
 
-    async fn judge(&self, name: HookName, payload: Value, client: &Client<'_>) -> Result<Verdict, Error> {
+    async fn judge(
+        &self,
+        name: HookName,
+        payload: Value,
+        client: &Client<'_>,
+    ) -> Result<AttemptResponse, Error> {
         let answer = self.call(name, payload, client).await?;
         answer.as_deref().map(parse).transpose().map(Option::unwrap_or_default)
     }

@@ -7,12 +7,12 @@ use serde_json::Value as Json;
 
 use super::*;
 use crate::Secret;
-use crate::testing::{self, Mock, Told};
+use crate::testing::{self, Mock, MockResponse};
 
 const CLIENT: Client<'static> = Client {
     user_agent: None,
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 7)),
-    addressed: crate::client::Addressed { host: None, is_plain: false },
+    addressed: crate::client::RequestedHost { host: None, is_plain: false },
 };
 const SECRET: &str = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -24,11 +24,13 @@ async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks
             .await
             .unwrap();
     let mut hooks = Hooks::new(settings, HttpClient::new().unwrap(), login).unwrap();
-    hooks.patience = Patience { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
+    hooks.patience = HookTimeouts { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
     hooks
 }
 
-async fn judged(answers: Vec<Told>) -> (Result<Decision, (u16, Code, String)>, Vec<testing::Asked>) {
+async fn judged(
+    answers: Vec<MockResponse>,
+) -> (Result<AttemptDecision, (u16, Code, String)>, Vec<testing::ReceivedRequest>) {
     let (mock, database) = (Mock::start(answers).await, testkit::Database::empty().await);
     let hooks = hooks(HookName::PasswordVerificationAttempt, &mock.url, &database).await;
     let result = hooks.password_verification(Uuid::nil(), false, &CLIENT).await;
@@ -40,7 +42,7 @@ async fn judged(answers: Vec<Told>) -> (Result<Decision, (u16, Code, String)>, V
 async fn a_server_is_told_who_what_and_when_and_can_check_it() {
     let answer = testing::json(200, json!({ "decision": "continue" }));
     let (decision, asked) = judged(vec![answer]).await;
-    assert_eq!(decision, Ok(Decision::Continue));
+    assert_eq!(decision, Ok(AttemptDecision::Continue));
     let [asked] = asked.as_slice() else { panic!("{asked:?}") };
     let payload: Json = serde_json::from_str(&asked.body).unwrap();
     assert_eq!(
@@ -67,7 +69,7 @@ async fn a_rejection_has_words_of_its_own_or_the_usual_ones() {
     let answer = |message: &str| {
         testing::json(200, json!({ "decision": "reject", "message": message, "should_logout_user": true }))
     };
-    let reject = |message: &str| Ok(Decision::Reject { message: message.to_owned(), logout: true });
+    let reject = |message: &str| Ok(AttemptDecision::Reject { message: message.to_owned(), logout: true });
     assert_eq!(judged(vec![answer("Enough.")]).await.0, reject("Enough."));
     let usual = "Further password verification attempts will be rejected.";
     assert_eq!(judged(vec![answer("")]).await.0, reject(usual));
@@ -75,7 +77,7 @@ async fn a_rejection_has_words_of_its_own_or_the_usual_ones() {
 
 #[tokio::test]
 async fn answers_are_judged_by_status_type_and_size() {
-    let told = |status, kind: &str, body: &str| Told {
+    let told = |status, kind: &str, body: &str| MockResponse {
         status,
         headers: vec![("content-type", kind.to_owned())],
         body: body.to_owned(),
@@ -96,8 +98,8 @@ async fn answers_are_judged_by_status_type_and_size() {
         assert!(message.contains(words), "{message}");
         assert_eq!(asked.len(), 1);
     }
-    let empty = Told { status: 204, headers: Vec::new(), body: String::new() };
-    assert_eq!(judged(vec![empty]).await.0, Ok(Decision::Continue));
+    let empty = MockResponse { status: 204, headers: Vec::new(), body: String::new() };
+    assert_eq!(judged(vec![empty]).await.0, Ok(AttemptDecision::Continue));
 }
 
 #[tokio::test]
@@ -111,10 +113,11 @@ async fn errors_in_answers_choose_the_status() {
 
 #[tokio::test]
 async fn a_busy_server_is_asked_three_times_with_one_id() {
-    let busy = Told { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
+    let busy =
+        MockResponse { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
     let answer = testing::json(200, json!({ "decision": "continue" }));
     let (decision, asked) = judged(vec![busy.clone(), busy.clone(), answer]).await;
-    assert_eq!((decision, asked.len()), (Ok(Decision::Continue), 3));
+    assert_eq!((decision, asked.len()), (Ok(AttemptDecision::Continue), 3));
     assert_eq!(asked[0].header("webhook-id"), asked[2].header("webhook-id"));
     let (result, asked) = judged(vec![busy]).await;
     assert_eq!((result.unwrap_err().1, asked.len()), (Code::UnexpectedFailure, 3));

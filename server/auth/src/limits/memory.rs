@@ -16,11 +16,11 @@ const NOTHING_FLOWS: Duration = Duration::from_secs(3600);
 /// What each client has left of each thing.
 #[derive(Default)]
 pub(super) struct Memory {
-    buckets: Mutex<HashMap<String, HashMap<Box<str>, Left>>>,
+    buckets: Mutex<HashMap<String, HashMap<Box<str>, Balance>>>,
 }
 
 #[derive(Clone, Copy)]
-struct Left {
+struct Balance {
     tokens: f64,
     at: Instant,
     /// When it is whole again, which is the same as unknown.
@@ -35,14 +35,14 @@ impl Memory {
 
     fn take_at(&self, bucket: &str, client: &str, allowance: Allowance, now: Instant) -> bool {
         let Allowance { burst, rate } = allowance;
-        let full = Left { tokens: burst, at: now, whole_at: now };
+        let full = Balance { tokens: burst, at: now, whole_at: now };
         self.change(bucket, client, full, |left| {
             let since = now.saturating_duration_since(left.at).as_secs_f64();
             let tokens = (left.tokens + since * rate).min(burst);
             let granted = tokens >= 1.0;
             let tokens = if granted { tokens - 1.0 } else { tokens };
             let missing = Duration::try_from_secs_f64((burst - tokens) / rate).unwrap_or(NOTHING_FLOWS);
-            (granted, Left { tokens, at: now, whole_at: now + missing.min(NOTHING_FLOWS) })
+            (granted, Balance { tokens, at: now, whole_at: now + missing.min(NOTHING_FLOWS) })
         })
     }
 
@@ -53,11 +53,11 @@ impl Memory {
     }
 
     fn count_at(&self, bucket: &str, client: &str, number: f64, window: Duration, now: Instant) -> bool {
-        let full = Left { tokens: number.floor(), at: now, whole_at: now + window };
+        let full = Balance { tokens: number.floor(), at: now, whole_at: now + window };
         self.change(bucket, client, full, |left| {
             let left = if left.whole_at <= now { full } else { left };
             let granted = left.tokens >= 1.0;
-            (granted, if granted { Left { tokens: left.tokens - 1.0, ..left } } else { left })
+            (granted, if granted { Balance { tokens: left.tokens - 1.0, ..left } } else { left })
         })
     }
 
@@ -66,8 +66,8 @@ impl Memory {
         &self,
         bucket: &str,
         client: &str,
-        full: Left,
-        change: impl FnOnce(Left) -> (bool, Left),
+        full: Balance,
+        change: impl FnOnce(Balance) -> (bool, Balance),
     ) -> bool {
         // Every critical section leaves the map whole, so that a panic elsewhere spoils nothing.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);

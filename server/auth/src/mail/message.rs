@@ -75,7 +75,7 @@ impl Sender {
     }
 
     /// The message that `letter` describes, from the same sender as all others.
-    pub(super) fn letter(&self, letter: &Letter) -> Result<Message, MailError> {
+    pub(super) fn letter(&self, letter: &ForeignMail) -> Result<Message, MailError> {
         let mailbox = |text: &String| -> Result<Mailbox, MailError> {
             text.parse().map_err(|error: lettre::address::AddressError| MailError::Address(error.to_string()))
         };
@@ -97,7 +97,7 @@ impl Sender {
 
 /// A mail that somebody else has written.
 #[derive(Debug)]
-pub(crate) struct Letter {
+pub(crate) struct ForeignMail {
     /// Names it: the same mail has the same id when it is sent again.
     pub(crate) id: Uuid,
     /// Addresses, with or without names.

@@ -16,7 +16,7 @@ use gotemplate::Value;
 
 use folder::Folder;
 pub(crate) use folder::{KEPT, files};
-pub(crate) use message::Letter;
+pub(crate) use message::ForeignMail;
 use message::Sender;
 use smtp::Smtp;
 use templates::Templates;
@@ -108,7 +108,7 @@ impl Post {
     /// Sends `letter`. Returns when the mail server or the file system has it.
     ///
     /// Errors: [`MailError`]; also where neither is set, so that whoever wrote it may try again later.
-    pub(crate) async fn send(&self, letter: &Letter) -> Result<(), MailError> {
+    pub(crate) async fn send(&self, letter: &ForeignMail) -> Result<(), MailError> {
         let message = self.sender.letter(letter)?;
         match &self.transport {
             Transport::Smtp(smtp) => smtp.send(&message).await,

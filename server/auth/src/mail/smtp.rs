@@ -66,7 +66,7 @@ impl Smtp {
 
     /// Hands `message` over; the server has accepted it when this returns.
     pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
-        let _place = Place::take(self)?;
+        let _place = QueueSlot::take(self)?;
         let attempt = tokio::time::timeout(TIMEOUT, self.deliver(message)).await;
         let result = attempt.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
         result.map_err(|error| MailError::Server(format!("{}:{}", self.host, self.port), error))
@@ -149,17 +149,17 @@ fn explained(error: &lettre::transport::smtp::Error) -> String {
 }
 
 /// A place in the queue, given back when dropped.
-struct Place<'a>(&'a AtomicUsize);
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl Place<'_> {
-    fn take(smtp: &Smtp) -> Result<Place<'_>, MailError> {
-        let place = Place(&smtp.waiting);
+impl QueueSlot<'_> {
+    fn take(smtp: &Smtp) -> Result<QueueSlot<'_>, MailError> {
+        let place = QueueSlot(&smtp.waiting);
         let before = smtp.waiting.fetch_add(1, Ordering::Relaxed);
         if before >= QUEUE_LENGTH { Err(MailError::Busy(before)) } else { Ok(place) }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

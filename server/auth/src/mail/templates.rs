@@ -20,7 +20,7 @@ struct Pair {
 }
 
 /// A kind's templates and where they come from.
-struct Slot {
+struct KindTemplates {
     /// The operator's subject.
     subject: Option<String>,
     /// A file or URL.
@@ -31,7 +31,7 @@ struct Slot {
 
 /// The templates of all kinds.
 pub(super) struct Templates {
-    slots: BTreeMap<MailKind, Slot>,
+    slots: BTreeMap<MailKind, KindTemplates>,
     client: HttpClient,
     max_size: usize,
     max_age: Duration,
@@ -41,7 +41,7 @@ pub(super) struct Templates {
 impl Templates {
     /// Reads nothing yet. URLs without a host lie below `site_url`.
     pub(super) fn new(settings: &MailSettings, site_url: &str, client: HttpClient) -> Templates {
-        let slot = |kind: MailKind| Slot {
+        let slot = |kind: MailKind| KindTemplates {
             subject: settings.subjects.get(&kind).filter(|subject| !subject.is_empty()).cloned(),
             source: settings.templates.get(&kind).filter(|source| !source.is_empty()).map(|source| {
                 let relative = !source.starts_with("http") && !source.starts_with(FILE);
@@ -104,7 +104,7 @@ impl Templates {
         Some(pair)
     }
 
-    async fn read(&self, kind: MailKind, slot: &Slot) -> Result<Pair, String> {
+    async fn read(&self, kind: MailKind, slot: &KindTemplates) -> Result<Pair, String> {
         let subject = slot.subject.as_deref().unwrap_or(defaults::subject(kind));
         let body = match &slot.source {
             None => defaults::body(kind),

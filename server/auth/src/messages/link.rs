@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use crate::client::Addressed;
+use crate::client::RequestedHost;
 use crate::{MailKind, Settings};
 
 /// The URL that links of a request lead to: the external one, its host replaced by the one that the request came to if
 /// the settings list that. Such links have TLS, but on a developer's own machine.
-pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &Addressed<'_>) -> Cow<'a, str> {
+pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &RequestedHost<'_>) -> Cow<'a, str> {
     let external = settings.external_url.trim_end_matches('/');
     let listed = |host: &&str| settings.mail.external_hosts.iter().any(|known| known == host);
     let with_port = addressed.host.filter(listed);
@@ -28,7 +28,7 @@ pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &Addressed<'_>) -
 /// that of the base.
 pub(crate) fn action_link(
     settings: &Settings,
-    addressed: &Addressed<'_>,
+    addressed: &RequestedHost<'_>,
     kind: MailKind,
     hash: &str,
     redirect_to: &str,
@@ -66,7 +66,7 @@ mod tests {
         let mut settings =
             Settings { external_url: "https://a.example/auth/v1".to_owned(), ..Settings::default() };
         settings.mail.url_paths.extend(path.map(|path| (MailKind::Recovery, path.to_owned())));
-        action_link(&settings, &Addressed::default(), MailKind::MagicLink, "pkce_ab", redirect_to)
+        action_link(&settings, &RequestedHost::default(), MailKind::MagicLink, "pkce_ab", redirect_to)
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         let mut settings =
             Settings { external_url: "https://a.example:8443/auth/v1/".to_owned(), ..Settings::default() };
         settings.mail.external_hosts = ["b.example", "localhost", "c.example:444"].map(str::to_owned).into();
-        let base = |host, is_plain| link_base(&settings, &Addressed { host, is_plain }).into_owned();
+        let base = |host, is_plain| link_base(&settings, &RequestedHost { host, is_plain }).into_owned();
         for host in
             [None, Some("evil.example"), Some("b.example.evil.example"), Some("evil.example:b.example")]
         {

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::hooks::{EmailData, Hooks};
 use crate::limits::Limits;
 use crate::mail::{MailError, Mailer};
-use crate::sms::{Channel, Sms, SmsError, Texter};
+use crate::sms::{Channel, Sms, SmsError, SmsSender};
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
 use gotemplate::Value;
@@ -65,21 +65,21 @@ pub(crate) struct TextMessage<'a> {
 pub(crate) struct Messages {
     settings: Settings,
     mailer: Mailer,
-    texter: Texter,
+    texter: SmsSender,
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
-    pace: Pace,
+    pace: SendingTime,
 }
 
 impl Messages {
     pub(crate) fn new(
         settings: Settings,
         mailer: Mailer,
-        texter: Texter,
+        texter: SmsSender,
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
     ) -> Messages {
-        Messages { settings, mailer, texter, hooks, limits, pace: Pace::default() }
+        Messages { settings, mailer, texter, hooks, limits, pace: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -117,10 +117,11 @@ impl Messages {
     }
 
     /// Who gets which mail: nobody without an address, two with a change that both addresses confirm.
-    fn letters(&self, mail: &Mail<'_>) -> Vec<Letter> {
+    fn letters(&self, mail: &Mail<'_>) -> Vec<AddressedMail> {
         let user = &mail.account.user;
         let letter = |to: &str, code: Option<&OneTimeCode>| {
-            (!to.is_empty()).then(|| Letter { to: to.to_owned(), variables: self.variables(mail, to, code) })
+            (!to.is_empty())
+                .then(|| AddressedMail { to: to.to_owned(), variables: self.variables(mail, to, code) })
         };
         let letters = match (mail.kind, mail.new_address) {
             (MailKind::EmailChange, Some((code, address))) => {
@@ -274,12 +275,12 @@ impl Messages {
 
 /// How long sending a mail takes here.
 #[derive(Default)]
-struct Pace {
+struct SendingTime {
     /// Mean of the last few, in microseconds; 0 as long as none was sent.
     mean: AtomicU64,
 }
 
-impl Pace {
+impl SendingTime {
     /// Remembers that a mail took `time`.
     fn note(&self, time: Duration) {
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(10_000_000);
@@ -296,7 +297,7 @@ impl Pace {
 }
 
 /// A mail to one address.
-struct Letter {
+struct AddressedMail {
     to: String,
     variables: Value,
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::mapping;
 use super::oauth2::{Client, Tokens};
-use super::oidc::{Discovery, IssuerPlace};
+use super::oidc::{Discovery, IssuerAddress};
 use super::profile::{Claims, Profile};
 use super::table::Authentication;
 use super::{ProviderError, Providers};
@@ -75,10 +75,10 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D
 
 impl CustomProvider {
     /// Where its issuer is; None for one that speaks OAuth 2 alone.
-    pub(crate) fn issuer_place(&self, reach: Reach) -> Option<IssuerPlace> {
+    pub(crate) fn issuer_place(&self, reach: Reach) -> Option<IssuerAddress> {
         let issuer = self.issuer.clone().filter(|_| self.provider_type == ProviderType::Oidc)?;
         let discovery_url = self.discovery_url.clone().filter(|url| !url.is_empty());
-        Some(IssuerPlace { issuer, discovery_url, reach, any_name: false })
+        Some(IssuerAddress { issuer, discovery_url, reach, any_name: false })
     }
 
     /// Whether an ID token for `audiences` is meant for this project.

@@ -20,7 +20,7 @@ pub(crate) use custom::{CustomProvider, ProviderType, with_openid};
 pub(crate) use id_token::Wording;
 pub(crate) use mapping::apple_name;
 pub(crate) use oauth2::code_verifier;
-pub(crate) use oidc::{Discovery, IdToken, IssuerPlace, Issuers, claimed_issuer};
+pub(crate) use oidc::{Discovery, IdToken, IssuerAddress, Issuers, claimed_issuer};
 pub(crate) use profile::{Claims, Email, Profile};
 pub(crate) use table::{
     APPLE_ISSUERS, FACEBOOK, GOOGLE, KAKAO, Provider, SNAPCHAT, VERCEL_MARKETPLACE, is_azure, is_azure_ciam,
@@ -52,7 +52,7 @@ pub(crate) enum ProviderError {
 }
 
 /// Whom a provider vouches for, and its tokens for them.
-pub(crate) struct Vouched {
+pub(crate) struct ProviderUser {
     pub(crate) profile: Profile,
     pub(crate) access_token: String,
     /// Empty if the provider gave none.
@@ -179,7 +179,7 @@ impl Providers {
         state: &str,
     ) -> Result<String, ProviderError> {
         let callback = format!("{}?state={state}", connection.client.redirect_uri);
-        let address = table::Place { path: "", ..provider.token }.below(url);
+        let address = table::EndpointUrl { path: "", ..provider.token }.below(url);
         let token =
             connection.consumer().request_token(&self.http, &format!("{address}{path}"), &callback).await?;
         let query: String = url::form_urlencoded::byte_serialize(token.token.as_bytes()).collect();
@@ -187,25 +187,25 @@ impl Providers {
     }
 
     /// Exchanges what a user came back with for the user's profile.
-    pub(crate) async fn vouch(
+    pub(crate) async fn authenticate(
         &self,
         connection: &Connection,
         credentials: Credentials<'_>,
-    ) -> Result<Vouched, VouchError> {
+    ) -> Result<ProviderUser, AuthenticationError> {
         let (code, verifier) = match credentials {
             Credentials::Code { code, verifier } => (code, verifier),
             Credentials::Oauth1 { token, verifier } => {
-                return self.oauth1_vouch(connection, (token, verifier)).await;
+                return self.oauth1_authenticate(connection, (token, verifier)).await;
             }
         };
         let tokens = connection.client.exchange(&self.http, code, verifier).await;
-        let tokens = tokens.map_err(VouchError::Exchange)?;
+        let tokens = tokens.map_err(AuthenticationError::Exchange)?;
         let profile = match &connection.kind {
             Kind::Known { provider, url } => self.profile(connection, provider, url, &tokens).await,
             Kind::Custom(custom) => self.custom_profile(custom, &tokens).await,
         };
-        let profile = profile.map_err(VouchError::Profile)?;
-        Ok(Vouched { profile, access_token: tokens.access, refresh_token: tokens.refresh })
+        let profile = profile.map_err(AuthenticationError::Profile)?;
+        Ok(ProviderUser { profile, access_token: tokens.access, refresh_token: tokens.refresh })
     }
 
     async fn profile(
@@ -276,18 +276,18 @@ impl Providers {
         answer.json().map_err(failed)
     }
 
-    async fn oauth1_vouch(
+    async fn oauth1_authenticate(
         &self,
         connection: &Connection,
         request: (&str, &str),
-    ) -> Result<Vouched, VouchError> {
+    ) -> Result<ProviderUser, AuthenticationError> {
         let Kind::Known { provider, url } = &connection.kind else {
             let reason = "custom providers do not speak OAuth 1.0a".to_owned();
-            return Err(VouchError::Exchange(ProviderError::Unexpected(reason)));
+            return Err(AuthenticationError::Exchange(ProviderError::Unexpected(reason)));
         };
         let consumer = connection.consumer();
         let token = consumer.access_token(&self.http, &connection.client.token_url, request).await;
-        let token = token.map_err(VouchError::Exchange)?;
+        let token = token.map_err(AuthenticationError::Exchange)?;
         let profile = async {
             let base = provider.api_base(url);
             let query = [("include_entities", "false"), ("skip_status", "true"), ("include_email", "true")];
@@ -299,8 +299,8 @@ impl Providers {
             };
             mapping(&Documents { issuer: &base, documents: &[document] }).map_err(ProviderError::Unexpected)
         };
-        let profile = profile.await.map_err(VouchError::Profile)?;
-        Ok(Vouched { profile, access_token: token.token, refresh_token: String::new() })
+        let profile = profile.await.map_err(AuthenticationError::Profile)?;
+        Ok(ProviderUser { profile, access_token: token.token, refresh_token: String::new() })
     }
 }
 
@@ -313,7 +313,7 @@ pub(crate) enum Credentials<'a> {
 
 /// At which step a provider failed to vouch for a user.
 #[derive(Debug)]
-pub(crate) enum VouchError {
+pub(crate) enum AuthenticationError {
     Exchange(ProviderError),
     Profile(ProviderError),
 }
@@ -361,19 +361,19 @@ fn issuer_place(
     issuer: &str,
     url: &str,
     token: &str,
-) -> Result<IssuerPlace, ProviderError> {
+) -> Result<IssuerAddress, ProviderError> {
     let claimed = claimed_issuer(token)
         .ok_or_else(|| ProviderError::Unexpected("the provider sent no ID token".to_owned()))?;
     if provider.name == "azure" {
         return azure_place(url, &claimed);
     }
     let issuer = if url.is_empty() { issuer } else { trim(url) };
-    Ok(IssuerPlace { any_name: provider.name == "apple", ..IssuerPlace::trusted(issuer) })
+    Ok(IssuerAddress { any_name: provider.name == "apple", ..IssuerAddress::trusted(issuer) })
 }
 
 /// A configured tenant is the only one whose tokens count; otherwise all tenants count, and what the configured host
 /// issues if that is not Azure's own.
-fn azure_place(url: &str, claimed: &str) -> Result<IssuerPlace, ProviderError> {
+fn azure_place(url: &str, claimed: &str) -> Result<IssuerAddress, ProviderError> {
     let expected = if url.is_empty() { String::new() } else { format!("{}/v2.0", trim(url)) };
     let is_tenant = (is_azure(&expected) || is_azure_ciam(&expected))
         && !["common", "organizations", "consumers"]
@@ -389,7 +389,7 @@ fn azure_place(url: &str, claimed: &str) -> Result<IssuerPlace, ProviderError> {
     if !accepted {
         return Err(ProviderError::Unexpected(format!("ID token issuer not valid {claimed:?}")));
     }
-    Ok(IssuerPlace::trusted(claimed))
+    Ok(IssuerAddress::trusted(claimed))
 }
 
 #[cfg(test)]

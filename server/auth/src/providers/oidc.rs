@@ -28,7 +28,7 @@ const KEY_FETCH_WINDOW: Duration = Duration::from_secs(60);
 
 /// Where an issuer is, and how far it is trusted.
 #[derive(Debug, Clone)]
-pub(crate) struct IssuerPlace {
+pub(crate) struct IssuerAddress {
     /// Claim `iss` of its tokens.
     pub(crate) issuer: String,
     /// Where its document is, if not below the issuer (Discovery 1.0, section 4).
@@ -38,10 +38,10 @@ pub(crate) struct IssuerPlace {
     pub(crate) any_name: bool,
 }
 
-impl IssuerPlace {
+impl IssuerAddress {
     /// An issuer that the operator trusts.
-    pub(crate) fn trusted(issuer: &str) -> IssuerPlace {
-        IssuerPlace {
+    pub(crate) fn trusted(issuer: &str) -> IssuerAddress {
+        IssuerAddress {
             issuer: issuer.to_owned(),
             discovery_url: None,
             reach: Reach::Anywhere,
@@ -169,7 +169,7 @@ impl Issuers {
 
     /// The issuer at `place`. Requests that come while it is being fetched wait for the same answer; once known, it is
     /// fetched anew in a while, and kept as it is for as long as that fails.
-    pub(crate) async fn get(&self, place: &IssuerPlace) -> Result<Arc<Issuer>, ProviderError> {
+    pub(crate) async fn get(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let key = key(place);
         let issuer = self.known.get_or_insert_async(&key, self.fetch(place)).await?;
         if issuer.fetched.elapsed() < self.lifetime {
@@ -189,11 +189,11 @@ impl Issuers {
     }
 
     /// Fetches the issuer at `place` the next time that it is needed.
-    pub(crate) fn forget(&self, place: &IssuerPlace) {
+    pub(crate) fn forget(&self, place: &IssuerAddress) {
         self.known.remove(&key(place));
     }
 
-    async fn fetch(&self, place: &IssuerPlace) -> Result<Arc<Issuer>, ProviderError> {
+    async fn fetch(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let document = self.discover(place).await?;
         let now = Instant::now();
         let keys = Keys { verifier: None, window: now, fetches: 0, generation: 0 };
@@ -209,7 +209,7 @@ impl Issuers {
     /// The document at `place`, fresh.
     ///
     /// Errors: also a document of another issuer (Discovery 1.0, section 4.3).
-    pub(crate) async fn discover(&self, place: &IssuerPlace) -> Result<Discovery, ProviderError> {
+    pub(crate) async fn discover(&self, place: &IssuerAddress) -> Result<Discovery, ProviderError> {
         let document: Discovery = self.json(&place.discovery_url(), place.reach).await?;
         if document.issuer != place.issuer && !place.any_name {
             return Err(ProviderError::Unexpected(format!(
@@ -224,7 +224,7 @@ impl Issuers {
     pub(crate) async fn keys(
         &self,
         document: &Discovery,
-        place: &IssuerPlace,
+        place: &IssuerAddress,
     ) -> Result<Value, ProviderError> {
         self.json(&document.jwks_uri, place.reach).await
     }
@@ -245,7 +245,7 @@ impl Issuers {
 
     /// Checks that the issuer at `place` has signed `token`, that the token names it, and that its time is now. Whom it
     /// is for is the caller's to check. Keys are fetched anew for a token that none of the known ones fits.
-    pub(crate) async fn verify(&self, place: &IssuerPlace, token: &str) -> Result<IdToken, ProviderError> {
+    pub(crate) async fn verify(&self, place: &IssuerAddress, token: &str) -> Result<IdToken, ProviderError> {
         let issuer = self.get(place).await?;
         let (verifier, generation) = {
             let keys = issuer.keys.read().await;
@@ -294,7 +294,7 @@ impl Issuers {
     }
 }
 
-fn key(place: &IssuerPlace) -> String {
+fn key(place: &IssuerAddress) -> String {
     // A custom provider must not share what a trusted one has fetched.
     format!("{:?} {} {}", place.reach, place.issuer, place.discovery_url())
 }

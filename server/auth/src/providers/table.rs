@@ -35,20 +35,20 @@ fn is_tenant(path: &str) -> bool {
 
 /// One place of a provider: a path below a host, or below the URL of a self-hosted one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct EndpointUrl {
     /// The public host, maybe with a path; empty for providers that everybody hosts themselves.
     pub(crate) host: &'static str,
     pub(crate) path: &'static str,
 }
 
-const fn at(host: &'static str, path: &'static str) -> Place {
-    Place { host, path }
+const fn at(host: &'static str, path: &'static str) -> EndpointUrl {
+    EndpointUrl { host, path }
 }
 
-impl Place {
+impl EndpointUrl {
     /// The address of the place, below `url` unless that is empty.
     pub(crate) fn below(&self, url: &str) -> String {
-        let Place { host, path } = self;
+        let EndpointUrl { host, path } = self;
         if url.is_empty() { format!("https://{host}{path}") } else { format!("{}{path}", trim(url)) }
     }
 }
@@ -87,7 +87,7 @@ pub(crate) enum Source {
     /// The answer that carries the access token.
     TokenAnswer { mapping: Mapping },
     /// The ID token beside the access token; or, if the provider sent none, the document at `fallback`.
-    IdToken { issuer: &'static str, wording: Wording, fallback: Option<(Place, Mapping)> },
+    IdToken { issuer: &'static str, wording: Wording, fallback: Option<(EndpointUrl, Mapping)> },
     /// OAuth 1.0a: documents below the API's base, by signed requests.
     Oauth1 { path: &'static str, mapping: Mapping },
 }
@@ -97,11 +97,11 @@ pub(crate) enum Source {
 pub(crate) struct Provider {
     pub(crate) name: &'static str,
     /// Where users are sent.
-    pub(crate) authorize: Place,
+    pub(crate) authorize: EndpointUrl,
     /// Where codes are exchanged.
-    pub(crate) token: Place,
+    pub(crate) token: EndpointUrl,
     /// The base of its API.
-    pub(crate) api: Place,
+    pub(crate) api: EndpointUrl,
     /// The API's path in a self-hosted provider, if it is another one.
     pub(crate) hosted_api_path: Option<&'static str>,
     pub(crate) scopes: &'static [&'static str],
@@ -126,7 +126,7 @@ impl Provider {
     /// The base of the API, below `url` unless that is empty.
     pub(crate) fn api_base(&self, url: &str) -> String {
         let path = self.hosted_api_path.filter(|_| !url.is_empty()).unwrap_or(self.api.path);
-        Place { path, ..self.api }.below(url)
+        EndpointUrl { path, ..self.api }.below(url)
     }
 }
 

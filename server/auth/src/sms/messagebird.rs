@@ -3,7 +3,7 @@
 use http::header::AUTHORIZATION;
 use serde::Deserialize;
 
-use super::{Sms, SmsError, Texter};
+use super::{Sms, SmsError, SmsSender};
 use crate::Secret;
 
 const HOST: &str = "https://rest.messagebird.com";
@@ -28,7 +28,7 @@ struct Refusal {
 }
 
 pub(super) async fn send(
-    texter: &Texter,
+    texter: &SmsSender,
     access_key: &Secret,
     originator: &str,
     sms: Sms<'_>,

@@ -66,7 +66,7 @@ impl Channel {
 }
 
 /// Sends messages.
-pub(crate) struct Texter {
+pub(crate) struct SmsSender {
     provider: Option<SmsProvider>,
     /// Replaces the host that the provider has.
     base_url: Option<String>,
@@ -75,7 +75,7 @@ pub(crate) struct Texter {
     client: HttpClient,
 }
 
-impl Texter {
+impl SmsSender {
     /// `factor_template` is the text of codes that are a second factor.
     ///
     /// Errors: a sentence for a template that cannot be read.
@@ -83,11 +83,11 @@ impl Texter {
         settings: &SmsSettings,
         factor_template: &str,
         client: HttpClient,
-    ) -> Result<Texter, String> {
+    ) -> Result<SmsSender, String> {
         let parse = |name: &str, source: &str| {
             Template::parse(source, Format::Text).map_err(|error| format!("{name}: {error}"))
         };
-        Ok(Texter {
+        Ok(SmsSender {
             provider: settings.provider.clone(),
             base_url: settings.base_url.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
             template: parse("GOTRUE_SMS_TEMPLATE", &settings.template)?,

@@ -5,13 +5,13 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::testing::{self, Mock};
 
-fn texter(provider: SmsProvider, mock: &Mock) -> Texter {
+fn texter(provider: SmsProvider, mock: &Mock) -> SmsSender {
     let settings = SmsSettings {
         provider: Some(provider),
         base_url: Some(format!("{}/", mock.url)),
         ..SmsSettings::default()
     };
-    Texter::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap()
+    SmsSender::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap()
 }
 
 const SMS: Sms<'static> =
@@ -149,7 +149,7 @@ async fn refusals_are_told_in_the_providers_words() {
 #[tokio::test]
 async fn what_is_no_json_is_an_error_not_a_success() {
     for (provider, ..) in all() {
-        let told = testing::Told { status: 200, headers: Vec::new(), body: "<html>".to_owned() };
+        let told = testing::MockResponse { status: 200, headers: Vec::new(), body: "<html>".to_owned() };
         let mock = Mock::start(vec![told]).await;
         assert!(texter(provider, &mock).send(SMS).await.is_err());
     }
@@ -175,10 +175,10 @@ async fn twilio_verify_checks_its_own_codes() {
 #[test]
 fn the_text_comes_from_the_template() {
     let settings = SmsSettings { template: "{{ .Code }} <b>".to_owned(), ..SmsSettings::default() };
-    let texter = Texter::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap();
+    let texter = SmsSender::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap();
     assert_eq!(texter.text("12", false).unwrap(), "12 <b>");
     assert_eq!(texter.text("12", true).unwrap(), "Factor 12");
     let broken = SmsSettings { template: "{{ .Code".to_owned(), ..SmsSettings::default() };
-    let error = Texter::new(&broken, "", HttpClient::new().unwrap()).err().unwrap();
+    let error = SmsSender::new(&broken, "", HttpClient::new().unwrap()).err().unwrap();
     assert!(error.contains("GOTRUE_SMS_TEMPLATE"), "{error}");
 }

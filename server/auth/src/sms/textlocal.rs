@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Sms, SmsError, Texter};
+use super::{Sms, SmsError, SmsSender};
 use crate::Secret;
 
 const HOST: &str = "https://api.textlocal.in";
@@ -28,7 +28,7 @@ struct Message {
 }
 
 pub(super) async fn send(
-    texter: &Texter,
+    texter: &SmsSender,
     api_key: &Secret,
     sender: &str,
     sms: Sms<'_>,

@@ -6,7 +6,7 @@ use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Channel, Sms, SmsError, Texter};
+use super::{Channel, Sms, SmsError, SmsSender};
 use crate::Secret;
 use crate::http_client::Answer;
 
@@ -47,7 +47,7 @@ struct Refusal {
 
 /// Sends a message; WhatsApp ones by the template `content_sid`, where there is one.
 pub(super) async fn send(
-    texter: &Texter,
+    texter: &SmsSender,
     account: Account<'_>,
     content_sid: &str,
     sms: Sms<'_>,
@@ -81,7 +81,7 @@ pub(super) async fn send(
 
 /// Lets Twilio send a code of its own.
 pub(super) async fn send_verification(
-    texter: &Texter,
+    texter: &SmsSender,
     account: Account<'_>,
     sms: Sms<'_>,
 ) -> Result<String, SmsError> {
@@ -94,7 +94,7 @@ pub(super) async fn send_verification(
 
 /// Whether Twilio has sent `code` to `phone`.
 pub(super) async fn check_verification(
-    texter: &Texter,
+    texter: &SmsSender,
     account: Account<'_>,
     phone: &str,
     code: &str,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Sms, SmsError, Texter};
+use super::{Sms, SmsError, SmsSender};
 use crate::Secret;
 
 const HOST: &str = "https://rest.nexmo.com";
@@ -22,7 +22,7 @@ struct Message {
 }
 
 pub(super) async fn send(
-    texter: &Texter,
+    texter: &SmsSender,
     (api_key, api_secret): (&str, &Secret),
     from: &str,
     sms: Sms<'_>,

@@ -14,7 +14,7 @@ mod service_provider;
 use crate::{Code, Error};
 
 pub(crate) use attribute_mapping::AttributeMapping;
-pub(crate) use remote::{Remote, check_url};
+pub(crate) use remote::{IdentityProviderClient, check_url};
 pub(crate) use service_provider::{
     Assertion, IdentityProvider, LONGEST_USE, NAME_ID_FORMATS, Response, ServiceProvider, issuer,
     parse_metadata,

@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Identity providers' servers.
-pub(crate) struct Remote {
+pub(crate) struct IdentityProviderClient {
     client: HttpClient,
     reach: Reach,
     timeout: Duration,
@@ -40,9 +40,9 @@ pub(crate) fn check_url(settings: &Settings, url: &str) -> Result<(), Error> {
     }
 }
 
-impl Remote {
-    pub(crate) fn new(client: HttpClient, settings: &Settings) -> Remote {
-        Remote {
+impl IdentityProviderClient {
+    pub(crate) fn new(client: HttpClient, settings: &Settings) -> IdentityProviderClient {
+        IdentityProviderClient {
             client,
             reach: if settings.saml.private_addresses { Reach::Anywhere } else { Reach::Public },
             timeout: TIMEOUT.min(settings.request_timeout / 2),

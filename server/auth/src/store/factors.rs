@@ -95,7 +95,7 @@ pub(crate) struct NewChallenge<'a> {
 /// What became of a challenge that was to be made.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Challenged {
+pub(crate) enum ChallengeOutcome {
     /// It stands, until this moment in Unix seconds.
     Until(i64),
     /// The factor's last challenge was too short a time ago; seconds to wait.
@@ -106,7 +106,7 @@ pub(crate) enum Challenged {
 pub(crate) async fn challenge(
     work: &Work<'_>,
     challenge: &NewChallenge<'_>,
-) -> Result<Option<Challenged>, Error> {
+) -> Result<Option<ChallengeOutcome>, Error> {
     // The clock instead of the transaction's time: the column is unique over all factors.
     let sql = "with challenged as (
          update auth.mfa_factors f set last_challenged_at = clock_timestamp()
@@ -208,7 +208,7 @@ pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Resu
 
 /// A security key of a user.
 #[derive(Deserialize)]
-pub(crate) struct HeldCredential {
+pub(crate) struct FactorCredential {
     pub(crate) factor_id: Uuid,
     pub(crate) credential: Credential,
 }
@@ -217,7 +217,7 @@ pub(crate) struct HeldCredential {
 pub(crate) async fn credentials(
     executor: impl Into<Executor<'_>>,
     user: Uuid,
-) -> Result<Vec<HeldCredential>, Error> {
+) -> Result<Vec<FactorCredential>, Error> {
     let sql = "select coalesce(jsonb_agg(
          jsonb_build_object('factor_id', f.id, 'credential', f.web_authn_credential)), '[]')
        from auth.mfa_factors f

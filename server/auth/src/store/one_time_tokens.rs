@@ -61,7 +61,7 @@ impl Kind {
 
 /// A code of one kind, as the user's row has it.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Pending {
+pub(crate) struct PendingCode {
     /// The hash, with its prefix if the flow uses PKCE; empty if there is none.
     pub(crate) hash: String,
     /// Seconds since the last code of this kind was sent, if one was.

@@ -55,7 +55,7 @@ pub(crate) async fn start(
 
 /// A ceremony that is being ended.
 #[derive(Deserialize)]
-pub(crate) struct Started {
+pub(crate) struct StartedCeremony {
     pub(crate) state: Value,
     pub(crate) is_expired: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) async fn take(
     id: Uuid,
     user: Option<Uuid>,
     ceremony: Ceremony,
-) -> Result<Option<Started>, Error> {
+) -> Result<Option<StartedCeremony>, Error> {
     let sql = "delete from auth.webauthn_challenges
        where id = $1::uuid and challenge_type = $2 and user_id is not distinct from $3::uuid
        returning jsonb_build_object('state', session_data, 'is_expired', expires_at < now())";
@@ -128,7 +128,7 @@ pub(crate) async fn insert(
 
 /// A passkey that somebody signs in with, and its owner.
 #[derive(Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct OwnedPasskey {
     pub(crate) passkey: Passkey,
     pub(crate) account: Account,
 }
@@ -138,7 +138,7 @@ pub(crate) async fn find(
     executor: impl Into<Executor<'_>>,
     credential_id: &[u8],
     owner: Uuid,
-) -> Result<Option<Held>, Error> {
+) -> Result<Option<OwnedPasskey>, Error> {
     let sql = format!(
         "select jsonb_build_object('passkey', {passkey}, 'account', {account})
          from auth.webauthn_credentials c join auth.users u on u.id = c.user_id

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::audit::{self, Action};
 use super::{Executor, NO_INSTANCE, Parameter, Work, documents, interval, owned, text};
 use crate::client::Client;
-use crate::session::{Granted, LogoutScope, Method};
+use crate::session::{GrantedSession, LogoutScope, Method};
 use crate::{Error, Settings};
 
 impl Client<'_> {
@@ -40,7 +40,7 @@ pub(crate) async fn validity(
 }
 
 /// A session that is to begin.
-pub(crate) struct Opening<'a> {
+pub(crate) struct NewSession<'a> {
     /// The id that the session gets.
     pub(crate) id: Uuid,
     pub(crate) user_id: Uuid,
@@ -97,9 +97,9 @@ static BEGIN: LazyLock<String> = LazyLock::new(|| {
 pub(crate) async fn begin(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,
-    opening: &Opening<'_>,
+    opening: &NewSession<'_>,
     client: &Client<'_>,
-) -> Result<Option<Granted>, Error> {
+) -> Result<Option<GrantedSession>, Error> {
     let (oauth_client, scopes) = opening.oauth_client.unzip();
     let parameters = vec![
         owned(opening.user_id),
@@ -178,7 +178,7 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
 pub(crate) async fn step_up(
     executor: impl Into<Executor<'_>>,
     step: &StepUp<'_>,
-) -> Result<Option<Granted>, Error> {
+) -> Result<Option<GrantedSession>, Error> {
     let parameters = vec![owned(step.session_id), owned(step.factor_id), text(step.token), text(step.method)];
     executor.into().fetch(STEP_UP.as_str(), parameters).await
 }

@@ -80,7 +80,7 @@ impl LinkType {
 }
 
 /// A request for a link.
-pub(crate) struct Wish {
+pub(crate) struct LinkRequest {
     pub(crate) kind: LinkType,
     /// Lowercase.
     pub(crate) email: String,
@@ -108,7 +108,11 @@ pub(crate) struct Link {
 /// Errors: `user_not_found` for an unknown user who wants to recover or change something; `email_exists` for a
 /// confirmed user who is to sign up, and for a new address that somebody has; `validation_failed`, `weak_password`;
 /// those of the hook.
-pub(crate) async fn generate(context: &Context<'_>, admin: &Admin, mut wish: Wish) -> Result<Link, Error> {
+pub(crate) async fn generate(
+    context: &Context<'_>,
+    admin: &Admin,
+    mut wish: LinkRequest,
+) -> Result<Link, Error> {
     let auth = context.auth;
     let address = Address::Email(wish.email.clone());
     let known = users::find_by_address(&auth.database, &address, &context.audience).await?;
@@ -143,7 +147,7 @@ fn unknown() -> Error {
 }
 
 /// The user whom a link to sign up or an invitation is for, not stored yet.
-async fn new_user(context: &Context<'_>, wish: &mut Wish) -> Result<NewUser, Error> {
+async fn new_user(context: &Context<'_>, wish: &mut LinkRequest) -> Result<NewUser, Error> {
     let auth = context.auth;
     let password = match wish.kind {
         LinkType::Invite => return Ok(invite::new_user(context, &wish.email, wish.data.clone())),
@@ -170,7 +174,7 @@ async fn known_user(
     context: &Context<'_>,
     work: &Work<'_>,
     address: &Address,
-    wish: &Wish,
+    wish: &LinkRequest,
 ) -> Result<Account, Error> {
     let account = users::find_by_address(work, address, &context.audience).await?.ok_or_else(unknown)?;
     if !matches!(wish.kind, LinkType::SignUp | LinkType::Invite) {
@@ -191,7 +195,7 @@ async fn change_address(
     context: &Context<'_>,
     work: &Work<'_>,
     account: &Account,
-    wish: &Wish,
+    wish: &LinkRequest,
 ) -> Result<String, Error> {
     let settings = &context.auth.settings;
     match wish.kind {

@@ -9,11 +9,11 @@ use super::{Holder, factor_not_found, must_be_verifiable, owner};
 use crate::Error;
 use crate::error::refusals;
 use crate::factors::FactorType;
-use crate::factors::webauthn::Started;
+use crate::factors::webauthn::StartedCeremony;
 use crate::flows::{Context, deliver};
 use crate::messages::{OneTimeCode, TextMessage};
 use crate::store::audit::{Action, Actor};
-use crate::store::factors::{self, Challenged, NewChallenge};
+use crate::store::factors::{self, ChallengeOutcome, NewChallenge};
 use crate::store::{Work, users};
 use crate::user::Factor;
 
@@ -91,7 +91,7 @@ pub(crate) async fn webauthn(
 ) -> Result<Challenge, Error> {
     must_be_verifiable(context.auth, FactorType::Webauthn)?;
     let credentials = factors::credentials(&context.auth.database, holder.user.id).await?;
-    let (ceremony, Started { options, state }) = if factor.is_verified() {
+    let (ceremony, StartedCeremony { options, state }) = if factor.is_verified() {
         let own = credentials.into_iter().filter(|held| held.factor_id == factor.id);
         let own: Vec<_> = own.map(|held| held.credential).collect();
         ("request", context.auth.relying_party.start_authentication(Some(holder.user.id), &own)?)
@@ -146,8 +146,8 @@ async fn try_store(
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     let expires_at = match factors::challenge(&work, challenge).await?.ok_or_else(factor_not_found)? {
-        Challenged::Until(moment) => moment,
-        Challenged::Wait(seconds) => {
+        ChallengeOutcome::Until(moment) => moment,
+        ChallengeOutcome::Wait(seconds) => {
             return Err(refusals::sms_too_soon(Duration::from_secs_f64(seconds.max(0.0))));
         }
     };

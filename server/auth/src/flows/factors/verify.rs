@@ -13,7 +13,7 @@ use crate::factors::credential::Credential;
 use crate::factors::totp::Secret;
 use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
-use crate::hooks::Decision;
+use crate::hooks::AttemptDecision;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenge};
 use crate::store::sessions;
@@ -171,8 +171,8 @@ async fn ask_hook(
 ) -> Result<(), Error> {
     let subject = (factor.id, factor.factor_type.as_str());
     match context.auth.hooks.mfa_verification(holder.user.id, subject, is_right, &context.client).await? {
-        Decision::Continue => Ok(()),
-        Decision::Reject { message, .. } => {
+        AttemptDecision::Continue => Ok(()),
+        AttemptDecision::Reject { message, .. } => {
             sessions::end_others(&context.auth.database, holder.user.id, None).await?;
             let usual = "Further MFA verification attempts will be rejected.";
             let message = if message.is_empty() { usual.to_owned() } else { message };

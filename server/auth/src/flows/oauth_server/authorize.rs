@@ -82,13 +82,13 @@ async fn client(database: &Database, client_id: &str, redirect_uri: &str) -> Res
 }
 
 /// What is left of a request when everything in it is understood.
-struct Wish {
+struct CheckedRequest {
     scope: String,
     challenge: Challenge,
 }
 
 /// The reason for a refusal is for the client's developer.
-fn wish(settings: &Settings, request: &Request) -> Result<Wish, String> {
+fn wish(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
@@ -117,7 +117,7 @@ fn wish(settings: &Settings, request: &Request) -> Result<Wish, String> {
     let challenge = Challenge::parse(Some(challenge), Some(method)).map_err(|error| error.to_string())?;
     let challenge = challenge
         .ok_or_else(|| "PKCE flow requires both code_challenge and code_challenge_method".to_owned())?;
-    Ok(Wish { scope: scopes.join(" "), challenge })
+    Ok(CheckedRequest { scope: scopes.join(" "), challenge })
 }
 
 /// RFC 8707, section 2: an absolute URI without a fragment; with a query only if there is need, of which there is none.
@@ -139,7 +139,7 @@ async fn store(
     auth: &Auth,
     client: Uuid,
     request: &Request,
-    wish: &Wish,
+    wish: &CheckedRequest,
 ) -> Result<String, (&'static str, String)> {
     let settings = &auth.settings.oauth_server;
     if settings.authorization_path.is_empty() {

@@ -14,17 +14,17 @@ use crate::{Code, Error};
 
 /// How a user decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum ConsentDecision {
     Approve,
     Deny,
 }
 
-impl Decision {
+impl ConsentDecision {
     /// Errors: `validation_failed` for an unknown name.
-    pub(crate) fn parse(name: &str) -> Result<Decision, Error> {
+    pub(crate) fn parse(name: &str) -> Result<ConsentDecision, Error> {
         match name {
-            "approve" => Ok(Decision::Approve),
-            "deny" => Ok(Decision::Deny),
+            "approve" => Ok(ConsentDecision::Approve),
+            "deny" => Ok(ConsentDecision::Deny),
             _ => Err(Error::validation("action must be 'approve' or 'deny'")),
         }
     }
@@ -32,7 +32,7 @@ impl Decision {
 
 /// What the consent page has to do.
 #[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
-pub(crate) enum Question {
+pub(crate) enum ConsentStep {
     /// Ask the user.
     Ask(Authorization, OauthClient),
     /// Send the user there: as much was granted to the client before.
@@ -53,21 +53,21 @@ pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Resul
 ///
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
-pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Result<Question, Error> {
+pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Result<ConsentStep, Error> {
     let mut client = database.client().await?;
     let message = "authorization request cannot be processed";
     let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
     let user = bearer.user.id;
     match request.user_id {
-        Some(asked) if asked == user => return Ok(Question::Ask(request, client)),
+        Some(asked) if asked == user => return Ok(ConsentStep::Ask(request, client)),
         Some(_) => return Err(not_found()),
         None => store::assign(&work, id, user).await?,
     }
     let granted = oauth_consents::scopes(&work, user, client.id).await?;
     let question = if granted.is_some_and(|granted| scopes::covers(&granted, &request.scope)) {
-        Question::Granted(approve(&work, &request).await?)
+        ConsentStep::Granted(approve(&work, &request).await?)
     } else {
-        Question::Ask(request, client)
+        ConsentStep::Ask(request, client)
     };
     work.commit().await?;
     Ok(question)
@@ -81,7 +81,7 @@ pub(crate) async fn decide(
     database: &Database,
     bearer: &Bearer,
     id: &str,
-    decision: Decision,
+    decision: ConsentDecision,
 ) -> Result<String, Error> {
     let mut client = database.client().await?;
     let message = "authorization request is no longer pending";
@@ -91,11 +91,11 @@ pub(crate) async fn decide(
         return Err(not_found());
     }
     let target = match decision {
-        Decision::Approve => {
+        ConsentDecision::Approve => {
             oauth_consents::grant(&work, user, client.id, &request.scope).await?;
             approve(&work, &request).await?
         }
-        Decision::Deny => {
+        ConsentDecision::Deny => {
             store::deny(&work, id).await?;
             let state = request.state.as_deref().unwrap_or_default();
             authorize::refusal(&request.redirect_uri, "access_denied", "User denied the request", state)?

@@ -110,7 +110,7 @@ pub(crate) struct CodeGrant {
 }
 
 /// A client's session, and who its user is if the client may ask that.
-pub(crate) struct Exchanged {
+pub(crate) struct ClientSession {
     pub(crate) session: Session,
     pub(crate) id_token: Option<String>,
 }
@@ -122,7 +122,7 @@ pub(crate) async fn exchange(
     context: &Context<'_>,
     client: &OauthClient,
     grant: &CodeGrant,
-) -> Result<Exchanged, Error> {
+) -> Result<ClientSession, Error> {
     if grant.code.is_empty() {
         return Err(Error::oauth("invalid_request", "code is required for authorization_code grant"));
     }
@@ -154,7 +154,7 @@ pub(crate) async fn exchange(
         .transpose()?;
     oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
     work.commit().await?;
-    Ok(Exchanged { session, id_token })
+    Ok(ClientSession { session, id_token })
 }
 
 fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {

@@ -222,7 +222,7 @@ async fn issue_code(
     Ok(code)
 }
 
-struct Used {
+struct VerifiedCode {
     /// None while another address has to confirm, too.
     account: Option<Account>,
     purpose: Purpose,
@@ -233,7 +233,7 @@ async fn use_up(
     work: &Work<'_>,
     asked: Purpose,
     proof: &Proof,
-) -> Result<Used, Error> {
+) -> Result<VerifiedCode, Error> {
     let (account, hash) = match proof {
         Proof::Hash(hash) => (find_by_hash(work, asked, hash).await?, hash.clone()),
         Proof::Code { code, address } => {
@@ -260,7 +260,7 @@ async fn use_up(
         (asked, _) => asked,
     };
     let account = effects::apply(context, work, account, purpose, kind).await?;
-    Ok(Used { account, purpose })
+    Ok(VerifiedCode { account, purpose })
 }
 
 async fn find_by_hash(work: &Work<'_>, asked: Purpose, hash: &str) -> Result<Option<Account>, Error> {

@@ -9,7 +9,7 @@ use mail_parser::MessageParser;
 use serde_json::json;
 
 use super::*;
-use crate::testing::{self, Mock, Told};
+use crate::testing::{self, Mock, MockResponse};
 use crate::{Secret, SmtpSettings};
 use server::{MailServer, Traits};
 
@@ -207,7 +207,7 @@ async fn operators_templates_come_from_files_and_urls() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("invite.html");
     std::fs::write(&file, "<p>Welcome {{ .Data.name }}</p>").unwrap();
-    let page = Told { status: 200, headers: Vec::new(), body: "<p>{{ .Token }}</p>".to_owned() };
+    let page = MockResponse { status: 200, headers: Vec::new(), body: "<p>{{ .Token }}</p>".to_owned() };
     let mock = Mock::start(vec![page]).await;
     let settings = MailSettings {
         subjects: BTreeMap::from([(MailKind::Invite, "Join {{ .Email }}".to_owned())]),
@@ -237,7 +237,7 @@ async fn operators_templates_come_from_files_and_urls() {
 
 #[tokio::test]
 async fn a_template_that_is_missing_broken_or_too_large_gives_way_to_the_built_in_one() {
-    let page = |status, body: &str| Told { status, headers: Vec::new(), body: body.to_owned() };
+    let page = |status, body: &str| MockResponse { status, headers: Vec::new(), body: body.to_owned() };
     for answer in [
         page(404, "gone"),
         page(200, "{{ .Broken"),

@@ -23,7 +23,7 @@ pub(super) struct Traits {
 
 /// A mail that it took.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Got {
+pub(super) struct ReceivedMail {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) data: Vec<u8>,
@@ -42,7 +42,7 @@ pub(super) struct MailServer {
 struct State {
     traits: Traits,
     tls: TlsAcceptor,
-    mails: Mutex<Vec<Got>>,
+    mails: Mutex<Vec<ReceivedMail>>,
     refused: AtomicUsize,
     connections: AtomicUsize,
 }
@@ -84,11 +84,11 @@ impl MailServer {
         MailServer { port, certificate, state }
     }
 
-    pub(super) fn mails(&self) -> Vec<Got> {
+    pub(super) fn mails(&self) -> Vec<ReceivedMail> {
         self.state.mails.lock().unwrap().clone()
     }
 
-    pub(super) fn only(&self) -> Got {
+    pub(super) fn only(&self) -> ReceivedMail {
         let mails = self.mails();
         assert_eq!(mails.len(), 1);
         mails[0].clone()
@@ -101,7 +101,7 @@ impl MailServer {
 
 impl State {
     async fn serve(&self, stream: Box<dyn Stream>) -> std::io::Result<()> {
-        let mut got = Got { encrypted: self.traits.implicit_tls, ..Got::default() };
+        let mut got = ReceivedMail { encrypted: self.traits.implicit_tls, ..ReceivedMail::default() };
         let mut stream = BufReader::new(stream);
         if got.encrypted {
             let encrypted: Box<dyn Stream> = Box::new(self.tls.accept(stream.into_inner()).await?);

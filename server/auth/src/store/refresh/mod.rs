@@ -14,24 +14,24 @@ use uuid::Uuid;
 use super::{Parameter, documents, fetch, interval, owned, text, transaction};
 use crate::client::Client;
 use crate::refresh_token::{Key, RefreshToken};
-use crate::session::Granted;
+use crate::session::GrantedSession;
 use crate::{Error, Settings};
 
 /// What became of a refresh token.
 #[derive(Deserialize)]
-pub(crate) struct Refreshed {
-    pub(crate) verdict: Verdict,
+pub(crate) struct RefreshResult {
+    pub(crate) verdict: RefreshVerdict,
     /// Why a token was accepted that had been replaced, for operators; empty if it had not.
     #[serde(default)]
     pub(crate) causes: String,
-    /// Only with [`Verdict::Rotated`] and [`Verdict::Returned`].
-    pub(crate) granted: Option<Granted>,
+    /// Only with [`RefreshVerdict::Rotated`] and [`RefreshVerdict::Returned`].
+    pub(crate) granted: Option<GrantedSession>,
 }
 
 /// How the rules of refresh tokens decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub(crate) enum RefreshVerdict {
     /// The token was replaced by a new one.
     Rotated,
     /// The token had been replaced, but the client seems to have missed that: it gets the replacement again.
@@ -70,7 +70,7 @@ pub(crate) async fn refresh(
     is_checked: bool,
     oauth_client: Option<Uuid>,
     client: &Client<'_>,
-) -> Result<Option<Refreshed>, Error> {
+) -> Result<Option<RefreshResult>, Error> {
     let successor = RefreshToken::generate();
     let key = Key::generate();
     let (lock, statement, first, last) = match token {
@@ -176,7 +176,7 @@ fn touched(assignments: &str) -> String {
     )
 }
 
-/// The query for the document of [`Refreshed`]. `token` is a SQL expression: the refresh token to answer, null for
+/// The query for the document of [`RefreshResult`]. `token` is a SQL expression: the refresh token to answer, null for
 /// the one of the second format that the session stands at.
 fn answer(token: &str) -> String {
     format!(

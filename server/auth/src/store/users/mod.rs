@@ -17,10 +17,10 @@ pub(crate) use list::{Selection, after, page};
 pub(crate) use new::NewUser;
 pub(crate) use removal::{delete, obscure};
 
-use super::one_time_tokens::{Kind, Pending};
+use super::one_time_tokens::{Kind, PendingCode};
 use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
 use crate::address::Address;
-use crate::encryption::Opened;
+use crate::encryption::DecryptedSecret;
 use crate::error::refusals;
 use crate::session::Session;
 use crate::user::User;
@@ -36,7 +36,7 @@ pub(crate) struct Account {
     /// How many of two addresses have confirmed the change of the e-mail address.
     pub(crate) email_change_confirm_status: i16,
     /// The open codes.
-    pub(crate) pending: BTreeMap<Kind, Pending>,
+    pub(crate) pending: BTreeMap<Kind, PendingCode>,
 }
 
 impl Account {
@@ -51,13 +51,16 @@ impl Account {
     /// The hash of the password, decrypted. None for a user without one.
     ///
     /// Errors: as [`EncryptionSettings::open`].
-    pub(crate) fn password_hash(&self, encryption: &EncryptionSettings) -> Result<Option<Opened<'_>>, Error> {
+    pub(crate) fn password_hash(
+        &self,
+        encryption: &EncryptionSettings,
+    ) -> Result<Option<DecryptedSecret<'_>>, Error> {
         let stored = self.encrypted_password.as_deref().filter(|hash| !hash.is_empty());
         stored.map(|stored| encryption.open(self.id(), stored)).transpose()
     }
 
     /// The code of `kind`; one with an empty hash if there is none.
-    pub(crate) fn pending(&self, kind: Kind) -> Pending {
+    pub(crate) fn pending(&self, kind: Kind) -> PendingCode {
         self.pending.get(&kind).cloned().unwrap_or_default()
     }
 }
