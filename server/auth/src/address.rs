@@ -13,7 +13,7 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// The address of a request to sign in, in which absent fields are empty; taken as it is, because one that
+    /// Returns the address of a request to sign in, in which absent fields are empty; taken as it is, because one that
     /// nobody can have is unknown.
     ///
     /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL, which no text in
@@ -30,7 +30,7 @@ impl Address {
         }
     }
 
-    /// The name of the provider that vouches for it.
+    /// Returns the name of the provider that vouches for it.
     pub(crate) const fn provider(&self) -> &'static str {
         match self {
             Address::Email(_) => "email",
@@ -45,7 +45,7 @@ impl Address {
     }
 }
 
-/// An e-mail address, lowercase.
+/// Returns an e-mail address, lowercase.
 ///
 /// Errors: `validation_failed` for none, for more than 255 bytes, and for text of another form than browsers take in
 /// an e-mail field (HTML standard, "valid e-mail address").
@@ -74,7 +74,7 @@ fn is_email(text: &str) -> bool {
     !local.is_empty() && local.bytes().all(local_byte) && domain.split('.').all(label)
 }
 
-/// A phone number in digits.
+/// Returns a phone number in digits.
 ///
 /// Errors: `validation_failed` for anything but 2 to 15 digits without a leading zero (ITU-T E.164).
 pub(crate) fn phone(text: &str) -> Result<String, Error> {

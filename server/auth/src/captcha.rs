@@ -90,26 +90,26 @@ mod tests {
         };
         let captchas = Captchas::new(Some(captcha), HttpClient::new().unwrap());
         let result = captchas.check(token, ADDRESS).await;
-        (result.map_err(|error| (error.status().as_u16(), error.to_string())), mock.asked())
+        (result.map_err(|error| (error.status().as_u16(), error.to_string())), mock.received())
     }
 
     #[tokio::test]
     async fn the_judge_is_told_secret_token_and_address() {
-        let (result, asked) = check(" proof ", testing::json(200, json!({ "success": true }))).await;
+        let (result, received) = check(" proof ", testing::json(200, json!({ "success": true }))).await;
         assert_eq!(result, Ok(()));
-        let [asked] = asked.as_slice() else { panic!("{asked:?}") };
-        assert_eq!(asked.path, "/siteverify");
-        assert_eq!(asked.field("secret").as_deref(), Some("hunter2"));
-        assert_eq!(asked.field("response").as_deref(), Some("proof"));
-        assert_eq!(asked.field("remoteip").as_deref(), Some("203.0.113.7"));
+        let [received] = received.as_slice() else { panic!("{received:?}") };
+        assert_eq!(received.path, "/siteverify");
+        assert_eq!(received.field("secret").as_deref(), Some("hunter2"));
+        assert_eq!(received.field("response").as_deref(), Some("proof"));
+        assert_eq!(received.field("remoteip").as_deref(), Some("203.0.113.7"));
     }
 
     #[tokio::test]
     async fn missing_and_refused_tokens_are_told_apart_from_outages() {
         let refusal = json!({ "success": false, "error-codes": ["timeout-or-duplicate"] });
-        let (result, asked) = check("", testing::json(200, refusal.clone())).await;
+        let (result, received) = check("", testing::json(200, refusal.clone())).await;
         let message = "captcha protection: request disallowed (no captcha_token found)";
-        assert_eq!((result, asked.len()), (Err((400, message.to_owned())), 0));
+        assert_eq!((result, received.len()), (Err((400, message.to_owned())), 0));
         let (result, _) = check("used", testing::json(200, refusal)).await;
         let message = "captcha protection: request disallowed (timeout-or-duplicate)";
         assert_eq!(result, Err((400, message.to_owned())));

@@ -49,7 +49,7 @@ impl EncryptionSettings {
         serde_json::to_string(&sealed).map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// What [`seal`](Self::seal) has made for the row `id`; text that was never encrypted as it is.
+    /// Returns what [`seal`](Self::seal) has made for the row `id`; text that was never encrypted as it is.
     ///
     /// Errors: `unexpected_failure` for a secret whose key is not among the settings or that was changed.
     pub(crate) fn open<'a>(&self, id: Uuid, stored: &'a str) -> Result<DecryptedSecret<'a>, Error> {
@@ -79,7 +79,7 @@ fn cipher(id: Uuid, key: &EncryptionKey) -> Result<Aes256Gcm, Error> {
     Ok(Aes256Gcm::new(&derived.into()))
 }
 
-/// The parts of an encrypted secret; None for text that is not one.
+/// Returns the parts of an encrypted secret; None for text that is not one.
 fn parse(stored: &str) -> Option<(EncryptedSecret, [u8; 12], Vec<u8>)> {
     if !stored.starts_with('{') {
         return None;

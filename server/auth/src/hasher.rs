@@ -49,7 +49,7 @@ impl Hasher {
         Ok(Hasher { queue, taken: Arc::default(), places, cost: settings.bcrypt_cost })
     }
 
-    /// The bcrypt hash of `password`.
+    /// Returns the bcrypt hash of `password`.
     ///
     /// Errors: `over_request_rate_limit` when the queue is full.
     pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
@@ -58,8 +58,8 @@ impl Hasher {
         hash.map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// Whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a hash it
-    /// takes as long as with bcrypt, and is then false.
+    /// Returns whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a
+    /// hash it takes as long as with bcrypt, and is then false.
     ///
     /// Errors: `over_request_rate_limit` when the queue is full.
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {

@@ -37,7 +37,7 @@ impl<'a> Hash<'a> {
         parts.map(|_| Hash::Bcrypt(text)).map_err(|error| format!("not a bcrypt hash: {error}"))
     }
 
-    /// Whether `password` has this hash. Takes long: not for async threads. Errors: a sentence.
+    /// Returns whether `password` has this hash. Takes long: not for async threads. Errors: a sentence.
     pub(crate) fn verify(&self, password: &[u8]) -> Result<bool, String> {
         match self {
             Hash::Bcrypt(hash) => bcrypt::verify(password, hash).map_err(|error| error.to_string()),
@@ -60,14 +60,14 @@ impl<'a> Hash<'a> {
     }
 }
 
-/// Whether `password` has the hash `text`. Takes long: not for async threads.
+/// Returns whether `password` has the hash `text`. Takes long: not for async threads.
 ///
 /// Errors: a sentence for a hash that [`Hash::parse`] refuses.
 pub(crate) fn verify(text: &str, password: &[u8]) -> Result<bool, String> {
     Hash::parse(text)?.verify(password)
 }
 
-/// The parameters `a=1,b=2` of a hash.
+/// Returns the parameters `a=1,b=2` of a hash.
 fn parameter<'a>(list: &'a str, name: &str) -> Option<&'a str> {
     list.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }

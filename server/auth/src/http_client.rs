@@ -76,7 +76,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON, whatever its content type says.
+    /// Returns the body as JSON, whatever its content type says.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body).map_err(|error| HttpError::NotJson(error.to_string()))
     }
@@ -90,7 +90,7 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that trusts the machine's certificate authorities.
+    /// Returns a client that trusts the machine's certificate authorities.
     ///
     /// Errors: a sentence when TLS cannot be set up.
     pub(crate) fn new() -> Result<HttpClient, String> {
@@ -116,7 +116,7 @@ impl HttpClient {
         })
     }
 
-    /// The beginning of a request to `url`; headers, body and a shorter time limit may follow.
+    /// Returns the beginning of a request to `url`; headers, body and a shorter time limit may follow.
     ///
     /// Errors: [`HttpError::Forbidden`] for a URL that `reach` does not cover, [`HttpError::Failed`] for no URL.
     pub(crate) fn request(
@@ -275,7 +275,7 @@ fn check_v6(address: Ipv6Addr) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056).
+/// Returns the IPv4 address that an IPv6 address stands for: mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056).
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = address.segments();
     let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));

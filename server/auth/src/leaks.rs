@@ -33,8 +33,8 @@ impl Leaks {
         }
     }
 
-    /// Whether `password` has leaked. False, with a warning in the log, if nobody can tell, unless settings want such
-    /// passwords refused.
+    /// Returns whether `password` has leaked. False, with a warning in the log, if nobody can tell, unless settings
+    /// want such passwords refused.
     ///
     /// Errors: 500 then.
     pub(crate) async fn know(&self, password: &str) -> Result<bool, Error> {

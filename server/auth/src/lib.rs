@@ -51,7 +51,7 @@ pub use third_party::ThirdParties;
 
 pub(crate) use state::Auth;
 
-/// The service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
+/// Returns the service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
 ///
 /// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
@@ -75,7 +75,7 @@ pub fn outbox(
     outbox::Outbox::new(settings, key).map_err(InvalidSettings)
 }
 
-/// A page and an API that show the mails in `folder`, where they are kept without a mail server
+/// Returns a page and an API that show the mails in `folder`, where they are kept without a mail server
 /// ([`MailSettings::folder`]). They hold everybody's sign-in links: for the loopback interface alone.
 pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     inbox::Inbox::new(folder)
@@ -84,8 +84,8 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
 /// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Face::exposing`].
 pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
-/// The paths (relative to the mount point) that need no API key, because links, redirects or other servers lead there,
-/// which cannot send one; for [`gateway::Gateway::guarded_except`].
+/// Returns the paths (relative to the mount point) that need no API key, because links, redirects or other servers lead
+/// there, which cannot send one; for [`gateway::Gateway::guarded_except`].
 pub fn keyless_paths() -> impl Iterator<Item = &'static str> {
     api::keyless_paths()
 }

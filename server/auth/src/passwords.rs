@@ -32,7 +32,7 @@ pub(crate) async fn check_new(
     }
 }
 
-/// What `password` lacks, if anything; settings may ask others whether it has leaked.
+/// Returns what `password` lacks, if anything; settings may ask others whether it has leaked.
 ///
 /// Errors: 500 if nobody can tell and settings want such passwords refused.
 pub(crate) async fn weakness(
@@ -50,7 +50,7 @@ pub(crate) async fn weakness(
 }
 
 impl PasswordSettings {
-    /// What `password` lacks, if anything.
+    /// Returns what `password` lacks, if anything.
     pub(crate) fn weakness(&self, password: &str) -> Option<WeakPassword> {
         let (mut messages, mut reasons) = (Vec::new(), Vec::new());
         if password.chars().count() < self.min_length.max(6) {

@@ -38,7 +38,7 @@ pub(crate) struct CountedToken {
 }
 
 impl CountedToken {
-    /// What the signature is of.
+    /// Returns what the signature is of.
     pub(crate) fn signed_hex(&self) -> String {
         hex(&self.signed)
     }
@@ -47,7 +47,7 @@ impl CountedToken {
         hex(&self.signature)
     }
 
-    /// Whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
+    /// Returns whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
     pub(crate) fn is_signed_with(&self, key: &str) -> bool {
         let mac = URL_SAFE_NO_PAD.decode(key).ok().and_then(|key| Hmac::<Sha256>::new_from_slice(&key).ok());
         mac.is_some_and(|mut mac| {
@@ -62,7 +62,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl RefreshToken {
-    /// A new token of the first format, from the operating system's randomness.
+    /// Returns a new token of the first format, from the operating system's randomness.
     pub(crate) fn generate() -> String {
         let mut rng = rand::rng();
         (0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
@@ -134,7 +134,7 @@ impl Key {
     }
 }
 
-/// The token of the second format for `session` at `counter`, signed with `key`.
+/// Returns the token of the second format for `session` at `counter`, signed with `key`.
 ///
 /// Errors: a defect if the key is none, which only somebody else can have stored.
 pub(crate) fn sign(session: Uuid, counter: i64, key: &str) -> Result<String, Error> {

@@ -72,7 +72,7 @@ pub(crate) enum LogoutScope {
 }
 
 impl LogoutScope {
-    /// The name that clients send.
+    /// Returns the name that clients send.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             LogoutScope::Global => "global",

@@ -18,7 +18,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The value of `name` in a body that is a form.
+    /// Returns the value of `name` in a body that is a form.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         let mut fields = url::form_urlencoded::parse(self.body.as_bytes());
         fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned())
@@ -37,7 +37,7 @@ pub(crate) struct MockResponse {
     pub(crate) body: String,
 }
 
-/// A JSON document with this status.
+/// Returns a JSON document with this status.
 pub(crate) fn json(status: u16, body: serde_json::Value) -> MockResponse {
     MockResponse {
         status,
@@ -49,34 +49,34 @@ pub(crate) fn json(status: u16, body: serde_json::Value) -> MockResponse {
 /// The server. It stops when it is dropped.
 pub(crate) struct Mock {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl Mock {
-    /// A server that gives `answers` one after the other, and the last one again and again.
+    /// Returns a server that gives `answers` one after the other, and the last one again and again.
     pub(crate) async fn start(answers: Vec<MockResponse>) -> Mock {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let endpoint = Answers { asked: Arc::clone(&asked), answers };
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let endpoint = Answers { received: Arc::clone(&received), answers };
         let acceptor = TcpAcceptor::from_tokio(listener).unwrap();
         let task = tokio::spawn(async move {
             Server::new_with_acceptor(acceptor).run(endpoint).await.unwrap();
         });
-        Mock { url, asked, task }
+        Mock { url, received, task }
     }
 
     /// Everything that was asked so far.
-    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 
-    /// The only request so far.
+    /// Returns the only request so far.
     pub(crate) fn only(&self) -> ReceivedRequest {
-        let asked = self.asked();
-        assert_eq!(asked.len(), 1, "{asked:?}");
-        asked[0].clone()
+        let received = self.received();
+        assert_eq!(received.len(), 1, "{received:?}");
+        received[0].clone()
     }
 }
 
@@ -87,7 +87,7 @@ impl Drop for Mock {
 }
 
 struct Answers {
-    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     answers: Vec<MockResponse>,
 }
 
@@ -97,16 +97,16 @@ impl Endpoint for Answers {
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let body = request.take_body().into_string().await.unwrap();
         let path = request.original_uri().path_and_query().unwrap().to_string();
-        let place = {
-            let mut asked = self.asked.lock().unwrap();
-            asked.push(ReceivedRequest { path, headers: request.headers().clone(), body });
-            asked.len() - 1
+        let index = {
+            let mut received = self.received.lock().unwrap();
+            received.push(ReceivedRequest { path, headers: request.headers().clone(), body });
+            received.len() - 1
         };
-        let told = &self.answers[place.min(self.answers.len() - 1)];
-        let mut response = Response::builder().status(StatusCode::from_u16(told.status).unwrap());
-        for (name, value) in &told.headers {
+        let mock = &self.answers[index.min(self.answers.len() - 1)];
+        let mut response = Response::builder().status(StatusCode::from_u16(mock.status).unwrap());
+        for (name, value) in &mock.headers {
             response = response.header(*name, value);
         }
-        Ok(response.body(told.body.clone()))
+        Ok(response.body(mock.body.clone()))
     }
 }

@@ -20,8 +20,8 @@ pub struct ThirdParties {
 }
 
 impl ThirdParties {
-    /// The issuers with these names, which are the URLs that their discovery documents lie below. Their keys are not known
-    /// until [`keep_fresh`](Self::keep_fresh) has fetched them.
+    /// Returns the issuers with these names, which are the URLs that their discovery documents lie below. Their keys
+    /// are not known until [`keep_fresh`](Self::keep_fresh) has fetched them.
     ///
     /// Errors: [`InvalidSettings`] when TLS cannot be set up.
     pub fn new(names: &[String]) -> Result<ThirdParties, InvalidSettings> {
@@ -30,7 +30,7 @@ impl ThirdParties {
         Ok(ThirdParties { http: Issuers::new(http, LIFE), issuers })
     }
 
-    /// The issuers, for [`tokens::Verifier::with_issuers`].
+    /// Returns the issuers, for [`tokens::Verifier::with_issuers`].
     pub fn issuers(&self) -> &[Issuer] {
         &self.issuers
     }

@@ -71,7 +71,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// Whether the user has a second factor that works.
+    /// Returns whether the user has a second factor that works.
     pub(crate) fn has_verified_factor(&self) -> bool {
         self.factors.iter().any(Factor::is_verified)
     }
@@ -136,7 +136,7 @@ impl Factor {
         self.status == "verified"
     }
 
-    /// The name that its owner gave it; empty for none.
+    /// Returns the name that its owner gave it; empty for none.
     pub(crate) fn name(&self) -> &str {
         self.friendly_name.as_deref().unwrap_or_default()
     }

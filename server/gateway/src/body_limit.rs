@@ -27,7 +27,8 @@ const TOO_SLOW: u8 = 2;
 pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
 impl BodyWatch {
-    /// The answer that is due if the service saw a broken body, because more came than `limit` bytes, or too slowly.
+    /// Returns the answer that is due if the service saw a broken body, because more came than `limit` bytes, or too
+    /// slowly.
     pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
         match self.0.as_ref()?.load(Ordering::Relaxed) {
             TOO_LARGE => Some(too_large(limit)),

@@ -55,25 +55,26 @@ impl<'a> FromRequest<'a> for Caller {
 pub struct Bearer(Arc<str>);
 
 impl Bearer {
-    /// The part of `header` from byte `start` on, if the header is text.
+    /// Returns the part of `header` from byte `start` on, if the header is text.
     pub(crate) fn new(header: &HeaderValue, start: usize) -> Option<Bearer> {
         std::str::from_utf8(header.as_bytes()).ok()?.get(start..).map(|token| Bearer(token.into()))
     }
 
-    /// The token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section 11.1); `None`
-    /// without that header and for other schemes. What is no text is an empty token, which nobody accepts.
+    /// Returns the token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section
+    /// 11.1); `None` without that header and for other schemes. What is no text is an empty token, which nobody
+    /// accepts.
     pub fn of(headers: &HeaderMap) -> Option<Bearer> {
         let header = headers.get(AUTHORIZATION)?;
         let start = token_start(header)?;
         Some(Bearer::new(header, start).unwrap_or_else(|| Bearer("".into())))
     }
 
-    /// A bearer of `token`, if that can be sent in a header at all.
+    /// Returns a bearer of `token`, if that can be sent in a header at all.
     pub fn from_token(token: &str) -> Option<Bearer> {
         Bearer::new(&HeaderValue::from_str(token).ok()?, 0)
     }
 
-    /// The token; may be empty if the header was.
+    /// Returns the token; may be empty if the header was.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -93,7 +94,7 @@ impl fmt::Debug for Bearer {
     }
 }
 
-/// Where the token begins in an `Authorization: Bearer …` header; `None` for other schemes.
+/// Returns where the token begins in an `Authorization: Bearer …` header; `None` for other schemes.
 fn token_start(header: &HeaderValue) -> Option<usize> {
     let text = header.as_bytes();
     let scheme = text.get(..6)?;
@@ -104,7 +105,7 @@ fn token_start(header: &HeaderValue) -> Option<usize> {
     Some(6 + blanks)
 }
 
-/// The address of the client: the peer's, or what the outermost of `trusted_proxies` proxies noted.
+/// Returns the address of the client: the peer's, or what the outermost of `trusted_proxies` proxies noted.
 pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
     let forwarded = || {
         let values = request.headers().get_all(X_FORWARDED_FOR);

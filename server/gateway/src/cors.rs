@@ -13,8 +13,8 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,D
 pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
-/// The answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None` for every
-/// other request.
+/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None`
+/// for every other request.
 pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;

@@ -32,15 +32,15 @@ impl Credentials {
         Credentials { verifier: keys.verifier(), anon, service_role, keys }
     }
 
-    /// The API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service, and where
-    /// that comes from.
+    /// Returns the API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service,
+    /// and where that comes from.
     pub(crate) fn of(&self, request: &Request) -> (PresentedKey, Option<Bearer>, BearerSource) {
         let key = api_key(request);
         let presented = match &key {
             None => PresentedKey::Nothing,
             Some(key) => self.recognise(key).map_or(PresentedKey::Unknown, PresentedKey::Known),
         };
-        let shown = match request.headers().contains_key(AUTHORIZATION) {
+        let credential = match request.headers().contains_key(AUTHORIZATION) {
             false => key,
             // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
             true => match Bearer::of(request.headers()) {
@@ -48,7 +48,7 @@ impl Credentials {
                 token => return (presented, token, BearerSource::Authorization),
             },
         };
-        match shown {
+        match credential {
             Some(opaque) if ApiKeys::is_opaque(&opaque) => {
                 (presented, self.exchange(&opaque), BearerSource::OpaqueKey)
             }
@@ -64,7 +64,7 @@ impl Credentials {
         })
     }
 
-    /// The token of the same role that a service sees in place of an opaque key.
+    /// Returns the token of the same role that a service sees in place of an opaque key.
     fn exchange(&self, key: &str) -> Option<Bearer> {
         match self.keys.api_keys().identify(key)? {
             ApiKeyKind::Anon | ApiKeyKind::Publishable => self.anon.clone(),
@@ -74,7 +74,7 @@ impl Credentials {
     }
 }
 
-/// The answer of Supabase's gateway to a request without an API key, or with one that it does not know.
+/// Returns the answer of Supabase's gateway to a request without an API key, or with one that it does not know.
 pub(crate) fn refusal(presented: &PresentedKey) -> Option<Response> {
     let (message, hint) = match presented {
         PresentedKey::Known(_) => return None,

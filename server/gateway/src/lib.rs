@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl Gateway {
-    /// A gateway that knows the callers' keys.
+    /// Returns a gateway that knows the callers' keys.
     pub fn new(settings: Settings, keys: Keys) -> Gateway {
         Gateway(Arc::new(Inner {
             settings,
@@ -55,7 +55,7 @@ impl Gateway {
         }))
     }
 
-    /// A gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
+    /// Returns a gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
     /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
     pub fn without_keys(settings: Settings) -> Gateway {
         Gateway(Arc::new(Inner { settings, credentials: None, metrics: Metrics::default() }))
@@ -92,7 +92,7 @@ impl Gateway {
         health::endpoint(ready)
     }
 
-    /// All metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
+    /// Returns all metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
     /// public cannot reach; requests that do not come from this machine ([`Outsider`]) are refused besides.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
         metrics::endpoint(self.0.metrics.clone())

@@ -21,7 +21,7 @@ pub enum Outsider {
 }
 
 impl Outsider {
-    /// What is wrong with `request`; `None` if nothing is.
+    /// Returns what is wrong with `request`; `None` if nothing is.
     pub fn of(request: &Request) -> Option<Self> {
         if ADDED.iter().any(|name| request.headers().contains_key(name)) {
             return Some(Self::Proxied);

@@ -51,7 +51,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// The series of one service, looked up once so that a request costs no look-up by label.
+    /// Returns the series of one service, looked up once so that a request costs no look-up by label.
     pub(crate) fn service(&self, service: &'static str) -> Arc<ServiceMetrics> {
         let mut services = self.0.services.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {

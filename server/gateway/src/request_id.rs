@@ -35,12 +35,12 @@ impl RequestId {
         RequestId(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
 
-    /// The id as the value of a header.
+    /// Returns the id as the value of a header.
     pub const fn header(&self) -> &HeaderValue {
         &self.0
     }

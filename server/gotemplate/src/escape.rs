@@ -134,7 +134,7 @@ impl Escaper {
         }
     }
 
-    /// How much of `rest` is content of `element`; what follows begins with its closing tag.
+    /// Returns how much of `rest` is content of `element`; what follows begins with its closing tag.
     fn raw(&mut self, rest: &str, element: &str) -> usize {
         let closes =
             |tag: &str| tag.get(2..2 + element.len()).is_some_and(|name| name.eq_ignore_ascii_case(element));
@@ -274,7 +274,7 @@ fn meaning(attribute: &str) -> Meaning {
     }
 }
 
-/// Whether a URL is relative or of a scheme that runs nothing.
+/// Returns whether a URL is relative or of a scheme that runs nothing.
 fn is_safe_url(url: &str) -> bool {
     match url.split_once(':') {
         Some((scheme, _)) if !scheme.contains('/') => {

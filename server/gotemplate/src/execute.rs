@@ -183,7 +183,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The value of `pipeline`, which its variables get too.
+    /// Returns the value of `pipeline`, which its variables get too.
     fn pipeline(&mut self, pipeline: &Pipeline, dot: &Value) -> Result<Value, TemplateError> {
         let value = self.commands(pipeline, dot)?;
         for name in &pipeline.variables {

@@ -13,7 +13,7 @@ const NAMES: [&str; 18] = [
 /// What Go's `url.QueryEscape` leaves alone besides letters and digits.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Whether there is a function `name`.
+/// Returns whether there is a function `name`.
 pub(super) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }

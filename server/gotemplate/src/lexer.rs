@@ -116,7 +116,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Whether an action ends here, and if so, whether it trims.
+    /// Returns whether an action ends here, and if so, whether it trims.
     fn closing(&self) -> Option<bool> {
         let rest = self.rest();
         let trimmed = rest.trim_start();
@@ -202,7 +202,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The text from a quote to the next one, with Go's escapes resolved, and how many bytes it takes.
+    /// Returns the text from a quote to the next one, with Go's escapes resolved, and how many bytes it takes.
     fn unescaped(&self, rest: &str, quote: char) -> Result<(String, usize), TemplateError> {
         let mut text = String::new();
         let mut characters = rest.char_indices().skip(1);
@@ -234,7 +234,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// The letters, digits and underscores that `text` begins with.
+/// Returns the letters, digits and underscores that `text` begins with.
 fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
     &text[..end.unwrap_or(text.len())]

@@ -76,7 +76,7 @@ impl Template {
         Ok(Template { format, nodes: parsed.nodes, defined: parsed.defined })
     }
 
-    /// The template with `data` as its dot.
+    /// Returns the template with `data` as its dot.
     ///
     /// Errors: [`TemplateError`] for a field of something that has none, wrong arguments, a value inside a script, and
     /// output of more than 4 MiB.

@@ -15,7 +15,7 @@ struct Verb {
 /// Widths and precisions beyond this are nobody's intention.
 const MAX_WIDTH: usize = 1000;
 
-/// The first argument with its verbs replaced by the others. Errors with a reason.
+/// Returns the first argument with its verbs replaced by the others. Errors with a reason.
 pub(super) fn printf(arguments: &[Value]) -> Result<String, String> {
     let Some((Value::String(format), arguments)) = arguments.split_first() else {
         return Err("the first argument must be a text".to_owned());

@@ -25,12 +25,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// A map of these fields.
+    /// Returns a map of these fields.
     pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
         Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// Whether `if` takes it for true: anything but nothing, `false`, zero and what is empty.
+    /// Returns whether `if` takes it for true: anything but nothing, `false`, zero and what is empty.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Value::Nil => false,
@@ -43,7 +43,7 @@ impl Value {
         }
     }
 
-    /// The field `name`; nothing for a key that is missing. Errors with the kind of a value that has no fields.
+    /// Returns the field `name`; nothing for a key that is missing. Errors with the kind of a value that has no fields.
     pub(super) fn field(&self, name: &str) -> Result<Value, &'static str> {
         match self {
             Value::Map(fields) => Ok(fields.get(name).cloned().unwrap_or_default()),
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// How two values of one basic kind are ordered; none where they cannot be compared.
+    /// Returns how two values of one basic kind are ordered; none where they cannot be compared.
     pub(super) fn order(&self, other: &Value) -> Option<Ordering> {
         match (self, other) {
             (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// Whether two values are the same; none where they cannot be compared.
+    /// Returns whether two values are the same; none where they cannot be compared.
     pub(super) fn equals(&self, other: &Value) -> Option<bool> {
         match (self, other) {
             (Value::Bool(a), Value::Bool(b)) => Some(a == b),

@@ -44,7 +44,7 @@ impl ServiceProvider {
     }
 }
 
-/// The message, with the outline of its signature.
+/// Returns the message, with the outline of its signature.
 fn message(service: &ServiceProvider, id: &str, artifact: &str, now: OffsetDateTime) -> String {
     format!(
         "<soapenv:Envelope xmlns:soapenv=\"{soap}\"><soapenv:Body><samlp:ArtifactResolve xmlns:saml=\"{assertion}\" \

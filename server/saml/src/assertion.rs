@@ -79,12 +79,12 @@ impl Assertion {
         }
     }
 
-    /// The provider's name of this assertion, which it gives once.
+    /// Returns the provider's name of this assertion, which it gives once.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// All values of the attribute whose name or friendly name is `name`; upper and lower case are the same.
+    /// Returns all values of the attribute whose name or friendly name is `name`; upper and lower case are the same.
     pub fn values(&self, name: &str) -> Vec<&str> {
         let name = name.to_lowercase();
         let is_named = |attribute: &&Attribute| {
@@ -93,7 +93,7 @@ impl Assertion {
         self.attributes.iter().filter(is_named).flat_map(|found| &found.values).map(String::as_str).collect()
     }
 
-    /// What identifies the user at the provider for good; empty if nothing does.
+    /// Returns what identifies the user at the provider for good; empty if nothing does.
     pub fn user_id(&self) -> String {
         if let Some(subject) = self.values(SUBJECT_ID).first() {
             return (*subject).to_owned();
@@ -105,7 +105,7 @@ impl Assertion {
         }
     }
 
-    /// The best guess at the user's e-mail address; empty if there is none.
+    /// Returns the best guess at the user's e-mail address; empty if there is none.
     pub fn email(&self) -> &str {
         let attributes = EMAILS.iter().flat_map(|name| self.values(name));
         let name = self
@@ -116,7 +116,7 @@ impl Assertion {
         attributes.chain(name).find(|address| !address.is_empty()).unwrap_or_default()
     }
 
-    /// When the user's session ends at the latest, if the provider says so (`SessionNotOnOrAfter`).
+    /// Returns when the user's session ends at the latest, if the provider says so (`SessionNotOnOrAfter`).
     pub fn session_end(&self) -> Option<String> {
         self.session_end.map(moment::format)
     }

@@ -20,9 +20,9 @@ const CIPHERS: [&str; 6] = [
     algorithm::AES256_CBC,
 ];
 
-/// The text of the assertion in `encrypted`, an `EncryptedAssertion`. Its key is encrypted with RSA-OAEP for `key`, and is
-/// beside the data or within its key info. RSA with PKCS#1 v1.5 padding is not taken: it lets who can ask often enough
-/// decrypt (Bleichenbacher), and this service's metadata does not offer it.
+/// Returns the text of the assertion in `encrypted`, an `EncryptedAssertion`. Its key is encrypted with RSA-OAEP for
+/// `key`, and is beside the data or within its key info. RSA with PKCS#1 v1.5 padding is not taken: it lets who can ask
+/// often enough decrypt (Bleichenbacher), and this service's metadata does not offer it.
 ///
 /// Errors: a sentence for the log alone.
 pub(super) fn decrypt(encrypted: Element<'_>, key: &SoftwareKey) -> Result<String, String> {
@@ -70,7 +70,7 @@ fn unwrap(encrypted_key: Element<'_>, key: &SoftwareKey) -> Result<Vec<u8>, Stri
     transport.decrypt(key, &cipher_value(encrypted_key)?).map_err(|error| error.to_string())
 }
 
-/// What is encrypted, which must be in the document itself.
+/// Returns what is encrypted, which must be in the document itself.
 fn cipher_value(element: Element<'_>) -> Result<Vec<u8>, String> {
     let value = element.only(ns::ENC, "CipherData").and_then(|data| data.only(ns::ENC, "CipherValue"));
     let value = value.ok_or("no CipherValue")?;

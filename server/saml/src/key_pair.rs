@@ -78,12 +78,12 @@ impl KeyPair {
         Ok(KeyPair { key, private, certificate: STANDARD.encode(certificate) })
     }
 
-    /// The certificate, DER in base64.
+    /// Returns the certificate, DER in base64.
     pub(super) fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// The private key.
+    /// Returns the private key.
     pub(super) fn private_key(&self) -> &SoftwareKey {
         &self.private
     }
@@ -101,7 +101,7 @@ impl KeyPair {
     }
 }
 
-/// The library reads PKCS#1 in PEM only.
+/// Loads a key in PKCS#1 DER, which the library reads in PEM alone.
 fn load(der: &[u8]) -> Result<Key, bergshamra::Error> {
     let mut pem = "-----BEGIN RSA PRIVATE KEY-----\n".to_owned();
     let text = STANDARD.encode(der);
@@ -116,7 +116,8 @@ fn load(der: &[u8]) -> Result<Key, bergshamra::Error> {
     bergshamra::keys::loader::load_rsa_private_pem(pem.as_bytes())
 }
 
-/// A certificate of the key, signed by itself. Nobody judges it by anything but its key; its members are upstream's.
+/// Returns a certificate of the key, signed by itself. Nobody judges it by anything but its key; its members are
+/// upstream's.
 fn certify(
     key: &SoftwareKey,
     public: &[u8],

@@ -72,23 +72,23 @@ impl IdentityProvider {
         &self.entity_id
     }
 
-    /// Where users are sent by redirect; empty if nowhere.
+    /// Returns where users are sent by redirect; empty if nowhere.
     pub(super) fn location(&self) -> &str {
         &self.location
     }
 
-    /// Where references to responses are resolved; empty if nowhere.
+    /// Returns where references to responses are resolved; empty if nowhere.
     pub(super) fn artifact_location(&self) -> &str {
         &self.artifact_location
     }
 
-    /// The certificates that assertions may be signed with, DER in base64.
+    /// Returns the certificates that assertions may be signed with, DER in base64.
     pub(super) fn certificates(&self) -> &[String] {
         &self.certificates
     }
 
-    /// Whether metadata that was stored `age` ago should be fetched anew at `now`: when its own word for how long it holds
-    /// is over, else after 24 hours.
+    /// Returns whether metadata that was stored `age` ago should be fetched anew at `now`: when its own word for how
+    /// long it holds is over, else after 24 hours.
     pub fn is_stale(&self, age: Duration, now: OffsetDateTime) -> bool {
         let over = self.valid_until.is_some_and(|end| now > end);
         let longest = match (self.cache_duration, self.valid_until) {
@@ -99,7 +99,7 @@ impl IdentityProvider {
         over || longest.is_some_and(|longest| age > longest)
     }
 
-    /// What remains until the metadata ends at `now`, negative if it has.
+    /// Returns what remains until the metadata ends at `now`, negative if it has.
     pub fn remaining(&self, now: OffsetDateTime) -> Option<time::Duration> {
         self.valid_until.map(|end| end - now)
     }
@@ -121,14 +121,14 @@ fn entity(root: Element<'_>) -> Result<Element<'_>, InvalidMetadata> {
     found.ok_or_else(|| invalid("does not contain any entity with an IDPSSODescriptor"))
 }
 
-/// Where the first service of this name is that is reached by `binding`; empty if there is none.
+/// Returns where the first service of this name is that is reached by `binding`; empty if there is none.
 fn location<'d>(role: Element<'d>, name: &'d str, binding: &str) -> &'d str {
     let mut services = role.named(ns::METADATA, name);
     let found = services.find(|service| service.attribute("Binding") == Some(binding));
     found.and_then(|service| service.attribute("Location")).unwrap_or_default()
 }
 
-/// Those for signatures, and those for everything.
+/// Returns the certificates for signatures, and those for everything.
 fn certificates(role: Element<'_>) -> Vec<String> {
     role.named(ns::METADATA, "KeyDescriptor")
         .filter(|key| matches!(key.attribute("use").unwrap_or_default(), "" | "signing"))

@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<OffsetDateTime> {
     Some(PrimitiveDateTime::new(moment.date(), moment.time()).assume_utc())
 }
 
-/// A moment in UTC, to the second.
+/// Returns a moment in UTC, to the second.
 pub(super) fn format(moment: OffsetDateTime) -> String {
     let moment = moment.to_offset(UtcOffset::UTC);
     // Years of four digits, which all that come from the clock have, can be written.

@@ -26,7 +26,7 @@ const ENCRYPTION_METHODS: [&str; 7] = [
 ];
 
 impl ServiceProvider {
-    /// The document at `now`, to be fetched again and again or to be `downloaded`.
+    /// Returns the document at `now`, to be fetched again and again or to be `downloaded`.
     pub fn metadata(&self, now: OffsetDateTime, downloaded: bool) -> String {
         let until = moment::format(now + LIFE);
         let entity_until = if downloaded { moment::format(now + DOWNLOAD_LIFE) } else { until.clone() };
@@ -58,7 +58,7 @@ impl ServiceProvider {
         )
     }
 
-    /// How long caches may keep the document (RFC 9111).
+    /// Returns how long caches may keep the document (RFC 9111).
     pub fn metadata_caching(&self) -> &'static str {
         if self.next_key.is_some() { "public, max-age=60" } else { "public, max-age=600" }
     }

@@ -41,8 +41,8 @@ pub struct AuthnRequest {
 }
 
 impl ServiceProvider {
-    /// A signed request to `provider`, from which the user comes back with `relay_state`. `name_format` is the kind of
-    /// name that is asked for; a persistent one if it is None.
+    /// Returns a signed request to `provider`, from which the user comes back with `relay_state`. `name_format` is the
+    /// kind of name that is asked for; a persistent one if it is None.
     ///
     /// Errors: [`RequestError`].
     pub fn request(
@@ -87,7 +87,7 @@ impl ServiceProvider {
     }
 }
 
-/// An id that nobody guesses, for a message of this service.
+/// Returns an id that nobody guesses, for a message of this service.
 pub(super) fn new_id() -> String {
     let bytes: [u8; 20] = rand::random();
     format!("id-{}", HEXLOWER.encode(&bytes))

@@ -50,8 +50,8 @@ pub fn issuer(text: &str) -> Option<String> {
     Some(root.child(ns::ASSERTION, "Issuer").map(Element::text).unwrap_or_default())
 }
 
-/// The assertion in a response that counts: signed itself, or within a signed response, by one of the provider's keys,
-/// meant for this service, now, and for the request that it answers.
+/// Returns the assertion in a response that counts: signed itself, or within a signed response, by one of the
+/// provider's keys, meant for this service, now, and for the request that it answers.
 ///
 /// A response with more than one assertion is refused, and so is one with an assertion or a signature anywhere else than
 /// where they belong: it is what forged responses are made of (signature wrapping), and no provider sends such.
@@ -87,7 +87,7 @@ pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, S
     accept_encrypted(element, any_signed, &trusted, expected)
 }
 
-/// What a server has answered message `id` with, within its envelope.
+/// Returns what a server has answered message `id` with, within its envelope.
 fn artifact_response<'d>(
     root: Element<'d>,
     id: &str,
@@ -286,7 +286,7 @@ mod tests {
         PAIR.sign_document(&template).unwrap()
     });
 
-    /// The id of the assertion, the user and the address in `text`, if it counts.
+    /// Returns the id of the assertion, the user and the address in `text`, if it counts.
     fn judge(text: &str) -> Result<(String, String, String), String> {
         let expected = Expected {
             provider: &PROVIDER,

@@ -55,7 +55,7 @@ impl ServiceProvider {
         response::accept(&response.xml, &expected).map_err(Refusal)
     }
 
-    /// The key and the one that will replace it.
+    /// Returns the key and the one that will replace it.
     pub(super) fn keys(&self) -> impl Iterator<Item = &KeyPair> {
         std::iter::once(&self.key).chain(&self.next_key)
     }

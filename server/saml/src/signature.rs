@@ -44,7 +44,7 @@ const MOST_TRANSFORMS: usize = 2;
 pub(super) struct Trusted(DsigContext);
 
 impl Trusted {
-    /// The keys of `certificates`, DER in base64, that are valid at `now`.
+    /// Returns the keys of `certificates`, DER in base64, that are valid at `now`.
     ///
     /// Errors: a sentence for the log if there is none.
     pub(super) fn new(certificates: &[String], now: OffsetDateTime) -> Result<Trusted, String> {
@@ -101,7 +101,7 @@ impl Trusted {
     }
 }
 
-/// The key of a certificate that is valid at `now`.
+/// Returns the key of a certificate that is valid at `now`.
 fn key(certificate: &str, now: OffsetDateTime) -> Result<bergshamra::Key, String> {
     let der = STANDARD.decode(certificate).map_err(|error| format!("one is no base64: {error}"))?;
     let parsed = Certificate::from_der(&der).map_err(|error| format!("one cannot be read: {error}"))?;
@@ -114,7 +114,7 @@ fn key(certificate: &str, now: OffsetDateTime) -> Result<bergshamra::Key, String
     keys::loader::load_x509_cert_der(&der).map_err(|error| format!("the key of one cannot be used: {error}"))
 }
 
-/// The signature of `element` itself, if it has one.
+/// Returns the signature of `element` itself, if it has one.
 fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
     let mut signatures = element.named(ns::DSIG, "Signature");
     let first = signatures.next();

@@ -32,7 +32,7 @@ pub(super) struct Element<'d> {
 }
 
 impl<'d> Element<'d> {
-    /// The outermost element.
+    /// Returns the outermost element.
     pub(super) fn root(document: &'d Document<'d>) -> Option<Element<'d>> {
         document.document_element().map(|node| Element { document, node })
     }
@@ -45,7 +45,7 @@ impl<'d> Element<'d> {
         self.document.element(self.node).is_some_and(|element| element.matches_name_ns(namespace, name))
     }
 
-    /// An attribute in no namespace, which all of SAML's are.
+    /// Returns an attribute in no namespace, which all of SAML's are.
     pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
         let attributes = &self.document.element(self.node)?.attributes;
         let plain = |namespace: Option<&str>| namespace.unwrap_or_default().is_empty();
@@ -55,42 +55,43 @@ impl<'d> Element<'d> {
             .map(|known| &*known.value)
     }
 
-    /// The elements directly within this one.
+    /// Returns the elements directly within this one.
     pub(super) fn children(self) -> impl Iterator<Item = Element<'d>> {
         let document = self.document;
         let nodes = document.children_iter(self.node);
         nodes.filter(|node| document.element(*node).is_some()).map(move |node| Element { document, node })
     }
 
-    /// Those of this name.
+    /// Returns the children of this name.
     pub(super) fn named(self, namespace: &'d str, name: &'d str) -> impl Iterator<Item = Element<'d>> {
         self.children().filter(move |child| child.is(namespace, name))
     }
 
-    /// The first of this name.
+    /// Returns the first child of this name.
     pub(super) fn child(self, namespace: &'d str, name: &'d str) -> Option<Element<'d>> {
         self.named(namespace, name).next()
     }
 
-    /// The one of this name, if there is exactly one.
+    /// Returns the child of this name, if there is exactly one.
     pub(super) fn only(self, namespace: &'d str, name: &'d str) -> Option<Element<'d>> {
         let mut found = self.named(namespace, name);
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// How many elements of this name there are in it, at any depth, itself included.
+    /// Returns how many elements of this name there are in it, at any depth, itself included.
     pub(super) fn count(self, namespace: &str, name: &str) -> usize {
         let descendants = self.document.descendants(self.node).into_iter();
         let own = std::iter::once(self.node).chain(descendants.filter(|node| *node != self.node));
         own.filter(|node| Element { document: self.document, node: *node }.is(namespace, name)).count()
     }
 
-    /// All text in it. Comments do not cut it in two: they are not signed, so that anybody could put one into a name.
+    /// Returns all text in it. Comments do not cut it in two: they are not signed, so that anybody could put one into a
+    /// name.
     pub(super) fn text(self) -> String {
         self.document.text_content_deep(self.node)
     }
 
-    /// The text without any white space, as base64 is decoded.
+    /// Returns the text without any white space, as base64 is decoded.
     pub(super) fn compact_text(self) -> String {
         let mut text = self.text();
         text.retain(|character| !character.is_whitespace());

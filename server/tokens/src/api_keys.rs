@@ -52,7 +52,7 @@ impl ApiKeys {
         &self.secret
     }
 
-    /// Which of the four keys `presented` is, if any. Takes the same time for a near miss as for a far one.
+    /// Returns which of the four keys `presented` is, if any. Takes the same time for a near miss as for a far one.
     pub fn identify(&self, presented: &str) -> Option<ApiKeyKind> {
         let candidates = [
             (&self.anon, ApiKeyKind::Anon),
@@ -63,7 +63,7 @@ impl ApiKeys {
         candidates.into_iter().find(|(key, _)| are_equal(key, presented)).map(|(_, kind)| kind)
     }
 
-    /// The token that a service gets to see in place of an opaque key; the legacy token of the same role.
+    /// Returns the token that a service gets to see in place of an opaque key; the legacy token of the same role.
     /// None for [`ApiKeyKind::Token`], which is its own token.
     pub fn token_for(&self, kind: ApiKeyKind) -> Option<&str> {
         match kind {
@@ -73,14 +73,14 @@ impl ApiKeys {
         }
     }
 
-    /// Whether `credential` has the form of an opaque key, which is no token.
+    /// Returns whether `credential` has the form of an opaque key, which is no token.
     pub fn is_opaque(credential: &str) -> bool {
         credential.starts_with("sb_")
     }
 }
 
-/// Whether two texts are equal, found out in a time that only their lengths tell of. All differences are collected
-/// before the one comparison, so that many bytes are taken at a time.
+/// Returns whether two texts are equal, found out in a time that only their lengths tell of. All differences are
+/// collected before the one comparison, so that many bytes are taken at a time.
 fn are_equal(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     let differences = pairs.fold(0, |found: u8, (a, b)| found | (a ^ b));
@@ -93,7 +93,7 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// An opaque key in Supabase's format: `prefix`, 22 characters of base64url that stand for `entropy`, and eight
+/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url that stand for `entropy`, and eight
 /// characters of checksum over the project's reference and the rest, by which secret scanners recognise it.
 pub(crate) fn opaque(prefix: &str, entropy: &[u8; 32], project: &str) -> String {
     let mut random = URL_SAFE_NO_PAD.encode(entropy);

@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the token itself is genuine and only its claims refuse it (PostgREST's PGRST303, as opposed to
+    /// Returns whether the token itself is genuine and only its claims refuse it (PostgREST's PGRST303, as opposed to
     /// PGRST301 for tokens that cannot be trusted at all).
     pub fn is_about_claims(&self) -> bool {
         matches!(
@@ -60,7 +60,7 @@ impl Error {
         )
     }
 
-    /// What the token said that did not fit, for an error's details; never a key or a signature.
+    /// Returns what the token said that did not fit, for an error's details; never a key or a signature.
     pub fn details(&self) -> Option<String> {
         match self {
             Error::UnsupportedAlgorithm(name) if name.eq_ignore_ascii_case("none") => {

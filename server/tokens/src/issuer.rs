@@ -17,14 +17,14 @@ struct Inner {
 }
 
 impl Issuer {
-    /// An issuer without keys, none of whose tokens is taken yet. `name` is claim `iss` of its tokens; a slash at the end
-    /// makes no difference.
+    /// Returns an issuer without keys, none of whose tokens is taken yet. `name` is claim `iss` of its tokens; a slash
+    /// at the end makes no difference.
     pub fn new(name: &str) -> Issuer {
         let name = name.trim_end_matches('/').into();
         Issuer(Arc::new(Inner { name, keys: RwLock::new(Arc::new([])) }))
     }
 
-    /// Its name, without a slash at the end.
+    /// Returns its name, without a slash at the end.
     pub fn name(&self) -> &str {
         &self.0.name
     }

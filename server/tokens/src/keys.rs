@@ -107,8 +107,8 @@ impl Keys {
         Keys::new(keys, path, file, overrides)
     }
 
-    /// The keys of settings that name at least the shared secret, without a file. API keys that they do not name follow
-    /// from the secret, and are nobody's.
+    /// Returns the keys of settings that name at least the shared secret, without a file. API keys that they do not
+    /// name follow from the secret, and are nobody's.
     ///
     /// Errors: as [`load_or_create`](Self::load_or_create).
     pub fn from_settings(settings: KeyOverrides) -> Result<Keys, KeyError> {
@@ -162,7 +162,8 @@ impl Keys {
         sign(&self.0.signing, claims)
     }
 
-    /// Whether anybody can verify what [`sign`](Self::sign) makes, by the key set; false where a shared secret signs.
+    /// Returns whether anybody can verify what [`sign`](Self::sign) makes, by the key set; false where a shared secret
+    /// signs.
     pub fn signs_publicly(&self) -> bool {
         self.0.signing.public.is_some()
     }
@@ -179,22 +180,22 @@ impl Keys {
         &self.0.jwks
     }
 
-    /// The shared HS256 secret as the settings or the key file have it.
+    /// Returns the shared HS256 secret as the settings or the key file have it.
     pub fn jwt_secret(&self) -> &str {
         &self.0.secret_text
     }
 
-    /// The project's API keys.
+    /// Returns the project's API keys.
     pub fn api_keys(&self) -> &ApiKeys {
         &self.0.api_keys
     }
 
-    /// A verifier for these keys; all verifiers of one `Keys` share a cache.
+    /// Returns a verifier for these keys; all verifiers of one `Keys` share a cache.
     pub fn verifier(&self) -> Verifier {
         self.0.verifier.clone()
     }
 
-    /// A secret of its own for `purpose`: 64 hexadecimal digits of HMAC-SHA256 over the purpose with the shared
+    /// Returns a secret of its own for `purpose`: 64 hexadecimal digits of HMAC-SHA256 over the purpose with the shared
     /// secret as its key. The same on every node that has the same secret.
     pub fn derive(&self, purpose: &str) -> String {
         derived(&self.0.derivation, purpose).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -290,14 +291,14 @@ const fn is_json(value: &[u8]) -> bool {
     matches!(value, [b'{' | b'[', ..])
 }
 
-/// What `value` is base64 of, in any of its alphabets, a period standing for padding, too, as upstream has it.
+/// Returns what `value` is base64 of, in any of its alphabets, a period standing for padding, too, as upstream has it.
 fn decoded(value: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let alphabet = text.replace('-', "+").replace('_', "/");
     STANDARD_NO_PAD.decode(alphabet.trim_end_matches(['=', '.'])).ok()
 }
 
-/// The keys of `value`: a plain secret, a JWK or a JWKS, in base64 if `base64`. The error names `setting`.
+/// Returns the keys of `value`: a plain secret, a JWK or a JWKS, in base64 if `base64`. The error names `setting`.
 pub(crate) fn read_secret(setting: &'static str, value: &[u8], base64: bool) -> Result<Vec<Key>, KeyError> {
     let wrong = |reason: String| KeyError::setting(setting, reason);
     let decoded = match base64 && !is_json(value) {
@@ -320,7 +321,7 @@ fn present(setting: &Option<String>) -> Option<&str> {
     setting.as_deref().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// A plain secret as it was set; one from a JWK as text if it is text, else as base64.
+/// Returns a plain secret as it was set; one from a JWK as text if it is text, else as base64.
 fn secret_text(value: &str, secret: &[u8]) -> String {
     if !value.starts_with(['{', '[']) {
         return value.to_owned();

@@ -31,7 +31,7 @@ impl PublicNumbers {
         MODULI.contains(&n.len()).then_some(PublicNumbers::Rsa { n, e })
     }
 
-    /// Whether the key made `signature`; `None` for an algorithm that is left to jsonwebtoken.
+    /// Returns whether the key made `signature`; `None` for an algorithm that is left to jsonwebtoken.
     fn signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<bool> {
         let outcome = match (self, algorithm) {
             (PublicNumbers::P256(point), Algorithm::ES256) => {
@@ -60,7 +60,7 @@ pub(crate) struct Signature<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Whether `key` made `signature` of `message` with `algorithm`, which must be one of the key's.
+/// Returns whether `key` made `signature` of `message` with `algorithm`, which must be one of the key's.
 pub(crate) fn is_of(key: &Key, algorithm: Algorithm, message: &[u8], signature: Signature<'_>) -> bool {
     let quick = key.numbers.as_ref().and_then(|key| key.signed(algorithm, message, signature.bytes));
     quick.unwrap_or_else(|| {

@@ -96,7 +96,7 @@ impl fmt::Debug for Verified {
     }
 }
 
-/// A NumericDate (RFC 7519, section 2), fractions cut off. An explicit null counts as absent.
+/// Returns a NumericDate (RFC 7519, section 2), fractions cut off. An explicit null counts as absent.
 fn time(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, Error> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),

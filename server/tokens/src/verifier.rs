@@ -99,24 +99,24 @@ impl Verifier {
         Verifier { keys, issuers, cache: TokenCache::new(CACHE_BYTES), audience: None }
     }
 
-    /// A verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at least 32
-    /// bytes, which need not be text, a JWK or a JWKS; each in base64 if `is_base64`.
+    /// Returns a verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at
+    /// least 32 bytes, which need not be text, a JWK or a JWKS; each in base64 if `is_base64`.
     ///
     /// Errors: [`KeyError::Setting`], which never quotes the secret.
     pub fn from_secret(secret: &[u8], is_base64: bool) -> Result<Verifier, KeyError> {
         Ok(Verifier::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
-    /// A verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are not for
-    /// signatures, or of a type that is not known here, are skipped. It remembers no tokens.
+    /// Returns a verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are
+    /// not for signatures, or of a type that is not known here, are skipped. It remembers no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Verifier {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
         Verifier { keys, issuers: Arc::default(), cache, audience: None }
     }
 
-    /// The same verifier for a service that takes a key's tokens with the algorithm that it signs with alone, and with a
-    /// cache of its own. Where `methods` names any, those that fit the key are taken instead (GoTrue's
+    /// Returns the same verifier for a service that takes a key's tokens with the algorithm that it signs with alone,
+    /// and with a cache of its own. Where `methods` names any, those that fit the key are taken instead (GoTrue's
     /// `JWT_VALID_METHODS`).
     pub fn with_methods(&self, methods: &[String]) -> Verifier {
         let restricted = self.keys.iter().cloned().map(|mut key| {
@@ -130,20 +130,20 @@ impl Verifier {
         Verifier { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
-    /// The same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
+    /// Returns the same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Verifier {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
         Verifier { cache: TokenCache::new(bytes), ..self.clone() }
     }
 
-    /// The same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key of theirs
-    /// is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
+    /// Returns the same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key
+    /// of theirs is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
     pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Verifier {
         Verifier { issuers: issuers.into(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
-    /// How the cache has done since it was made.
+    /// Returns how the cache has done since it was made.
     pub fn cache_statistics(&self) -> CacheStatistics {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheStatistics {
@@ -153,7 +153,7 @@ impl Verifier {
         }
     }
 
-    /// The same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
+    /// Returns the same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
     pub fn with_audience(&self, audience: impl Into<Arc<str>>) -> Verifier {
         Verifier { audience: Some(audience.into()), ..self.clone() }
     }
@@ -217,9 +217,9 @@ impl Verifier {
     }
 }
 
-/// Those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's. An id that one of
-/// `keys` has leaves no other; one that none has is no obstacle to shared secrets, as in GoTrue, whose tokens of old
-/// name none or one that was changed since.
+/// Returns those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's. An id
+/// that one of `keys` has leaves no other; one that none has is no obstacle to shared secrets, as in GoTrue, whose
+/// tokens of old name none or one that was changed since.
 fn fitting<'k>(keys: &'k [Key], algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &'k Key> {
     let is_known = id.is_some_and(|id| keys.iter().any(|key| key.id.as_deref() == Some(id)));
     let id_fits = move |key: &Key| match (id, &key.id) {

@@ -67,7 +67,7 @@ impl AdminLinksApi {
     ) -> Result<Json<GeneratedLink>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let fields = body.read()?;
-        let wish = LinkRequest {
+        let link_request = LinkRequest {
             email: address::email(&fields.email.unwrap_or_default())?,
             kind: LinkType::parse(&fields.kind.unwrap_or_default())?,
             new_email: fields.new_email.unwrap_or_default(),
@@ -78,7 +78,7 @@ impl AdminLinksApi {
         if let Some(target) = fields.redirect_to.filter(|target| self.auth.redirects.allows(target)) {
             context.redirect_to = target;
         }
-        let link = link::generate(&context, &admin, wish).await?;
+        let link = link::generate(&context, &admin, link_request).await?;
         Ok(Json(GeneratedLink {
             user: link.user,
             action_link: link.url,

@@ -227,7 +227,7 @@ fn answer(
     Response::new(Json(Users { users, aud: selection.audience.to_owned(), pagination }))
 }
 
-/// The direction of query parameter `sort`; descending if it tells none.
+/// Returns the direction of query parameter `sort`; descending if it tells none.
 ///
 /// Errors: `validation_failed` for another field than `created_at` and an unknown direction.
 fn is_ascending(sort: Option<&str>) -> Result<bool, Error> {

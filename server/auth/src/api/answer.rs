@@ -23,7 +23,7 @@ enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The newest version that is not newer than the date asked for; the initial one for anything else.
+    /// Returns the newest version that is not newer than the date asked for; the initial one for anything else.
     fn of(request: &Request) -> ApiVersion {
         let date = request.headers().get(API_VERSION).map_or(&b""[..], HeaderValue::as_bytes);
         let shape = b"dddd-dd-dd";
@@ -118,7 +118,7 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
     response
 }
 
-/// What the project's own SQL has raised, in Postgres' terms.
+/// Returns what the project's own SQL has raised, in Postgres' terms.
 fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
     let mut body = json!({ "code": raised.code, "message": raised.message });
     for (member, text) in [("hint", &raised.hint), ("detail", &raised.detail)] {

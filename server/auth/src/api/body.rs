@@ -70,7 +70,7 @@ impl Format for JsonOrForm {
 }
 
 impl<T> RequestFields<T, JsonOnly> {
-    /// Some fields alone. Errors: as [`read`](Self::read).
+    /// Returns some fields alone. Errors: as [`read`](Self::read).
     pub(super) fn read_as<U: DeserializeOwned>(&self) -> Result<U, Error> {
         let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
         fields.and_then(|fields| U::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
         self.read_as()
     }
 
-    /// An empty body is one without fields. Errors: as [`read`](Self::read).
+    /// Like [`read`](Self::read), but an empty body is one without fields.
     pub(super) fn read_or_default(&self) -> Result<T, Error>
     where
         T: Default,
@@ -93,14 +93,14 @@ impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
 }
 
 impl<T> RequestFields<T, FormOnly> {
-    /// The first value of field `name`, else of the parameter of that name in the query of `request`; empty if there is
-    /// neither.
+    /// Returns the first value of field `name`, else of the parameter of that name in the query of `request`; empty if
+    /// there is neither.
     pub(super) fn text_or_parameter(&self, request: &Request, name: &str) -> String {
         let text = self.text(name);
         if text.is_empty() { request::parameter(request, name) } else { text }
     }
 
-    /// The first value of field `name`; empty if there is none.
+    /// Returns the first value of field `name`; empty if there is none.
     pub(super) fn text(&self, name: &str) -> String {
         let mut fields = form_urlencoded::parse(&self.bytes);
         fields.find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
@@ -108,7 +108,8 @@ impl<T> RequestFields<T, FormOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOrForm> {
-    /// The fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first counts.
+    /// Returns the fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first
+    /// counts.
     pub(super) fn read(&self) -> Option<T> {
         let fields: Map<String, Value> = if self.is_json {
             serde_json::from_slice(&self.bytes).ok()?

@@ -59,7 +59,7 @@ impl ExternalApi {
     ) -> Result<Redirect, Error> {
         let context = request::context(&self.auth, request, None)?;
         let challenge = Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref());
-        let departure = AuthorizeRequest {
+        let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge,
@@ -67,13 +67,13 @@ impl ExternalApi {
             parameters: forwarded(request),
             target: None,
         };
-        external::depart(&context, departure).await.map(Redirect::Found)
+        external::authorize(&context, authorize).await.map(Redirect::Found)
     }
 
     /// Receives users whom providers send back, and sends them on.
     #[oai(path = "/callback", method = "get")]
     async fn callback(&self, request: &Request) -> Result<Redirect, Error> {
-        self.arrive(request, &callback(|name| request::parameter(request, name))).await
+        self.handle_callback(request, &callback(|name| request::parameter(request, name))).await
     }
 
     /// Receives users whom providers send back with a form (OAuth 2.0 Form Post Response Mode), and sends them on.
@@ -83,13 +83,17 @@ impl ExternalApi {
         request: &Request,
         form: FormFields<CallbackFields>,
     ) -> Result<Redirect, Error> {
-        self.arrive(request, &callback(|name| form.text_or_parameter(request, name))).await
+        self.handle_callback(request, &callback(|name| form.text_or_parameter(request, name))).await
     }
 }
 
 impl ExternalApi {
-    async fn arrive(&self, request: &Request, callback: &ProviderCallback) -> Result<Redirect, Error> {
-        let redirect = external::arrive(&self.auth, request::client(request)?, callback).await?;
+    async fn handle_callback(
+        &self,
+        request: &Request,
+        callback: &ProviderCallback,
+    ) -> Result<Redirect, Error> {
+        let redirect = external::handle_callback(&self.auth, request::client(request)?, callback).await?;
         if let Some(error) = &redirect.error {
             answer::log(error, request);
         }
@@ -109,8 +113,8 @@ fn callback(field: impl Fn(&str) -> String) -> ProviderCallback {
     }
 }
 
-/// The parameters that a provider gets: the first of each name, without those that are this service's business. A
-/// `nonce` is the client's.
+/// Returns the parameters that a provider gets: the first of each name, without those that are this service's business.
+/// A `nonce` is the client's.
 pub(super) fn forwarded(request: &Request) -> Vec<(String, String)> {
     let mut parameters: Vec<(String, String)> = Vec::new();
     for (name, value) in request::query(request) {

@@ -21,13 +21,13 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    /// The captcha's token; empty without one.
+    /// Returns the captcha's token; empty without one.
     pub(super) fn token(self) -> String {
         self.gotrue_meta_security.and_then(|security| security.captcha_token).unwrap_or_default()
     }
 }
 
-/// The members of an object; none if the field is missing.
+/// Returns the members of an object; none if the field is missing.
 ///
 /// Errors: `bad_json` for anything else; `validation_failed` for text with a NUL, which Postgres cannot store.
 pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Value>, Error> {
@@ -43,7 +43,7 @@ pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Va
     }
 }
 
-/// Whether any text in `value` has a NUL.
+/// Returns whether any text in `value` has a NUL.
 pub(super) fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),

@@ -64,7 +64,7 @@ impl IdentitiesApi {
         let bearer = request::bearer(&self.auth, request).await?;
         let context = request::context(&self.auth, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
-        let departure = AuthorizeRequest {
+        let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge: Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref()),
@@ -72,7 +72,7 @@ impl IdentitiesApi {
             parameters: forwarded(request),
             target: Some(bearer.user.id),
         };
-        let url = external::depart(&context, departure).await?;
+        let url = external::authorize(&context, authorize).await?;
         Ok(match skip_http_redirect.0.as_deref() {
             Some("true") => ProviderLink::Url(Json(Destination { url })),
             _ => ProviderLink::Found(url),

@@ -40,7 +40,7 @@ use poem_openapi::OpenApiService;
 
 use crate::Auth;
 
-/// The paths that need no API key, as each family declares them beside its routes.
+/// Returns the paths that need no API key, as each family declares them beside its routes.
 pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
     let families = [
         public::KEYLESS,
@@ -54,7 +54,7 @@ pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
     families.into_iter().flatten().copied()
 }
 
-/// All endpoints, answering errors in the shape that the client's API version asks for.
+/// Returns all endpoints, answering errors in the shape that the client's API version asks for.
 pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
     let families = (
         public::PublicApi { auth: Arc::clone(&auth) },

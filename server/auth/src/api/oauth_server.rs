@@ -118,7 +118,7 @@ impl OauthServerApi {
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
         require_enabled(&self.auth.settings)?;
-        let wish = AccessRequest {
+        let access_request = AccessRequest {
             client_id: client_id.0.unwrap_or_default(),
             redirect_uri: redirect_uri.0.unwrap_or_default(),
             response_type: response_type.0.unwrap_or_default(),
@@ -129,7 +129,7 @@ impl OauthServerApi {
             code_challenge_method: code_challenge_method.0.unwrap_or_default(),
             nonce: nonce.0.unwrap_or_default(),
         };
-        authorize::begin(&self.auth, &wish).await.map(Redirect::Found)
+        authorize::begin(&self.auth, &access_request).await.map(Redirect::Found)
     }
 
     /// What a request for access is about. The first user who looks at it is the one who is asked.
@@ -144,15 +144,15 @@ impl OauthServerApi {
         consent::check_origin(&self.auth.redirects, origin(request))?;
         let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
             ConsentStep::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
-            ConsentStep::Ask(asked, client) => DetailsOrOnward::Details(Details {
-                authorization_id: asked.authorization_id,
-                redirect_uri: asked.redirect_uri,
+            ConsentStep::Ask(authorization, client) => DetailsOrOnward::Details(Details {
+                authorization_id: authorization.authorization_id,
+                redirect_uri: authorization.redirect_uri,
                 client: client.into(),
                 user: Asked {
                     id: bearer.user.id,
                     email: Some(bearer.user.email).filter(|email| !email.is_empty()),
                 },
-                scope: asked.scope,
+                scope: authorization.scope,
             }),
         };
         Ok(Json(answer))
@@ -243,7 +243,7 @@ fn origin(request: &Request) -> Option<&str> {
     request.headers().get(ORIGIN).map(|origin| origin.to_str().unwrap_or("null"))
 }
 
-/// What follows the scheme in `Authorization: Basic …` (RFC 7617).
+/// Returns what follows the scheme in `Authorization: Basic …` (RFC 7617).
 fn basic(request: &Request) -> Option<&str> {
     let (scheme, encoded) = request.headers().get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then_some(encoded)

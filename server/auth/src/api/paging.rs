@@ -25,7 +25,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// The page of query parameters `page` and `per_page`; empty ones count as missing.
+    /// Returns the page of query parameters `page` and `per_page`; empty ones count as missing.
     ///
     /// Errors: `validation_failed` for what is no whole number, and for pages without elements.
     pub(super) fn parse(number: Option<&str>, size: Option<&str>) -> Result<Page, Error> {
@@ -81,7 +81,7 @@ impl Cursor {
         Ok(URL_SAFE_NO_PAD.encode(json))
     }
 
-    /// When the element was created, and its id.
+    /// Returns when the element was created, and its id.
     pub(super) fn position(&self) -> (&str, Uuid) {
         (&self.created_at, self.id)
     }
@@ -100,7 +100,7 @@ pub(super) fn cursor_link(request: &Request, cursor: &str) -> String {
     format!("<{}>; rel=\"next\"", with_parameter(request, "cursor", cursor))
 }
 
-/// The text of a query parameter, None if it is missing or empty.
+/// Returns the text of a query parameter, None if it is missing or empty.
 pub(super) fn given(parameter: &Option<String>) -> Option<&str> {
     parameter.as_deref().filter(|text| !text.is_empty())
 }

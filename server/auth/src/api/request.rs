@@ -28,7 +28,7 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
         .ok_or_else(|| Error::Internal("there is no gateway in front of auth".to_owned()))
 }
 
-/// Where the request comes from.
+/// Returns where the request comes from.
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
@@ -39,7 +39,7 @@ pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     Ok(Client { user_agent, address: caller(request)?.address, addressed })
 }
 
-/// The user whose access token the request carries; errors as [`bearer::authenticate`].
+/// Returns the user whose access token the request carries; errors as [`bearer::authenticate`].
 pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Error> {
     let caller = caller(request)?;
     // An API key names the project, never a user.
@@ -62,7 +62,7 @@ pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error
     bearer::authorize_admin(auth, token).await
 }
 
-/// The token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.
+/// Returns the token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.
 fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
     let token = caller.bearer.as_deref()?;
     let header = request.headers().get(AUTHORIZATION)?;
@@ -70,7 +70,7 @@ fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
     (is_one_word && header.len() == "Bearer ".len() + token.len()).then_some(token)
 }
 
-/// The audience that the request is about: header `X-JWT-AUD`, else that of the caller's token unless it is an
+/// Returns the audience that the request is about: header `X-JWT-AUD`, else that of the caller's token unless it is an
 /// administrator's, else the configured one.
 pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<&'a Bearer>) -> &'a str {
     let header = header(request.headers(), &AUDIENCE);
@@ -79,7 +79,7 @@ pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<
     named.unwrap_or(&auth.settings.token.audience)
 }
 
-/// What flows want to know of the request.
+/// Returns what flows want to know of the request.
 ///
 /// Errors: `validation_failed` for an audience that no user can have.
 pub(super) fn context<'a>(
@@ -101,23 +101,23 @@ pub(super) fn context<'a>(
     })
 }
 
-/// Where the request wants its user to end: header, else query parameter `redirect_to`, else the page that it comes
-/// from; the first that is allowed, else the site.
+/// Returns where the request wants its user to end: header, else query parameter `redirect_to`, else the page that it
+/// comes from; the first that is allowed, else the site.
 fn redirect_to(auth: &Auth, request: &Request) -> String {
     let parameter = parameter(request, REDIRECT_TO);
-    let header_wish = header(request.headers(), &HeaderName::from_static(REDIRECT_TO));
-    let wish = header_wish.unwrap_or(&parameter);
+    let from_header = header(request.headers(), &HeaderName::from_static(REDIRECT_TO));
+    let wanted = from_header.unwrap_or(&parameter);
     let referrer = header(request.headers(), &REFERER).unwrap_or_default();
-    auth.redirects.resolve([wish, referrer])
+    auth.redirects.resolve([wanted, referrer])
 }
 
-/// The parameters of the query.
+/// Returns the parameters of the query.
 pub(super) fn query(request: &Request) -> impl Iterator<Item = (String, String)> {
     let query = request.uri().query().unwrap_or_default().as_bytes();
     form_urlencoded::parse(query).map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// The first value of a parameter of the query; empty if there is none.
+/// Returns the first value of a parameter of the query; empty if there is none.
 pub(super) fn parameter(request: &Request, name: &str) -> String {
     query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
 }
@@ -140,7 +140,7 @@ pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -
     auth.captchas.check(&token, client(request)?.address).await
 }
 
-/// The value of a header, unless it is missing, empty or no text.
+/// Returns the value of a header, unless it is missing, empty or no text.
 fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
 }

@@ -162,7 +162,7 @@ impl SendApi {
         fields: OtpFields,
     ) -> Result<Json<Sent>, Error> {
         let method = fields.code_challenge_method;
-        let wish = Otp {
+        let otp = Otp {
             address,
             data: object("data", fields.data)?,
             create_user: fields.create_user.unwrap_or(true),
@@ -170,6 +170,6 @@ impl SendApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         let context = request::context(&self.auth, request, None)?;
-        send::otp(&context, wish).await.map(Sent::new).map(Json)
+        send::otp(&context, otp).await.map(Sent::new).map(Json)
     }
 }

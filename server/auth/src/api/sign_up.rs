@@ -86,14 +86,14 @@ impl SignUpApi {
         let password = fields.password.unwrap_or_default();
         sign_up::check(&context, &password).await?;
         let method = fields.code_challenge_method;
-        let wish = SignUp {
+        let registration = SignUp {
             address: sign_up::address(&context, &email, &phone)?,
             password,
             data,
             channel: fields.channel.filter(|channel| !channel.is_empty()).unwrap_or_else(|| "sms".to_owned()),
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
-        Ok(match sign_up::sign_up(&context, wish).await? {
+        Ok(match sign_up::sign_up(&context, registration).await? {
             SignUpOutcome::Session(session) => session_answer::wrapped(*session, SessionOrUser::Session),
             SignUpOutcome::User(user) => Response::new(Json(SessionOrUser::User(*user))),
         })

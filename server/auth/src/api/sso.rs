@@ -84,22 +84,22 @@ pub(super) const KEYLESS: &[&str] = &["/sso/saml/metadata", "/sso/saml/acs"];
 impl SsoApi {
     /// Sends the user to an identity provider.
     #[oai(path = "/sso", method = "post")]
-    async fn depart(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
+    async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::Sso).await?;
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
-        let departure = SsoRequest {
+        let sso = SsoRequest {
             provider_id: fields.provider_id,
             domain: fields.domain.as_deref().unwrap_or_default(),
             redirect_to: fields.redirect_to.as_deref().unwrap_or_default(),
             code_challenge: fields.code_challenge.as_deref(),
             code_challenge_method: fields.code_challenge_method.as_deref(),
         };
-        let url = sso::depart(auth, departure).await?;
-        let told = fields.skip_http_redirect.unwrap_or_default();
-        Ok(if told { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
+        let url = sso::begin_sign_in(auth, sso).await?;
+        let skip_redirect = fields.skip_http_redirect.unwrap_or_default();
+        Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
 
     /// What identity providers need to know of this service.
@@ -118,7 +118,11 @@ impl SsoApi {
 
     /// Receives users whom identity providers send, and sends them on.
     #[oai(path = "/sso/saml/acs", method = "post")]
-    async fn arrive(&self, request: &Request, form: FormFields<AssertionFields>) -> Result<Redirect, Error> {
+    async fn assertion_consumer(
+        &self,
+        request: &Request,
+        form: FormFields<AssertionFields>,
+    ) -> Result<Redirect, Error> {
         let auth = &self.auth;
         sso::require_enabled(auth)?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
@@ -128,7 +132,7 @@ impl SsoApi {
             artifact: form.text_or_parameter(request, "SAMLart"),
         };
         let context = request::context(auth, request, None)?;
-        match sso::arrive(&context, &callback).await {
+        match sso::finish_sign_in(&context, &callback).await {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {
                 answer::log(&error, request);

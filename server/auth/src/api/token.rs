@@ -92,7 +92,8 @@ impl TokenApi {
 }
 
 impl TokenApi {
-    /// The fields of a request that is counted whatever they are: else guesses would be free that break the form.
+    /// Returns the fields of a request that is counted whatever they are: else guesses would be free that break the
+    /// form.
     async fn counted(&self, request: &Request, bucket: Bucket, body: &Body<Grant>) -> Result<Grant, Error> {
         request::limit(&self.auth, request, bucket).await?;
         body.read()
@@ -126,7 +127,7 @@ impl TokenApi {
     }
 
     async fn id_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
-        let shown = IdTokenInput {
+        let input = IdTokenInput {
             id_token: grant.id_token.unwrap_or_default(),
             access_token: grant.access_token.unwrap_or_default(),
             nonce: grant.nonce.unwrap_or_default(),
@@ -134,7 +135,7 @@ impl TokenApi {
             client_id: grant.client_id.unwrap_or_default(),
             issuer: grant.issuer.unwrap_or_default(),
         };
-        shown.check()?;
+        input.check()?;
         let bearer = match grant.link_identity {
             Some(true) if request.headers().contains_key(AUTHORIZATION) => {
                 Some(request::bearer(&self.auth, request).await?)
@@ -144,7 +145,7 @@ impl TokenApi {
         };
         let context = request::context(&self.auth, request, bearer.as_ref())?;
         let target = bearer.as_ref().map(|bearer| bearer.user.id);
-        id_token::sign_in(&context, &shown, target).await.map(session_answer::plain)
+        id_token::sign_in(&context, &input, target).await.map(session_answer::plain)
     }
 
     async fn web3(&self, request: &Request, body: &Body<Grant>) -> Result<Response<Json<Session>>, Error> {

@@ -76,7 +76,7 @@ impl UserApi {
         request::limit(auth, request, Bucket::User).await?;
         let fields = body.read()?;
         let method = fields.code_challenge_method;
-        let wish = Update {
+        let update = Update {
             email: fields.email.unwrap_or_default(),
             phone: fields.phone.unwrap_or_default(),
             password: fields.password,
@@ -88,7 +88,7 @@ impl UserApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         let context = request::context(auth, request, Some(&bearer))?;
-        user_update::update(&context, &bearer, wish).await.map(Json)
+        user_update::update(&context, &bearer, update).await.map(Json)
     }
 
     /// Ends sessions of the user whose access token the request carries.

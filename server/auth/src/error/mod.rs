@@ -48,17 +48,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// An OAuth-style refusal.
+    /// Returns an OAuth-style refusal.
     pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Error {
         Error::OAuth { error, description: description.into() }
     }
 
-    /// A 400 `validation_failed` with this message.
+    /// Returns a 400 `validation_failed` with this message.
     pub(crate) fn validation(message: impl Into<Cow<'static, str>>) -> Error {
         Code::ValidationFailed.because(message)
     }
 
-    /// The code that clients tell errors apart by; None for OAuth-style errors, which have their own.
+    /// Returns the code that clients tell errors apart by; None for OAuth-style errors, which have their own.
     pub fn code(&self) -> Option<Code> {
         match self {
             Error::Refused { code, .. } => Some(*code),
@@ -68,7 +68,7 @@ impl Error {
         }
     }
 
-    /// The HTTP status of the answer.
+    /// Returns the HTTP status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
             Error::Refused { status, .. } => *status,
@@ -79,8 +79,8 @@ impl Error {
         }
     }
 
-    /// What a trigger or a constraint of the project said, which is meant for the client, and with which status:
-    /// 500, or nnn if it was raised with SQLSTATE `PTnnn`.
+    /// Returns what a trigger or a constraint of the project said, which is meant for the client, and with which
+    /// status: 500, or nnn if it was raised with SQLSTATE `PTnnn`.
     pub(crate) fn raised(&self) -> Option<(StatusCode, &ServerError)> {
         let Error::Database(error) = self else { return None };
         let server = error.server()?;
@@ -92,7 +92,7 @@ impl Error {
         Some((StatusCode::from_u16(status).ok()?, server))
     }
 
-    /// Whether a row was refused because the unique value `constraint` guards is taken.
+    /// Returns whether a row was refused because the unique value `constraint` guards is taken.
     pub(crate) fn violates(&self, constraint: &str) -> bool {
         let Error::Database(error) = self else { return false };
         error

@@ -16,12 +16,12 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The name that clients get.
+            /// Returns the name that clients get.
             pub const fn name(self) -> &'static str {
                 match self { $($(Code::$variant => $name,)+)+ }
             }
 
-            /// The status that this code usually comes with.
+            /// Returns the status that this code usually comes with.
             pub fn status(self) -> StatusCode {
                 let status: u16 = match self { $($(Code::$variant => $status,)+)+ };
                 StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -153,12 +153,12 @@ codes! {
 }
 
 impl Code {
-    /// The refusal with this code, its usual status and `message`.
+    /// Returns the refusal with this code, its usual status and `message`.
     pub fn because(self, message: impl Into<Cow<'static, str>>) -> Error {
         self.at(self.status(), message)
     }
 
-    /// The refusal with this code, `status` and `message`, where upstream answers another status than usual.
+    /// Returns the refusal with this code, `status` and `message`, where upstream answers another status than usual.
     pub fn at(self, status: StatusCode, message: impl Into<Cow<'static, str>>) -> Error {
         Error::Refused { status, code: self, message: message.into() }
     }

@@ -25,12 +25,12 @@ impl WeakPassword {
         self.reasons.push(reason.to_owned());
     }
 
-    /// What the password lacks, for people.
+    /// Returns what the password lacks, for people.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the password lacks, for programs: `length`, `characters`, `pwned`.
+    /// Returns what the password lacks, for programs: `length`, `characters`, `pwned`.
     pub(crate) fn reasons(&self) -> &[String] {
         &self.reasons
     }

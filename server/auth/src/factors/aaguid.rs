@@ -38,7 +38,7 @@ const NAMES: [(Uuid, &str); 29] = [
     (uuid!("fdb141b2-5d84-443e-8a35-4698c205a502"), "KeePassXC"),
 ];
 
-/// What to call a passkey of the authenticator `aaguid` until its owner gives it a name.
+/// Returns what to call a passkey of the authenticator `aaguid` until its owner gives it a name.
 pub(crate) fn name(aaguid: Uuid) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == aaguid).map_or(ANONYMOUS, |(_, name)| name)
 }

@@ -32,20 +32,20 @@ impl Assertion {
         &self.0.raw_id
     }
 
-    /// The user that the authenticator made the credential for, if it tells.
+    /// Returns the user that the authenticator made the credential for, if it tells.
     pub(crate) fn user(&self) -> Option<Uuid> {
         let handle = self.0.get_user_unique_id()?;
         std::str::from_utf8(handle).ok()?.parse().ok()
     }
 
-    /// Whether the authenticator tells of a user other than `id`.
+    /// Returns whether the authenticator tells of a user other than `id`.
     pub(crate) fn is_of_other_than(&self, id: Uuid) -> bool {
         let tells = self.0.get_user_unique_id().is_some_and(|handle| !handle.is_empty());
         tells && self.user() != Some(id)
     }
 
-    /// Whether it ends `ceremony` and was made with `credential`, for the site `rp_id` on a page of `origins`. A counter
-    /// that went backwards is refused: two authenticators hold the same key, and one of them is a copy.
+    /// Returns whether it ends `ceremony` and was made with `credential`, for the site `rp_id` on a page of `origins`.
+    /// A counter that went backwards is refused: two authenticators hold the same key, and one of them is a copy.
     pub(super) fn verify(
         &self,
         ceremony: &Ceremony,
@@ -62,17 +62,17 @@ impl Assertion {
         if !data.starts_with(&Sha256::digest(rp_id)) {
             return Err(WebauthnError::InvalidRPIDHash);
         }
-        let told = AuthenticatorData::<Authentication>::try_from(data)?;
-        if !told.user_present {
+        let parsed = AuthenticatorData::<Authentication>::try_from(data)?;
+        if !parsed.user_present {
             return Err(WebauthnError::UserNotPresent);
         }
-        if ceremony.demands_verification() && !told.user_verified {
+        if ceremony.demands_verification() && !parsed.user_verified {
             return Err(WebauthnError::UserNotVerified);
         }
-        if told.backup_eligible != credential.flags.backup_eligible {
+        if parsed.backup_eligible != credential.flags.backup_eligible {
             return Err(WebauthnError::CredentialBackupEligibilityInconsistent);
         }
-        if told.backup_state && !told.backup_eligible {
+        if parsed.backup_state && !parsed.backup_eligible {
             return Err(WebauthnError::CredentialMayNotBeHardwareBound);
         }
         let key = PublicKey::parse(&credential.public_key).ok_or(WebauthnError::COSEKeyInvalidType)?;
@@ -81,10 +81,10 @@ impl Assertion {
             return Err(WebauthnError::AuthenticationFailure);
         }
         let known = credential.authenticator.sign_count;
-        if (told.counter > 0 || known > 0) && told.counter <= known {
+        if (parsed.counter > 0 || known > 0) && parsed.counter <= known {
             return Err(WebauthnError::CredentialPossibleCompromise);
         }
-        Ok(Signed { sign_count: told.counter, backup_state: told.backup_state })
+        Ok(Signed { sign_count: parsed.counter, backup_state: parsed.backup_state })
     }
 }
 

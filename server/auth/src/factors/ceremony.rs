@@ -64,28 +64,28 @@ impl Ceremony {
         }
     }
 
-    /// The challenge as it stands in options: base64url.
+    /// Returns the challenge as it stands in options: base64url.
     pub(crate) fn challenge(&self) -> &str {
         &self.challenge
     }
 
-    /// Whether `challenge`, as a browser has signed it, is this ceremony's.
+    /// Returns whether `challenge`, as a browser has signed it, is this ceremony's.
     pub(crate) fn is_of(&self, challenge: &[u8]) -> bool {
         !challenge.is_empty() && BASE64_URL_SAFE_NO_PAD.encode(challenge) == self.challenge
     }
 
-    /// Whether the credential `id` may answer.
+    /// Returns whether the credential `id` may answer.
     pub(crate) fn allows(&self, id: &[u8]) -> bool {
         let allowed = &self.allowed_credentials;
         allowed.is_empty() || allowed.contains(&BASE64_STANDARD.encode(id))
     }
 
-    /// Whether the authenticator has to recognize its user.
+    /// Returns whether the authenticator has to recognize its user.
     pub(crate) fn demands_verification(&self) -> bool {
         self.user_verification == "required"
     }
 
-    /// The COSE algorithms that were offered.
+    /// Returns the COSE algorithms that were offered.
     pub(crate) fn algorithms(&self) -> impl Iterator<Item = i128> {
         self.parameters.iter().map(|parameter| parameter.alg)
     }

@@ -42,7 +42,7 @@ impl PublicKey {
         })
     }
 
-    /// Whether `signature` is the key's, of `message`.
+    /// Returns whether `signature` is the key's, of `message`.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             PublicKey::Plain { algorithm, bytes } => {
@@ -93,7 +93,7 @@ impl Members {
         Some(bytes)
     }
 
-    /// The point of an elliptic curve, uncompressed (SEC 1, section 2.3.3). None on another curve than `curve`.
+    /// Returns the point of an elliptic curve, uncompressed (SEC 1, section 2.3.3). None on another curve than `curve`.
     fn point(&self, curve: i128) -> Option<Vec<u8>> {
         if self.number(-1)? != curve {
             return None;
@@ -127,13 +127,13 @@ mod tests {
         Value::Bytes(bytes.to_vec())
     }
 
-    /// A key on an elliptic curve, from its point.
+    /// Returns a key on an elliptic curve, from its point.
     fn on_curve(algorithm: i128, curve: i128, point: &[u8]) -> Vec<u8> {
         let (x, y) = point[1..].split_at(point.len() / 2);
         cose(&[(1, number(2)), (3, number(algorithm)), (-1, number(curve)), (-2, bytes(x)), (-3, bytes(y))])
     }
 
-    /// A key and its signature of `message`, for each algorithm that upstream offers.
+    /// Returns a key and its signature of `message`, for each algorithm that upstream offers.
     fn all(message: &[u8]) -> Vec<(i128, Vec<u8>, Vec<u8>)> {
         let random = SystemRandom::new();
         let mut all = Vec::new();

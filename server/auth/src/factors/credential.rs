@@ -55,7 +55,7 @@ pub(crate) struct Authenticator {
 }
 
 impl Credential {
-    /// How options name it (WebAuthn Level 3, section 5.8.3).
+    /// Returns how options name it (WebAuthn Level 3, section 5.8.3).
     pub(crate) fn descriptor(&self) -> Value {
         let id = BASE64_URL_SAFE_NO_PAD.encode(&self.id);
         if self.transports.is_empty() {

@@ -23,7 +23,7 @@ pub(crate) enum FactorType {
 }
 
 impl FactorType {
-    /// The name in requests, answers and the enum `auth.factor_type`.
+    /// Returns the name in requests, answers and the enum `auth.factor_type`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             FactorType::Totp => "totp",
@@ -32,14 +32,14 @@ impl FactorType {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     pub(crate) fn parse(name: &str) -> Option<FactorType> {
         [FactorType::Totp, FactorType::Phone, FactorType::Webauthn]
             .into_iter()
             .find(|factor_type| factor_type.name() == name)
     }
 
-    /// What claim `amr` calls an authentication with such a factor.
+    /// Returns what claim `amr` calls an authentication with such a factor.
     pub(crate) const fn method(self) -> &'static str {
         match self {
             FactorType::Totp => "totp",

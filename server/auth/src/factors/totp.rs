@@ -33,7 +33,7 @@ const VALUE: &AsciiSet = &PATH.add(b'+').add(b'/');
 pub(crate) struct Secret(Vec<u8>);
 
 impl Secret {
-    /// A new one of 160 bits, the length that RFC 4226 recommends (section 4, R6).
+    /// Returns a new secret of 160 bits, the length that RFC 4226 recommends (section 4, R6).
     pub(crate) fn generate() -> Secret {
         Secret(rand::random::<[u8; 20]>().into())
     }
@@ -44,12 +44,12 @@ impl Secret {
         BASE32_NOPAD.decode(text.as_bytes()).ok().map(Secret)
     }
 
-    /// The form in which users may type it into their app.
+    /// Returns the form in which users may type it into their app.
     pub(crate) fn to_base32(&self) -> String {
         BASE32_NOPAD.encode(&self.0)
     }
 
-    /// The URI that sets up an app (the Key Uri Format of Google Authenticator).
+    /// Returns the URI that sets up an app (the Key Uri Format of Google Authenticator).
     pub(crate) fn uri(&self, issuer: &str, account: &str) -> String {
         let label = format!("{issuer}:{account}");
         format!(
@@ -60,8 +60,8 @@ impl Secret {
         )
     }
 
-    /// The step whose code `code` is: that of `now`, or one before or after for clocks that differ and for people who
-    /// type slowly. None if it is the code of none of these.
+    /// Returns the step whose code `code` is: that of `now`, or one before or after for clocks that differ and for
+    /// people who type slowly. None if it is the code of none of these.
     pub(crate) fn verify(&self, code: &str, now: OffsetDateTime) -> Option<u64> {
         let now = u64::try_from(now.unix_timestamp()).ok()? / STEP;
         let code = code.trim().as_bytes();
@@ -71,7 +71,7 @@ impl Secret {
         matches.into_iter().find_map(|(step, is_right)| is_right.then_some(step))
     }
 
-    /// The code of a step (RFC 4226, section 5.3).
+    /// Returns the code of a step (RFC 4226, section 5.3).
     fn code(&self, step: u64) -> String {
         // HMAC takes keys of every length.
         let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(&self.0) else { return String::new() };
@@ -88,7 +88,7 @@ impl Secret {
     }
 }
 
-/// A QR code of `text` as an SVG document. None if it is too long for one.
+/// Returns a QR code of `text` as an SVG document. None if it is too long for one.
 ///
 /// Clients put `data:image/svg+xml;utf-8,` in front without escaping anything, so the document must do without `#`.
 pub(crate) fn qr_code(text: &str) -> Option<String> {

@@ -221,7 +221,7 @@ fn stored(state: Value) -> Result<Ceremony, Failure> {
     serde_json::from_value(state).map_err(Failure::Unreadable)
 }
 
-/// What is worth keeping of a browser's answer that was verified: the members that were, which are base64url.
+/// Returns what is worth keeping of a browser's answer that was verified: the members that were, which are base64url.
 pub(crate) fn verified_members(response: &Value) -> Value {
     let members = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
     let kept = members.into_iter().filter_map(|name| {
@@ -264,7 +264,7 @@ fn attested(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError>
     Ok((Uuid::from_bytes(attested.aaguid), key))
 }
 
-/// The name of an attestation type in the FIDO Metadata Service, which upstream stores.
+/// Returns the name of an attestation type in the FIDO Metadata Service, which upstream stores.
 const fn attestation_type(data: &ParsedAttestationData) -> &'static str {
     match data {
         ParsedAttestationData::Basic(_) => "basic_full",

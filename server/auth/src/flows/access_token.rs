@@ -57,7 +57,7 @@ pub(crate) struct ClientTokens {
 }
 
 impl Session {
-    /// The session as an OAuth client keeps it.
+    /// Returns the session as an OAuth client keeps it.
     pub(crate) fn into_client_tokens(self, id_token: Option<String>) -> ClientTokens {
         ClientTokens {
             access_token: self.access_token,
@@ -85,7 +85,8 @@ impl Session {
         &self.user
     }
 
-    /// The members of the answer that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no order.
+    /// Returns the members of the answer that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no
+    /// order.
     pub(crate) fn fragment(&self) -> Vec<(&'static str, String)> {
         let mut members = vec![
             ("access_token", self.access_token.clone()),
@@ -107,12 +108,12 @@ impl Session {
         self.id
     }
 
-    /// How often the session was refreshed, if its refresh tokens count that.
+    /// Returns how often the session was refreshed, if its refresh tokens count that.
     pub(crate) fn counter(&self) -> Option<i64> {
         self.counter
     }
 
-    /// The first characters of the refresh token: enough to find it in a log, too few to use it.
+    /// Returns the first characters of the refresh token: enough to find it in a log, too few to use it.
     pub(crate) fn refresh_token_prefix(&self) -> &str {
         self.refresh_token.get(..5).unwrap_or_default()
     }

@@ -46,13 +46,13 @@ impl ProviderLogin<'_> {
         self.profile.emails.iter().map(|email| email.address.as_str()).collect()
     }
 
-    /// Whether somebody without a confirmed address has to have one: wallets have none, and some providers need not
-    /// tell any.
+    /// Returns whether somebody without a confirmed address has to have one: wallets have none, and some providers need
+    /// not tell any.
     fn must_prove(&self, account: &Account) -> bool {
         self.provider != "web3" && !(self.email_optional && account.user.email.is_empty())
     }
 
-    /// Whether the address of the account is one that the provider vouches for.
+    /// Returns whether the address of the account is one that the provider vouches for.
     fn proves(&self, account: &Account, autoconfirm: bool) -> bool {
         let verified = linking::verified_addresses(self.profile, autoconfirm);
         let address = match account.user.email.as_str() {

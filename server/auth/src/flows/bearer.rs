@@ -29,23 +29,23 @@ impl Bearer {
         self.session.as_ref().map(|session| session.id)
     }
 
-    /// Whether the user has shown a second factor in this session.
+    /// Returns whether the user has shown a second factor in this session.
     pub(crate) fn is_aal2(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.aal.as_deref() == Some("aal2"))
     }
 
-    /// Whether the token says that its user has no address.
+    /// Returns whether the token says that its user has no address.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.claims.claims.get("is_anonymous").and_then(serde_json::Value::as_bool).unwrap_or_default()
     }
 
-    /// The first audience in the token.
+    /// Returns the first audience in the token.
     pub(crate) fn audience(&self) -> Option<&str> {
         let audience = self.claims.claims.get("aud")?;
         audience.as_str().or_else(|| audience.as_array()?.first()?.as_str())
     }
 
-    /// Whether the token's role administers users, in which case its audience means nothing.
+    /// Returns whether the token's role administers users, in which case its audience means nothing.
     pub(crate) fn is_admin(&self, settings: &Settings) -> bool {
         self.claims.role().is_some_and(|role| settings.token.admin_roles.iter().any(|admin| admin == role))
     }
@@ -93,7 +93,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// Whom the audit log names.
+    /// Returns whom the audit log names.
     pub(crate) fn actor(&self) -> Actor<'_> {
         Actor::Role(&self.role)
     }

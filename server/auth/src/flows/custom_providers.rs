@@ -88,7 +88,7 @@ pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
     Err(Error::validation(format!("identifier must start with 'custom:' prefix, e.g. 'custom:{identifier}'")))
 }
 
-/// The kind of provider that a filter names; None without one.
+/// Returns the kind of provider that a filter names; None without one.
 ///
 /// Errors: `validation_failed`.
 pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> {
@@ -272,7 +272,7 @@ fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Err
     }
 }
 
-/// The form that the table insists on.
+/// Returns the form that the table insists on.
 fn is_identifier(text: &str) -> bool {
     let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     (2..=50).contains(&text.len())
@@ -327,7 +327,7 @@ async fn check_urls(providers: &Providers, definition: &Definition, kind: Provid
     Ok(())
 }
 
-/// The document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
+/// Returns the document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
 async fn discover(providers: &Providers, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
     let Some(place) = provider.issuer_place(providers.custom_reach()) else { return Ok(None) };
     let url = place.discovery_url();

@@ -11,7 +11,7 @@ use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
 use crate::{Error, MailKind};
 
-/// How many seconds remain until something that may happen once in `frequency` may happen again.
+/// Returns how many seconds remain until something that may happen once in `frequency` may happen again.
 fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
     let elapsed = Duration::try_from_secs_f64(pending.age?).unwrap_or_default();
     frequency.checked_sub(elapsed).filter(|wait| !wait.is_zero())

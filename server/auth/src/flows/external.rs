@@ -39,13 +39,16 @@ pub(crate) struct AuthorizeRequest<'a> {
 /// Begins a sign-in; answers with the URL at the provider to send the user to.
 ///
 /// Errors: `validation_failed` for a provider that cannot be used, `user_not_found` (404) for an unknown invitation.
-pub(crate) async fn depart(context: &Context<'_>, departure: AuthorizeRequest<'_>) -> Result<String, Error> {
+pub(crate) async fn authorize(
+    context: &Context<'_>,
+    authorize: AuthorizeRequest<'_>,
+) -> Result<String, Error> {
     let auth = context.auth;
-    let connection = connect(auth, departure.provider, departure.scopes).await;
+    let connection = connect(auth, authorize.provider, authorize.scopes).await;
     let connection = connection.map_err(|reason| unsupported(Code::ValidationFailed, reason))?;
-    if !departure.invite_token.is_empty() {
+    if !authorize.invite_token.is_empty() {
         // No text in Postgres contains a NUL.
-        let token = departure.invite_token;
+        let token = authorize.invite_token;
         let invited = match token.contains('\0') {
             true => None,
             false => one_time_tokens::find_user(&auth.database, &[Kind::Confirmation], token).await?,
@@ -59,28 +62,28 @@ pub(crate) async fn depart(context: &Context<'_>, departure: AuthorizeRequest<'_
         }
         None => None,
     };
-    let challenge = departure.challenge?;
+    let challenge = authorize.challenge?;
     let challenge = challenge.as_ref();
     let new = NewFlowState {
         code_challenge: challenge.map_or("", Challenge::text),
         code_challenge_method: challenge.map_or("", Challenge::method),
         provider_type: &connection.name,
         authentication_method: "oauth",
-        invite_token: departure.invite_token,
+        invite_token: authorize.invite_token,
         referrer: &context.redirect_to,
         oauth_client_state_id: client_state,
-        linking_target_id: departure.target,
+        linking_target_id: authorize.target,
         email_optional: connection.email_optional,
         ..NewFlowState::default()
     };
     let flow = flow_states::create(&auth.database, &new).await?;
     let state = flow.id.to_string();
     let url =
-        auth.providers.authorize_url(&connection, &state, verifier.as_deref(), departure.parameters).await;
+        auth.providers.authorize_url(&connection, &state, verifier.as_deref(), authorize.parameters).await;
     url.map_err(|error| failed("Unable to begin the sign-in at the external provider", &error))
 }
 
-/// The provider `name`, ready for users.
+/// Returns the provider `name`, ready for users.
 async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, String> {
     let (settings, name) = (&auth.settings, name.to_lowercase());
     let callback = |base: &str| format!("{}/callback", base.trim_end_matches('/'));
@@ -123,7 +126,7 @@ fn unsupported(code: Code, reason: String) -> Error {
     code.because(format!("Unsupported provider: {reason}"))
 }
 
-/// A provider's failure: told in general to the user, in detail to the log.
+/// Returns a provider's failure: told in general to the user, in detail to the log.
 fn failed(message: impl Into<std::borrow::Cow<'static, str>>, cause: &dyn std::fmt::Display) -> Error {
     let message = message.into();
     tracing::warn!(%cause, "{message}");
@@ -169,7 +172,7 @@ impl<E: Into<Error>> From<E> for CallbackFailure {
 }
 
 impl CallbackFailure {
-    /// What the redirect tells of it.
+    /// Returns what the redirect tells of it.
     fn members(&self) -> Vec<(&'static str, String)> {
         match self {
             CallbackFailure::Provider { error, description } => {
@@ -180,7 +183,7 @@ impl CallbackFailure {
     }
 }
 
-/// What a redirect from here tells of `error`. Unlike the links of mails, it always has a member `error`.
+/// Returns what a redirect from here tells of `error`. Unlike the links of mails, it always has a member `error`.
 pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
     let denied = [Code::SignupDisabled, Code::UserBanned, Code::ProviderEmailNeedsVerification];
     let mut members = redirects::error_members(error);
@@ -204,7 +207,7 @@ pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
 /// Receives a user whom a provider sent back, and says where to send them on.
 ///
 /// Errors: only a defect that leaves nowhere to send the user to.
-pub(crate) async fn arrive(
+pub(crate) async fn handle_callback(
     auth: &Auth,
     client: Client<'_>,
     callback: &ProviderCallback,
@@ -399,7 +402,7 @@ fn named_by_apple(
     Ok(provider_user)
 }
 
-/// The code verifier that the user left with; each is good for one attempt.
+/// Returns the code verifier that the user left with; each is good for one attempt.
 async fn take_verifier(
     database: &Database,
     flow: &FlowState,

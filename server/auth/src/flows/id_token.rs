@@ -64,22 +64,22 @@ struct Acceptance {
 /// known, `provider_disabled`; those of [`account::resolve`] and [`identities::link_to`].
 pub(crate) async fn sign_in(
     context: &Context<'_>,
-    shown: &IdTokenInput,
+    input: &IdTokenInput,
     target: Option<Uuid>,
 ) -> Result<Session, Error> {
     let auth = context.auth;
-    let acceptance = accept(context, shown).await?;
-    let token = auth.providers.issuers.verify(&acceptance.place, &shown.id_token).await;
+    let acceptance = accept(context, input).await?;
+    let token = auth.providers.issuers.verify(&acceptance.place, &input.id_token).await;
     let bad = |cause: &dyn std::fmt::Display| {
         tracing::info!(%cause, provider = acceptance.provider, "an ID token was refused");
         invalid_request("Bad ID token")
     };
     let token = token.map_err(|cause| bad(&cause))?;
     let profile = acceptance.wording.profile(&token.claims).map_err(|cause| bad(&cause))?;
-    if !shown.access_token.is_empty() && !token.belongs_to(&shown.access_token) {
+    if !input.access_token.is_empty() && !token.belongs_to(&input.access_token) {
         return Err(bad(&"at_hash does not fit the access token"));
     }
-    check(&acceptance, &token, &shown.nonce)?;
+    check(&acceptance, &token, &input.nonce)?;
     let login = ProviderLogin {
         context,
         provider: &acceptance.provider,
@@ -142,27 +142,27 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
 }
 
 /// Finds whose token it is: the provider that is named, or the one whose issuer is.
-async fn accept(context: &Context<'_>, shown: &IdTokenInput) -> Result<Acceptance, Error> {
-    if shown.provider.starts_with("custom:") {
-        return custom(context, &shown.provider).await;
+async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
+    if input.provider.starts_with("custom:") {
+        return custom(context, &input.provider).await;
     }
     let settings = &context.auth.settings.providers;
     let configured = |name: &str| settings.oauth.get(name);
     let keycloak = configured("keycloak").map_or("", |provider| provider.url.as_str());
     let is = |name: &str, issuers: &[&str]| {
-        shown.provider == name || (!shown.issuer.is_empty() && issuers.contains(&shown.issuer.as_str()))
+        input.provider == name || (!input.issuer.is_empty() && issuers.contains(&input.issuer.as_str()))
     };
     let (name, issuer, wording) = if is("apple", &APPLE_ISSUERS) {
-        let issuer = detected(shown, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
+        let issuer = detected(input, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
         ("apple", issuer, Wording::Apple)
     } else if is("google", &[GOOGLE]) {
         ("google", GOOGLE.to_owned(), Wording::Google)
-    } else if shown.provider == "azure" || is_azure(&shown.issuer) {
+    } else if input.provider == "azure" || is_azure(&input.issuer) {
         let is_tenant = |issuer: &str| {
             issuer.starts_with("https://login.microsoftonline.com/")
                 || issuer.starts_with("https://sts.windows.net/")
         };
-        ("azure", detected(shown, configured("azure"), "Azure", is_tenant)?, Wording::Azure)
+        ("azure", detected(input, configured("azure"), "Azure", is_tenant)?, Wording::Azure)
     } else if is("facebook", &[FACEBOOK]) {
         ("facebook", FACEBOOK.to_owned(), Wording::Facebook)
     } else if is("keycloak", &[keycloak]) {
@@ -174,7 +174,7 @@ async fn accept(context: &Context<'_>, shown: &IdTokenInput) -> Result<Acceptanc
     } else if is("snapchat", &[SNAPCHAT]) {
         ("snapchat", SNAPCHAT.to_owned(), Wording::Snapchat)
     } else {
-        return allowed_issuer(context, shown);
+        return allowed_issuer(context, input);
     };
     let provider = configured(name).ok_or_else(|| {
         Code::ProviderDisabled.because(format!("Provider (issuer {issuer:?}) is not enabled"))
@@ -202,14 +202,14 @@ fn moved(issuer: String, provider: &OauthProvider) -> String {
     if provider.url.is_empty() || is_azure(&issuer) { issuer } else { trim(&provider.url).to_owned() }
 }
 
-/// The issuer that the token names, where a provider has several.
+/// Returns the issuer that the token names, where a provider has several.
 fn detected(
-    shown: &IdTokenInput,
+    input: &IdTokenInput,
     provider: Option<&OauthProvider>,
     title: &str,
     is_known: impl Fn(&str) -> bool,
 ) -> Result<String, Error> {
-    let issuer = claimed_issuer(&shown.id_token).ok_or_else(|| {
+    let issuer = claimed_issuer(&input.id_token).ok_or_else(|| {
         Error::validation(format!("Unable to detect issuer in ID token for {title} provider"))
     })?;
     let elsewhere =
@@ -218,30 +218,30 @@ fn detected(
         let article = if title == "Apple" { "an Apple" } else { "an Azure" };
         return Err(Error::validation(format!("Detected ID token issuer is not {article} ID token issuer")));
     }
-    if !shown.issuer.is_empty() && shown.issuer != issuer {
+    if !input.issuer.is_empty() && input.issuer != issuer {
         return Err(Error::validation("Provided issuer does not match ID token issuer"));
     }
     Ok(issuer)
 }
 
-/// An issuer that settings allow although no provider has it.
-fn allowed_issuer(context: &Context<'_>, shown: &IdTokenInput) -> Result<Acceptance, Error> {
+/// Returns an issuer that settings allow although no provider has it.
+fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
     let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
-    if shown.issuer.is_empty() || !allowed.contains(&shown.issuer) {
-        let provider = &shown.provider;
+    if input.issuer.is_empty() || !allowed.contains(&input.issuer) {
+        let provider = &input.provider;
         return Err(Error::validation(format!("Custom OIDC provider {provider:?} not allowed")));
     }
     Ok(Acceptance {
-        provider: shown.issuer.clone(),
-        place: IssuerAddress::trusted(&shown.issuer),
-        wording: Wording::of(&shown.issuer),
-        audiences: vec![shown.client_id.clone()],
+        provider: input.issuer.clone(),
+        place: IssuerAddress::trusted(&input.issuer),
+        wording: Wording::of(&input.issuer),
+        audiences: vec![input.client_id.clone()],
         skip_nonce_check: false,
         email_optional: false,
     })
 }
 
-/// A provider that an administrator has defined.
+/// Returns a provider that an administrator has defined.
 async fn custom(context: &Context<'_>, identifier: &str) -> Result<Acceptance, Error> {
     let auth = context.auth;
     if !auth.settings.providers.custom_oauth {

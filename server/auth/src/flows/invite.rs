@@ -49,7 +49,7 @@ pub(crate) async fn invite(
     Ok(account.user)
 }
 
-/// A user without a password who is to be stored.
+/// Returns a user without a password who is to be stored.
 pub(super) fn new_user(context: &Context<'_>, email: &str, data: Map<String, Value>) -> NewUser {
     NewUser {
         id: Uuid::new_v4(),

@@ -33,13 +33,13 @@ pub(crate) fn domain<'a>(provider: &'a str, settings: &'a BTreeMap<String, Strin
     settings.get(provider).map_or(DEFAULT_DOMAIN, String::as_str)
 }
 
-/// The addresses that a profile proves to be the user's; with `autoconfirm`, all of them.
+/// Returns the addresses that a profile proves to be the user's; with `autoconfirm`, all of them.
 pub(crate) fn verified_addresses(profile: &Profile, autoconfirm: bool) -> Vec<String> {
     let proved = profile.emails.iter().filter(|email| email.verified || autoconfirm);
     proved.map(|email| email.address.clone()).collect()
 }
 
-/// The address that a new user gets: the primary one alone.
+/// Returns the address that a new user gets: the primary one alone.
 pub(crate) fn candidate_address(profile: &Profile) -> &str {
     let primary = profile.emails.iter().rev().find(|email| email.primary);
     primary.map_or("", |email| email.address.as_str())

@@ -11,7 +11,7 @@ use crate::messages::OneTimeCode;
 use crate::store::one_time_tokens::PendingCode;
 
 impl OneTimeCode {
-    /// A new code of `length` digits for `address`; `pkce` tells whether its link will end in a code.
+    /// Returns a new code of `length` digits for `address`; `pkce` tells whether its link will end in a code.
     pub(crate) fn generate(address: &str, length: usize, pkce: bool) -> OneTimeCode {
         let mut rng = rand::rng();
         let digits = (0..length.clamp(6, 10)).map(|_| char::from(b'0' + rng.random_range(0..10u8)));
@@ -25,7 +25,7 @@ impl OneTimeCode {
     }
 }
 
-/// What is stored of a code: hexadecimal SHA-224 of the address that it was sent to and the code.
+/// Returns what is stored of a code: hexadecimal SHA-224 of the address that it was sent to and the code.
 pub(crate) fn hash(address: &str, code: &str) -> String {
     let digest = Sha224::new().chain_update(address).chain_update(code).finalize();
     digest.iter().fold(String::with_capacity(56), |mut text, byte| {
@@ -35,15 +35,15 @@ pub(crate) fn hash(address: &str, code: &str) -> String {
 }
 
 impl PendingCode {
-    /// Whether the code with `hash` is this one, and not older than `expiry`. A code that was sent for a PKCE flow
-    /// may be typed, too.
+    /// Returns whether the code with `hash` is this one, and not older than `expiry`. A code that was sent for a PKCE
+    /// flow may be typed, too.
     pub(crate) fn is(&self, hash: &str, expiry: std::time::Duration) -> bool {
         let stored = self.hash.strip_prefix(pkce::PREFIX).unwrap_or(&self.hash);
         let hash = hash.strip_prefix(pkce::PREFIX).unwrap_or(hash);
         !stored.is_empty() && self.is_fresh(expiry) && bool::from(stored.as_bytes().ct_eq(hash.as_bytes()))
     }
 
-    /// Whether it was sent within the last `expiry`.
+    /// Returns whether it was sent within the last `expiry`.
     pub(crate) fn is_fresh(&self, expiry: std::time::Duration) -> bool {
         self.age.is_some_and(|age| age <= expiry.as_secs_f64())
     }

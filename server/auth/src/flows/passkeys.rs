@@ -233,7 +233,7 @@ fn not_found() -> Error {
     refusals::id_not_uuid("Passkey not found")
 }
 
-/// The id of a passkey as it stands in a path.
+/// Returns the id of a passkey as it stands in a path.
 ///
 /// Errors: `validation_failed` (404).
 pub(crate) fn id(id: &str) -> Result<Uuid, Error> {

@@ -35,7 +35,7 @@ impl Method {
 }
 
 impl Challenge {
-    /// The challenge of a request; None if the request uses no PKCE.
+    /// Returns the challenge of a request; None if the request uses no PKCE.
     ///
     /// Errors: `validation_failed` for only one of the two, an unknown method, fewer than 43 or more than 128
     /// characters, and characters that RFC 7636 does not know.

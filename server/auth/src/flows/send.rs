@@ -33,27 +33,28 @@ pub(crate) struct Otp {
 ///
 /// Errors: `otp_disabled` for an unknown user who is not to be created; `email_provider_disabled` (422),
 /// `phone_provider_disabled`; `validation_failed`; those of sign-up and of sending.
-pub(crate) async fn otp(context: &Context<'_>, wish: Otp) -> Result<String, Error> {
-    let existing = users::find_by_address(&context.auth.database, &wish.address, &context.audience).await?;
-    if existing.is_none() && !wish.create_user {
+pub(crate) async fn otp(context: &Context<'_>, request: Otp) -> Result<String, Error> {
+    let existing =
+        users::find_by_address(&context.auth.database, &request.address, &context.audience).await?;
+    if existing.is_none() && !request.create_user {
         return Err(Code::OtpDisabled.because("Signups not allowed for otp"));
     }
-    check_enabled(context, &wish)?;
+    check_enabled(context, &request)?;
     match existing {
-        Some(account) if is_confirmed(&account, &wish.address) => {
-            sign_in_code(context, &account, &wish).await
+        Some(account) if is_confirmed(&account, &request.address) => {
+            sign_in_code(context, &account, &request).await
         }
-        _ => sign_up_code(context, wish).await,
+        _ => sign_up_code(context, request).await,
     }
 }
 
-fn check_enabled(context: &Context<'_>, wish: &Otp) -> Result<(), Error> {
-    match wish.address {
+fn check_enabled(context: &Context<'_>, request: &Otp) -> Result<(), Error> {
+    match request.address {
         Address::Email(_) => require_magic_link(&context.auth.settings),
         Address::Phone(_) if !context.auth.settings.providers.phone => {
             Err(Code::PhoneProviderDisabled.because("Unsupported phone provider"))
         }
-        Address::Phone(_) => deliver::check_channel(context, &wish.channel),
+        Address::Phone(_) => deliver::check_channel(context, &request.channel),
     }
 }
 
@@ -77,20 +78,20 @@ fn is_confirmed(account: &Account, address: &Address) -> bool {
 
 /// Makes the sender of an unknown or unconfirmed address a user, with a password that nobody knows. The confirmation
 /// that they get signs them in; where addresses are confirmed at once, a code follows.
-async fn sign_up_code(context: &Context<'_>, wish: Otp) -> Result<String, Error> {
+async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Error> {
     sign_up::check_open(context)?;
     let sign_up = SignUp {
-        address: wish.address.clone(),
+        address: request.address.clone(),
         password: random_password(),
-        data: wish.data.clone(),
-        channel: wish.channel.clone(),
-        challenge: wish.challenge.clone(),
+        data: request.data.clone(),
+        channel: request.channel.clone(),
+        challenge: request.challenge.clone(),
     };
     match sign_up::register(context, &sign_up, false).await? {
         Registered::New(account, _) | Registered::Unconfirmed(account, _) | Registered::Taken(account)
-            if is_confirmed(&account, &wish.address) =>
+            if is_confirmed(&account, &request.address) =>
         {
-            sign_in_code(context, &account, &wish).await
+            sign_in_code(context, &account, &request).await
         }
         _ => Ok(String::new()),
     }
@@ -101,23 +102,23 @@ pub(crate) fn random_password() -> String {
     rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
 }
 
-async fn sign_in_code(context: &Context<'_>, account: &Account, wish: &Otp) -> Result<String, Error> {
+async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -> Result<String, Error> {
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let account = locked(&work, account.id()).await?;
-    let message_id = match &wish.address {
+    let message_id = match &request.address {
         Address::Email(_) => {
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
             let flow = ("magiclink", "magiclink");
-            let pkce = begin_flow(&work, wish.challenge.as_ref(), account.id(), flow).await?;
+            let pkce = begin_flow(&work, request.challenge.as_ref(), account.id(), flow).await?;
             deliver::mail(context, &work, account, MailKind::MagicLink, pkce).await?;
             String::new()
         }
         Address::Phone(phone) => {
-            let traits = json!({ "channel": wish.channel });
+            let traits = json!({ "channel": request.channel });
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, traits).await?;
             let code = (Kind::Confirmation, phone.as_str());
-            deliver::text_message(context, &work, account, code, &wish.channel).await?.message_id
+            deliver::text_message(context, &work, account, code, &request.channel).await?.message_id
         }
     };
     work.commit().await?;
@@ -170,7 +171,8 @@ impl Repeat {
         }
     }
 
-    /// The one address of the request, in which absent fields are empty. Changes are looked up by the current one.
+    /// Returns the one address of the request, in which absent fields are empty. Changes are looked up by the current
+    /// one.
     ///
     /// Errors: `validation_failed`; `email_provider_disabled`, `phone_provider_disabled`.
     pub(crate) fn address(self, context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
@@ -198,7 +200,7 @@ impl Repeat {
         }
     }
 
-    /// Whether `account` awaits that code.
+    /// Returns whether `account` awaits that code.
     fn is_due(self, account: &Account) -> bool {
         let user = &account.user;
         match self {
@@ -297,7 +299,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     Ok(message_id)
 }
 
-/// The account `id`, whom nobody else changes until `work` ends.
+/// Returns the account `id`, whom nobody else changes until `work` ends.
 pub(super) async fn locked(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))

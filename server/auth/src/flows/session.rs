@@ -41,8 +41,8 @@ pub(crate) async fn begin(
     access_token::issue(auth, granted, method, client).await
 }
 
-/// The first half of [`begin`]: stores the session. [`access_token::issue`] is the other one, which asks a hook that has
-/// to see what the transaction stored.
+/// The first half of [`begin`]: stores the session. [`access_token::issue`] is the other one, which asks a hook
+/// that has to see what the transaction stored.
 ///
 /// Errors: `invalid_credentials` if the user is gone.
 pub(super) async fn open(

@@ -52,20 +52,20 @@ pub(crate) enum SignUpOutcome {
 /// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
 /// `phone_provider_disabled` (400); `user_already_exists` where addresses are confirmed at once; those of the hook
 /// and of sending.
-pub(crate) async fn sign_up(context: &Context<'_>, wish: SignUp) -> Result<SignUpOutcome, Error> {
-    check_provider(context, &wish)?;
-    let registered = register(context, &wish, true).await?;
+pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<SignUpOutcome, Error> {
+    check_provider(context, &request)?;
+    let registered = register(context, &request, true).await?;
     let settings = &context.auth.settings;
     let (account, granted) = match registered {
         Registered::New(account, granted) | Registered::Unconfirmed(account, granted) => (account, granted),
         Registered::Taken(account) => {
             let by = Actor::User(account.id());
-            log(context, &context.auth.database, by, Action::UserRepeatedSignup, &wish).await?;
+            log(context, &context.auth.database, by, Action::UserRepeatedSignup, &request).await?;
             if settings.mail.autoconfirm || settings.sms.autoconfirm {
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
             context.auth.messages.pretend().await;
-            return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &wish)?)));
+            return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &request)?)));
         }
     };
     if let Some(granted) = granted {
@@ -102,24 +102,24 @@ pub(crate) fn check_open(context: &Context<'_>) -> Result<(), Error> {
     if context.auth.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }
 }
 
-fn check_provider(context: &Context<'_>, wish: &SignUp) -> Result<(), Error> {
+fn check_provider(context: &Context<'_>, request: &SignUp) -> Result<(), Error> {
     let providers = &context.auth.settings.providers;
-    match &wish.address {
+    match &request.address {
         Address::Email(_) if !providers.email => {
             Err(Code::EmailProviderDisabled.because("Email signups are disabled"))
         }
         Address::Phone(_) if !providers.phone => {
             Err(Code::PhoneProviderDisabled.because("Phone signups are disabled"))
         }
-        Address::Phone(_) if wish.challenge.is_some() => {
+        Address::Phone(_) if request.challenge.is_some() => {
             Err(Error::validation("PKCE not supported for phone signups"))
         }
-        Address::Phone(_) => deliver::check_channel(context, &wish.channel),
+        Address::Phone(_) => deliver::check_channel(context, &request.channel),
         Address::Email(_) => Ok(()),
     }
 }
 
-/// The address of a request to sign up, in which absent fields are empty.
+/// Returns the address of a request to sign up, in which absent fields are empty.
 ///
 /// Errors: `validation_failed` for both, none, and what is no address.
 pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
@@ -149,19 +149,19 @@ pub(crate) enum Registered {
     Taken(Account),
 }
 
-/// Creates the account that `wish` asks for, or repeats its confirmation. Asks no rules of passwords. A session, if
+/// Creates the account that `request` asks for, or repeats its confirmation. Asks no rules of passwords. A session, if
 /// `with_session`, is stored together with the account: a sign-up that fails leaves nothing behind.
 pub(crate) async fn register(
     context: &Context<'_>,
-    wish: &SignUp,
+    request: &SignUp,
     with_session: bool,
 ) -> Result<Registered, Error> {
     // Hashed in any case, so that it takes as long whether the account exists or not.
-    let hash = context.auth.hasher.hash(wish.password.clone()).await?;
-    match attempt(context, wish, &hash, with_session).await {
+    let hash = context.auth.hasher.hash(request.password.clone()).await?;
+    match attempt(context, request, &hash, with_session).await {
         // Somebody else was faster with the same address: now it exists.
         Err(error) if users::is_taken(&error) => {
-            attempt(context, wish, &hash, with_session).await.map_err(users::name_taken)
+            attempt(context, request, &hash, with_session).await.map_err(users::name_taken)
         }
         other => other,
     }
@@ -169,13 +169,13 @@ pub(crate) async fn register(
 
 async fn attempt(
     context: &Context<'_>,
-    wish: &SignUp,
+    request: &SignUp,
     hash: &str,
     with_session: bool,
 ) -> Result<Registered, Error> {
     let auth = context.auth;
-    let existing = find(context, &wish.address).await?;
-    let new = new_user(context, wish, hash)?;
+    let existing = find(context, &request.address).await?;
+    let new = new_user(context, request, hash)?;
     if existing.is_none() {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
@@ -187,18 +187,18 @@ async fn attempt(
         Some(existing) => {
             let current = users::find(&work, existing.id()).await?;
             let account = current.ok_or_else(refusals::conflict)?;
-            if is_confirmed(&account, &wish.address) {
+            if is_confirmed(&account, &request.address) {
                 return Ok(Registered::Taken(account));
             }
             account
         }
     };
-    let account = with_identity(&work, account, wish).await?;
-    let account = confirm_or_ask(context, &work, account, wish).await?;
-    let granted = match with_session && is_confirmed(&account, &wish.address) {
+    let account = with_identity(&work, account, request).await?;
+    let account = confirm_or_ask(context, &work, account, request).await?;
+    let granted = match with_session && is_confirmed(&account, &request.address) {
         true => {
             let sign_in =
-                SignIn { method: METHOD, login: Some(wish.address.provider()), ..SignIn::default() };
+                SignIn { method: METHOD, login: Some(request.address.provider()), ..SignIn::default() };
             let granted =
                 session::open(&auth.settings, &work, account.id(), sign_in, &context.client).await?;
             Some(Box::new(granted))
@@ -230,10 +230,10 @@ fn is_confirmed(account: &Account, address: &Address) -> bool {
     }
 }
 
-fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<NewUser, Error> {
-    let provider = wish.address.provider();
+fn new_user(context: &Context<'_>, request: &SignUp, hash: &str) -> Result<NewUser, Error> {
+    let provider = request.address.provider();
     let (mut email, mut phone) = (String::new(), String::new());
-    match &wish.address {
+    match &request.address {
         Address::Email(text) => email.clone_from(text),
         Address::Phone(text) => phone.clone_from(text),
     }
@@ -245,7 +245,7 @@ fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<NewUser,
         email,
         phone,
         encrypted_password: context.auth.settings.encryption.seal(id, hash)?,
-        user_metadata: Value::Object(wish.data.clone()),
+        user_metadata: Value::Object(request.data.clone()),
         app_metadata: json!({ "provider": provider, "providers": [provider] }),
         is_sso_user: false,
         is_anonymous: false,
@@ -254,8 +254,8 @@ fn new_user(context: &Context<'_>, wish: &SignUp, hash: &str) -> Result<NewUser,
 
 /// Adds the identity of the address if the account lacks it. Nobody has proved to own the account's other
 /// identities, so they go.
-async fn with_identity(work: &Work<'_>, account: Account, wish: &SignUp) -> Result<Account, Error> {
-    let (id, provider) = (account.id(), wish.address.provider());
+async fn with_identity(work: &Work<'_>, account: Account, request: &SignUp) -> Result<Account, Error> {
+    let (id, provider) = (account.id(), request.address.provider());
     let subject = id.to_string();
     if identities::find(work, provider, &subject).await?.is_some() {
         return Ok(account);
@@ -267,7 +267,7 @@ async fn with_identity(work: &Work<'_>, account: Account, wish: &SignUp) -> Resu
     }
     data.insert("email_verified".to_owned(), json!(false));
     data.insert("phone_verified".to_owned(), json!(false));
-    for (name, value) in &wish.data {
+    for (name, value) in &request.data {
         data.entry(name).or_insert_with(|| value.clone());
     }
     let data = Value::Object(data);
@@ -282,25 +282,27 @@ async fn confirm_or_ask(
     context: &Context<'_>,
     work: &Work<'_>,
     account: Account,
-    wish: &SignUp,
+    request: &SignUp,
 ) -> Result<Account, Error> {
     let (settings, id) = (&context.auth.settings, account.id());
-    let autoconfirm = match &wish.address {
+    let autoconfirm = match &request.address {
         Address::Email(_) => settings.mail.autoconfirm,
         Address::Phone(_) => settings.sms.autoconfirm,
     };
     let action = if autoconfirm { Action::UserSignedUp } else { Action::UserConfirmationRequested };
-    log(context, work, Actor::User(id), action, wish).await?;
-    match (&wish.address, autoconfirm) {
+    log(context, work, Actor::User(id), action, request).await?;
+    match (&request.address, autoconfirm) {
         (Address::Email(_), true) => confirm_email(work, id).await,
         (Address::Phone(_), true) => confirm_phone(work, id).await,
         (Address::Email(_), false) => {
-            let pkce = begin_flow(work, wish.challenge.as_ref(), id, ("email", "email/signup")).await?;
+            let pkce = begin_flow(work, request.challenge.as_ref(), id, ("email", "email/signup")).await?;
             deliver::mail(context, work, account, MailKind::Confirmation, pkce).await
         }
         (Address::Phone(phone), false) => {
             let code = (Kind::Confirmation, phone.as_str());
-            deliver::text_message(context, work, account, code, &wish.channel).await.map(|sent| sent.account)
+            deliver::text_message(context, work, account, code, &request.channel)
+                .await
+                .map(|sent| sent.account)
         }
     }
 }
@@ -343,22 +345,22 @@ async fn log(
     executor: impl Into<crate::store::Executor<'_>>,
     actor: Actor<'_>,
     action: Action,
-    wish: &SignUp,
+    request: &SignUp,
 ) -> Result<(), Error> {
-    let mut traits = json!({ "provider": wish.address.provider() });
-    if let (Address::Phone(_), Action::UserSignedUp) = (&wish.address, action) {
-        traits["channel"] = json!(wish.channel);
+    let mut traits = json!({ "provider": request.address.provider() });
+    if let (Address::Phone(_), Action::UserSignedUp) = (&request.address, action) {
+        traits["channel"] = json!(request.channel);
     }
     context.log(executor, actor, action, traits).await
 }
 
-/// What the answer would be if the account were new.
-fn obfuscated(context: &Context<'_>, wish: &SignUp) -> Result<User, Error> {
+/// Returns what the answer would be if the account were new.
+fn obfuscated(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.
     let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);
     let now = now.format(&Rfc3339).map_err(|error| Error::Internal(error.to_string()))?;
-    let mut user = new_user(context, wish, "")?.preview();
+    let mut user = new_user(context, request, "")?.preview();
     user.role.clear();
     user.confirmation_sent_at = Some(now.clone());
     user.created_at = Some(now.clone());

@@ -41,7 +41,7 @@ pub(crate) struct SsoRequest<'a> {
     pub(crate) code_challenge_method: Option<&'a str>,
 }
 
-/// The service provider.
+/// Returns the service provider.
 ///
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
@@ -51,24 +51,24 @@ pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
 /// Begins a sign-in; answers with the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
-pub(crate) async fn depart(auth: &Auth, departure: SsoRequest<'_>) -> Result<String, Error> {
+pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<String, Error> {
     let service = require_enabled(auth)?;
-    let provider = find(&auth.database, &departure).await?;
+    let provider = find(&auth.database, &sso).await?;
     if provider.is_disabled() {
         return Err(Code::SsoProviderDisabled.because("SSO Provider is currently disabled"));
     }
-    let challenge = Challenge::parse(departure.code_challenge, departure.code_challenge_method)?;
+    let challenge = Challenge::parse(sso.code_challenge, sso.code_challenge_method)?;
     let known = metadata(&provider)?;
     let relay_state = Uuid::new_v4();
     let name_format = provider.saml.name_id_format.as_deref();
     let request = service.request(&known, name_format, relay_state)?;
-    let wish = Some(departure.redirect_to).filter(|url| auth.redirects.allows(url)).unwrap_or_default();
+    let redirect_to = Some(sso.redirect_to).filter(|url| auth.redirects.allows(url)).unwrap_or_default();
     let flow = NewFlowState {
         code_challenge: challenge.as_ref().map_or("", Challenge::text),
         code_challenge_method: challenge.as_ref().map_or("", Challenge::method),
         provider_type: METHOD,
         authentication_method: METHOD,
-        referrer: wish,
+        referrer: redirect_to,
         ..NewFlowState::default()
     };
     let flow = flow_states::create(&auth.database, &flow).await?;
@@ -76,15 +76,15 @@ pub(crate) async fn depart(auth: &Auth, departure: SsoRequest<'_>) -> Result<Str
         id: relay_state,
         sso_provider_id: provider.id,
         request_id: &request.id,
-        redirect_to: wish,
+        redirect_to,
         flow_state_id: flow.id,
     };
     saml_relay_states::create(&auth.database, &new).await?;
     Ok(request.url)
 }
 
-async fn find(database: &Database, departure: &SsoRequest<'_>) -> Result<SsoProvider, Error> {
-    let (lookup, message) = match (departure.provider_id.filter(|id| !id.is_nil()), departure.domain) {
+async fn find(database: &Database, sso: &SsoRequest<'_>) -> Result<SsoProvider, Error> {
+    let (lookup, message) = match (sso.provider_id.filter(|id| !id.is_nil()), sso.domain) {
         (Some(id), "") => (Lookup::Id(id), "No such SSO provider"),
         (None, "") => return Err(Error::validation("A provider_id or domain needs to be provided")),
         (None, domain) => (Lookup::Domain(domain), "No SSO provider assigned for this domain"),
@@ -124,7 +124,7 @@ struct Origin {
 /// Errors: those of a response that does not count (`validation_failed`, `saml_idp_not_found`,
 /// `saml_relay_state_not_found`, `saml_relay_state_expired`, `sso_provider_disabled`, `saml_assertion_no_user_id`,
 /// `saml_assertion_no_email`), of the user's account, and of hooks.
-pub(crate) async fn arrive(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
+pub(crate) async fn finish_sign_in(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
     let auth = context.auth;
     let service = require_enabled(auth)?;
     let message = SamlMessage::of(callback)?;
@@ -169,7 +169,7 @@ async fn resolve(
     Ok((resolve.id, answer))
 }
 
-/// Where a user is sent whose sign-in has failed: to the site, which is told why.
+/// Returns where a user is sent whose sign-in has failed: to the site, which is told why.
 ///
 /// Errors: a site whose URL is none.
 pub(crate) fn failed(settings: &Settings, error: &Error) -> Result<String, Error> {
@@ -208,7 +208,7 @@ fn decode(response: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| Error::validation("SAMLResponse is not a valid XML SAML assertion"))
 }
 
-/// What a relay state says of a user who left with it; or what a response says of a user who has not.
+/// Returns what a relay state says of a user who left with it; or what a response says of a user who has not.
 async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
     let Some(id) = id else { return unsolicited(&auth.database, relay_state, message).await };
@@ -229,7 +229,7 @@ async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result
     })
 }
 
-/// A sign-in that the identity provider has begun; its relay state may say where the user wants to go.
+/// Returns a sign-in that the identity provider has begun; its relay state may say where the user wants to go.
 async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
@@ -250,7 +250,7 @@ async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessa
     })
 }
 
-/// What the provider says of itself: fetched anew, if there is where from and it is time to.
+/// Returns what the provider says of itself: fetched anew, if there is where from and it is time to.
 async fn current_metadata(
     database: &Database,
     remote: &IdentityProviderClient,
@@ -279,7 +279,7 @@ async fn current_metadata(
     Ok(renewed)
 }
 
-/// The user as the provider's attributes, by its mapping, describe them.
+/// Returns the user as the provider's attributes, by its mapping, describe them.
 fn profile(assertion: &Assertion, provider: &SsoProvider, issuer: &str) -> Result<Profile, Error> {
     let subject = assertion.user_id();
     if subject.is_empty() {
@@ -348,7 +348,7 @@ async fn sign_in(
     Ok(url)
 }
 
-/// The flow that the user left with, locked; None if the identity provider has begun.
+/// Returns the flow that the user left with, locked; None if the identity provider has begun.
 ///
 /// Errors: `flow_state_already_used`.
 async fn unused_flow(work: &Work<'_>, origin: &Origin) -> Result<Option<FlowState>, Error> {

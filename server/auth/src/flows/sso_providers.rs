@@ -52,7 +52,7 @@ impl Definition {
         Ok(())
     }
 
-    /// The metadata that was sent, or is where was sent; None if there is neither.
+    /// Returns the metadata that was sent, or that the URL leads to which was sent; None if there is neither.
     ///
     /// Errors: `saml_metadata_fetch_failed`, `validation_failed`.
     async fn metadata(
@@ -109,7 +109,7 @@ pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<SsoPro
     store::create(&auth.database, &row, domains).await.map_err(|error| taken(error, entity_id))
 }
 
-/// The provider that a path names by its id or, with a prefix, by its resource id.
+/// Returns the provider that a path names by its id or, with a prefix, by its resource id.
 ///
 /// Errors: `sso_provider_not_found`.
 pub(crate) async fn find(database: &Database, name: &str) -> Result<SsoProvider, Error> {
@@ -179,7 +179,7 @@ fn known_already(entity_id: &str) -> Error {
     Code::SamlIdpAlreadyExists.because(message)
 }
 
-/// What another administrator was faster with.
+/// Returns what another administrator was faster with.
 fn taken(error: Error, entity_id: &str) -> Error {
     if error.violates("saml_providers_entity_id_key") {
         return known_already(entity_id);

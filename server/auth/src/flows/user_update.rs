@@ -44,78 +44,80 @@ pub(crate) struct Update {
 /// `validation_failed` (422) for a password of an anonymous user without an address; `user_sso_managed`;
 /// `email_exists`, `phone_exists`; `reauthentication_needed`, `reauthentication_not_valid`;
 /// `current_password_required`, `current_password_invalid`; `same_password`; those of sending.
-pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, wish: Update) -> Result<User, Error> {
-    let wish = validate(context, wish).await?;
+pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, request: Update) -> Result<User, Error> {
+    let request = validate(context, request).await?;
     let user = &bearer.user;
-    check_right(context, bearer, &wish)?;
-    check_addresses(context, user, &wish).await?;
-    let hash = new_hash(context, bearer, &wish).await?;
+    check_right(context, bearer, &request)?;
+    check_addresses(context, user, &request).await?;
+    let hash = new_hash(context, bearer, &request).await?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let mut account = send::locked(&work, user.id).await?;
     if let Some(hash) = &hash {
-        account = set_password(context, &work, bearer, &wish, hash).await?;
+        account = set_password(context, &work, bearer, &request, hash).await?;
     }
-    account = merge(&work, account, &wish).await?;
-    account = change_email(context, &work, account, &wish).await?;
-    account = change_phone(context, &work, account, &wish).await?;
+    account = merge(&work, account, &request).await?;
+    account = change_email(context, &work, account, &request).await?;
+    account = change_phone(context, &work, account, &request).await?;
     context.log(&work, Actor::User(account.id()), Action::UserModified, Value::Null).await?;
     work.commit().await?;
     Ok(account.user)
 }
 
-async fn validate(context: &Context<'_>, mut wish: Update) -> Result<Update, Error> {
-    if !wish.email.is_empty() {
-        wish.email = address::email(&wish.email)?;
+async fn validate(context: &Context<'_>, mut request: Update) -> Result<Update, Error> {
+    if !request.email.is_empty() {
+        request.email = address::email(&request.email)?;
     }
-    if !wish.phone.is_empty() {
-        wish.phone = address::phone(&wish.phone)?;
-        if wish.channel.is_empty() {
-            "sms".clone_into(&mut wish.channel);
+    if !request.phone.is_empty() {
+        request.phone = address::phone(&request.phone)?;
+        if request.channel.is_empty() {
+            "sms".clone_into(&mut request.channel);
         }
-        deliver::check_channel(context, &wish.channel)?;
+        deliver::check_channel(context, &request.channel)?;
     }
-    if let Some(password) = &wish.password {
+    if let Some(password) = &request.password {
         passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await?;
     }
-    Ok(wish)
+    Ok(request)
 }
 
 /// Whether this caller may make such changes at all.
-fn check_right(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Result<(), Error> {
+fn check_right(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
     let user = &bearer.user;
     let admin_roles = &context.auth.settings.token.admin_roles;
-    if wish.app_metadata.is_some() && !admin_roles.contains(&user.role) {
+    if request.app_metadata.is_some() && !admin_roles.contains(&user.role) {
         return Err(Code::NotAdmin.because("Updating app_metadata requires admin privileges"));
     }
-    let changes_email = !wish.email.is_empty() && wish.email != user.email;
-    let changes_phone = !wish.phone.is_empty() && wish.phone != user.phone;
-    let changes = wish.password.is_some() || changes_email || changes_phone;
+    let changes_email = !request.email.is_empty() && request.email != user.email;
+    let changes_phone = !request.phone.is_empty() && request.phone != user.phone;
+    let changes = request.password.is_some() || changes_email || changes_phone;
     if changes && user.has_verified_factor() && !bearer.is_aal2() {
         let message = "AAL2 session is required to update email or password when MFA is enabled.";
         return Err(Code::InsufficientAal.at(StatusCode::UNAUTHORIZED, message));
     }
-    if user.is_anonymous && wish.password.is_some() && wish.email.is_empty() && wish.phone.is_empty() {
+    if user.is_anonymous && request.password.is_some() && request.email.is_empty() && request.phone.is_empty()
+    {
         let message = "Updating password of an anonymous user without an email or phone is not allowed";
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
-    if bearer.is_sso_user && (changes || !wish.nonce.is_empty()) {
+    if bearer.is_sso_user && (changes || !request.nonce.is_empty()) {
         return Err(refusals::user_sso_managed());
     }
     Ok(())
 }
 
-async fn check_addresses(context: &Context<'_>, user: &User, wish: &Update) -> Result<(), Error> {
+async fn check_addresses(context: &Context<'_>, user: &User, request: &Update) -> Result<(), Error> {
     let (auth, audience) = (context.auth, &context.audience);
-    if !wish.email.is_empty() && wish.email != user.email {
+    if !request.email.is_empty() && request.email != user.email {
         let (database, settings) = (&auth.database, &auth.settings);
-        let other = users::find_duplicate(database, settings, &wish.email, audience, Some(user.id)).await?;
+        let other =
+            users::find_duplicate(database, settings, &request.email, audience, Some(user.id)).await?;
         if other.is_some() {
             return Err(refusals::email_exists());
         }
     }
-    if !wish.phone.is_empty() && wish.phone != user.phone {
-        let address = Address::Phone(wish.phone.clone());
+    if !request.phone.is_empty() && request.phone != user.phone {
+        let address = Address::Phone(request.phone.clone());
         if users::find_by_address(&auth.database, &address, audience).await?.is_some() {
             return Err(refusals::phone_exists());
         }
@@ -123,25 +125,25 @@ async fn check_addresses(context: &Context<'_>, user: &User, wish: &Update) -> R
     Ok(())
 }
 
-/// The hash of the new password, if there is one and it may be set.
-async fn new_hash(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Result<Option<String>, Error> {
-    let Some(password) = &wish.password else { return Ok(None) };
+/// Returns the hash of the new password, if there is one and it may be set.
+async fn new_hash(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<Option<String>, Error> {
+    let Some(password) = &request.password else { return Ok(None) };
     let (auth, security) = (context.auth, &context.auth.settings.security);
     let account = users::find(&auth.database, bearer.user.id).await?;
     let account = account.ok_or_else(refusals::user_gone)?;
     let is_recent = bearer.session.as_ref().is_some_and(|session| session.age <= RECENT);
     if security.password_change_requires_reauthentication && !is_recent {
-        check_nonce(context, &account, &wish.nonce).await?;
+        check_nonce(context, &account, &request.nonce).await?;
     }
     if account.has_password() {
         let current = account.password_hash(&auth.settings.encryption)?;
         let current = current.as_ref().map(|current| &*current.text);
         if security.password_change_requires_current && !is_recovery(context, bearer).await? {
             let message = "Current password required when setting new password.";
-            if wish.current_password.is_empty() {
+            if request.current_password.is_empty() {
                 return Err(Code::CurrentPasswordRequired.because(message));
             }
-            if !auth.hasher.verify(wish.current_password.clone(), current).await? {
+            if !auth.hasher.verify(request.current_password.clone(), current).await? {
                 return Err(Code::CurrentPasswordInvalid.because(message));
             }
         }
@@ -154,7 +156,7 @@ async fn new_hash(context: &Context<'_>, bearer: &Bearer, wish: &Update) -> Resu
     auth.settings.encryption.seal(bearer.user.id, &hash).map(Some)
 }
 
-/// Whether the session has begun with a code: its user may have forgotten the password.
+/// Returns whether the session has begun with a code: its user may have forgotten the password.
 async fn is_recovery(context: &Context<'_>, bearer: &Bearer) -> Result<bool, Error> {
     let Some(session) = &bearer.session else { return Ok(false) };
     let methods = sessions::methods(&context.auth.database, session.id).await?;
@@ -190,13 +192,13 @@ async fn set_password(
     context: &Context<'_>,
     work: &Work<'_>,
     bearer: &Bearer,
-    wish: &Update,
+    request: &Update,
     hash: &str,
 ) -> Result<Account, Error> {
     let id = bearer.user.id;
     let account = send::locked(work, id).await?;
     let settings = &context.auth.settings.security;
-    let nonce_counts = settings.password_change_requires_reauthentication && !wish.nonce.is_empty();
+    let nonce_counts = settings.password_change_requires_reauthentication && !request.nonce.is_empty();
     // Of several requests with one nonce, one wins: the others find it gone.
     if nonce_counts && account.pending(Kind::Reauthentication).hash.is_empty() {
         return Err(nonce_not_valid());
@@ -209,12 +211,12 @@ async fn set_password(
     Ok(account)
 }
 
-async fn merge(work: &Work<'_>, account: Account, wish: &Update) -> Result<Account, Error> {
+async fn merge(work: &Work<'_>, account: Account, request: &Update) -> Result<Account, Error> {
     let mut changes = Changes::new();
-    if let Some(data) = &wish.data {
+    if let Some(data) = &request.data {
         changes = changes.merge_user_metadata(&Value::Object(data.clone()));
     }
-    if let Some(data) = &wish.app_metadata {
+    if let Some(data) = &request.app_metadata {
         changes = changes.merge_app_metadata(&Value::Object(data.clone()));
     }
     if changes.is_empty() { Ok(account) } else { changes.apply(work, account.id()).await }
@@ -224,9 +226,9 @@ async fn change_email(
     context: &Context<'_>,
     work: &Work<'_>,
     account: Account,
-    wish: &Update,
+    request: &Update,
 ) -> Result<Account, Error> {
-    let (id, new) = (account.id(), wish.email.as_str());
+    let (id, new) = (account.id(), request.email.as_str());
     if new.is_empty() || new == account.user.email {
         return Ok(account);
     }
@@ -237,7 +239,7 @@ async fn change_email(
         return users::derive_providers(work, id).await;
     }
     let flow = ("email_change", "email_change");
-    let pkce = sign_up::begin_flow(work, wish.challenge.as_ref(), id, flow).await?;
+    let pkce = sign_up::begin_flow(work, request.challenge.as_ref(), id, flow).await?;
     deliver::email_change(context, work, account, new, pkce).await
 }
 
@@ -245,9 +247,9 @@ async fn change_phone(
     context: &Context<'_>,
     work: &Work<'_>,
     account: Account,
-    wish: &Update,
+    request: &Update,
 ) -> Result<Account, Error> {
-    let (id, new) = (account.id(), wish.phone.as_str());
+    let (id, new) = (account.id(), request.phone.as_str());
     if new.is_empty() || new == account.user.phone {
         return Ok(account);
     }
@@ -257,5 +259,5 @@ async fn change_phone(
         return users::derive_providers(work, id).await;
     }
     let code = (Kind::PhoneChange, new);
-    deliver::text_message(context, work, account, code, &wish.channel).await.map(|sent| sent.account)
+    deliver::text_message(context, work, account, code, &request.channel).await.map(|sent| sent.account)
 }

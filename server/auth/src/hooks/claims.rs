@@ -29,7 +29,7 @@ pub(super) fn check(claims: &Value) -> Result<(), Error> {
     Err(Code::UnexpectedFailure.because(message))
 }
 
-/// The type of a known claim, and whether `value` has it.
+/// Returns the type of a known claim, and whether `value` has it.
 fn expected(name: &str, value: &Value) -> Option<(&'static str, bool)> {
     Some(match name {
         "aud" => ("string or array", value.is_string() || value.is_array()),

@@ -46,7 +46,8 @@ pub(super) fn name(uri: &str) -> Option<(&str, &str)> {
     (is_name(schema) && is_name(function)).then_some((schema, function))
 }
 
-/// Whether `text` is a name as upstream allows them: letters, digits and underscores, not too long for Postgres.
+/// Returns whether `text` is a name as upstream allows them: letters, digits and underscores, not too long for
+/// Postgres.
 fn is_name(text: &str) -> bool {
     let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     first && text.len() <= 63 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

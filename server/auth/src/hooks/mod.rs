@@ -105,7 +105,7 @@ impl Hooks {
         Ok(Hooks { hooks, client, database, patience: HookTimeouts::default() })
     }
 
-    /// Whether the hook `name` is switched on.
+    /// Returns whether the hook `name` is switched on.
     pub(crate) fn is_on(&self, name: HookName) -> bool {
         self.hooks.get(name).is_some()
     }
@@ -235,7 +235,7 @@ impl Hooks {
     }
 }
 
-/// The name of the hook in payloads.
+/// Returns the name of the hook in payloads.
 const fn event(name: HookName) -> &'static str {
     match name {
         HookName::CustomAccessToken => "customize-access-token",

@@ -10,8 +10,8 @@ use crate::Secret;
 /// What a secret for symmetric signatures begins with.
 const PREFIX: &str = "v1,whsec_";
 
-/// The value of `webhook-signature` for `payload`: one signature per secret, separated by blanks. The receiver needs
-/// to know one of the secrets, so that they can be changed one after the other.
+/// Returns the value of `webhook-signature` for `payload`: one signature per secret, separated by blanks. The receiver
+/// needs to know one of the secrets, so that they can be changed one after the other.
 ///
 /// Errors: a sentence for a secret that is not `v1,whsec_<base64>`. It does not repeat the secret.
 pub(super) fn header(secrets: &[Secret], id: &str, timestamp: i64, payload: &[u8]) -> Result<String, String> {
@@ -20,7 +20,7 @@ pub(super) fn header(secrets: &[Secret], id: &str, timestamp: i64, payload: &[u8
     Ok(signatures?.join(" "))
 }
 
-/// The key in `secret`. Errors: a sentence.
+/// Returns the key in `secret`. Errors: a sentence.
 pub(super) fn key(secret: &Secret) -> Result<Vec<u8>, String> {
     let text = secret.expose().trim().strip_prefix(PREFIX);
     let key = text.and_then(|text| STANDARD.decode(text).ok()).filter(|key| !key.is_empty());

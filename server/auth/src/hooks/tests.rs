@@ -35,16 +35,16 @@ async fn judged(
     let hooks = hooks(HookName::PasswordVerificationAttempt, &mock.url, &database).await;
     let result = hooks.password_verification(Uuid::nil(), false, &CLIENT).await;
     let result = result.map_err(|error| (error.status().as_u16(), error.code().unwrap(), error.to_string()));
-    (result, mock.asked())
+    (result, mock.received())
 }
 
 #[tokio::test]
 async fn a_server_is_told_who_what_and_when_and_can_check_it() {
     let answer = testing::json(200, json!({ "decision": "continue" }));
-    let (decision, asked) = judged(vec![answer]).await;
+    let (decision, received) = judged(vec![answer]).await;
     assert_eq!(decision, Ok(AttemptDecision::Continue));
-    let [asked] = asked.as_slice() else { panic!("{asked:?}") };
-    let payload: Json = serde_json::from_str(&asked.body).unwrap();
+    let [received] = received.as_slice() else { panic!("{received:?}") };
+    let payload: Json = serde_json::from_str(&received.body).unwrap();
     assert_eq!(
         (payload["user_id"].as_str(), &payload["valid"]),
         (Some(&*Uuid::nil().to_string()), &json!(false))
@@ -53,15 +53,15 @@ async fn a_server_is_told_who_what_and_when_and_can_check_it() {
     assert_eq!(payload["metadata"]["ip_address"], "203.0.113.7");
     assert!(Uuid::try_parse(payload["metadata"]["uuid"].as_str().unwrap()).is_ok());
     assert!(OffsetDateTime::parse(payload["metadata"]["time"].as_str().unwrap(), &Rfc3339).is_ok());
-    let timestamp: i64 = asked.header("webhook-timestamp").parse().unwrap();
+    let timestamp: i64 = received.header("webhook-timestamp").parse().unwrap();
     let expected = signature::header(
         &[Secret::from(SECRET)],
-        asked.header("webhook-id"),
+        received.header("webhook-id"),
         timestamp,
-        asked.body.as_bytes(),
+        received.body.as_bytes(),
     );
-    assert_eq!(asked.header("webhook-signature"), expected.unwrap());
-    assert_eq!(asked.header("content-type"), "application/json");
+    assert_eq!(received.header("webhook-signature"), expected.unwrap());
+    assert_eq!(received.header("content-type"), "application/json");
 }
 
 #[tokio::test]
@@ -77,26 +77,26 @@ async fn a_rejection_has_words_of_its_own_or_the_usual_ones() {
 
 #[tokio::test]
 async fn answers_are_judged_by_status_type_and_size() {
-    let told = |status, kind: &str, body: &str| MockResponse {
+    let response = |status, kind: &str, body: &str| MockResponse {
         status,
         headers: vec![("content-type", kind.to_owned())],
         body: body.to_owned(),
     };
     let large = format!("\"{}\"", "x".repeat(200 * 1024));
     for (answer, status, code, words) in [
-        (told(200, "text/html", "{}"), 400, Code::HookPayloadInvalidContentType, "text/html"),
-        (told(200, "application/json", &large), 422, Code::HookPayloadOverSizeLimit, "204800 bytes"),
-        (told(200, "application/json", "["), 500, Code::UnexpectedFailure, "unmarshaling"),
-        (told(400, "application/json", "{}"), 500, Code::UnexpectedFailure, "Invalid payload"),
-        (told(401, "application/json", "{}"), 500, Code::UnexpectedFailure, "authorization token"),
-        (told(418, "application/json", "{}"), 500, Code::UnexpectedFailure, "418"),
-        (told(503, "application/json", "{}"), 500, Code::UnexpectedFailure, "currently unavailable"),
+        (response(200, "text/html", "{}"), 400, Code::HookPayloadInvalidContentType, "text/html"),
+        (response(200, "application/json", &large), 422, Code::HookPayloadOverSizeLimit, "204800 bytes"),
+        (response(200, "application/json", "["), 500, Code::UnexpectedFailure, "unmarshaling"),
+        (response(400, "application/json", "{}"), 500, Code::UnexpectedFailure, "Invalid payload"),
+        (response(401, "application/json", "{}"), 500, Code::UnexpectedFailure, "authorization token"),
+        (response(418, "application/json", "{}"), 500, Code::UnexpectedFailure, "418"),
+        (response(503, "application/json", "{}"), 500, Code::UnexpectedFailure, "currently unavailable"),
     ] {
-        let (result, asked) = judged(vec![answer]).await;
+        let (result, received) = judged(vec![answer]).await;
         let (found_status, found_code, message) = result.unwrap_err();
         assert_eq!((found_status, found_code), (status, code), "{message}");
         assert!(message.contains(words), "{message}");
-        assert_eq!(asked.len(), 1);
+        assert_eq!(received.len(), 1);
     }
     let empty = MockResponse { status: 204, headers: Vec::new(), body: String::new() };
     assert_eq!(judged(vec![empty]).await.0, Ok(AttemptDecision::Continue));
@@ -116,11 +116,11 @@ async fn a_busy_server_is_asked_three_times_with_one_id() {
     let busy =
         MockResponse { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
     let answer = testing::json(200, json!({ "decision": "continue" }));
-    let (decision, asked) = judged(vec![busy.clone(), busy.clone(), answer]).await;
-    assert_eq!((decision, asked.len()), (Ok(AttemptDecision::Continue), 3));
-    assert_eq!(asked[0].header("webhook-id"), asked[2].header("webhook-id"));
-    let (result, asked) = judged(vec![busy]).await;
-    assert_eq!((result.unwrap_err().1, asked.len()), (Code::UnexpectedFailure, 3));
+    let (decision, received) = judged(vec![busy.clone(), busy.clone(), answer]).await;
+    assert_eq!((decision, received.len()), (Ok(AttemptDecision::Continue), 3));
+    assert_eq!(received[0].header("webhook-id"), received[2].header("webhook-id"));
+    let (result, received) = judged(vec![busy]).await;
+    assert_eq!((result.unwrap_err().1, received.len()), (Code::UnexpectedFailure, 3));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Characters of a mail's text that lists show.
 const SNIPPET: usize = 160;
 
-/// What lists tell of a mail.
+/// Returns what lists tell of a mail.
 pub(super) fn summary(id: &str, raw: &[u8]) -> Value {
     let Some(message) = MessageParser::default().parse(raw) else { return json!({ "ID": id }) };
     let mut document = common(id, &message, raw);
@@ -19,7 +19,7 @@ pub(super) fn summary(id: &str, raw: &[u8]) -> Value {
     document
 }
 
-/// A whole mail.
+/// Returns a whole mail.
 pub(super) fn message(id: &str, raw: &[u8]) -> Value {
     let Some(message) = MessageParser::default().parse(raw) else { return json!({ "ID": id }) };
     let mut document = common(id, &message, raw);
@@ -32,14 +32,14 @@ pub(super) fn message(id: &str, raw: &[u8]) -> Value {
     document
 }
 
-/// The text of a mail.
+/// Returns the text of a mail.
 pub(super) fn plain(raw: &[u8]) -> String {
     let message = MessageParser::default().parse(raw);
     message.and_then(|message| message.body_text(0).map(|text| text.into_owned())).unwrap_or_default()
 }
 
-/// Whether the mail of `summary` is one that `query` looks for: words, of which those with `to:`, `from:` or `subject:`
-/// before them are looked for there alone.
+/// Returns whether the mail of `summary` is one that `query` looks for: words, of which those with `to:`, `from:` or
+/// `subject:` before them are looked for there alone.
 pub(super) fn matches(summary: &Value, query: &str) -> bool {
     query.split_whitespace().all(|word| {
         let word = word.to_lowercase().replace('"', "");

@@ -50,7 +50,7 @@ struct Deletion {
 }
 
 impl Inbox {
-    /// The mails in `folder`, which need not exist yet.
+    /// Returns the mails in `folder`, which need not exist yet.
     pub(crate) fn new(folder: PathBuf) -> Inbox {
         Inbox { folder }
     }
@@ -76,7 +76,7 @@ impl Inbox {
         })
     }
 
-    /// The newest mails first: all of them, or those that `query` finds.
+    /// Returns the mails, newest first: all, or those that `query` finds.
     async fn list(&self, request: &Request) -> std::io::Result<Response> {
         let parameters = request.uri().query().unwrap_or_default();
         let parameter = |name: &str| {
@@ -138,7 +138,7 @@ impl Inbox {
         }
     }
 
-    /// What `make` makes of the mail `id`, which may be `latest`.
+    /// Returns what `make` makes of the mail `id`, which may be `latest`.
     async fn answer(
         &self,
         id: &str,
@@ -189,7 +189,7 @@ fn text(content: Vec<u8>) -> Response {
     answered(StatusCode::OK, "text/plain; charset=utf-8", content, PAGE_POLICY)
 }
 
-/// The HTML of a mail. Its links open beside it.
+/// Returns the HTML of a mail. Its links open beside it.
 fn page(raw: &[u8]) -> Response {
     let message = MessageParser::default().parse(raw);
     let html = message.as_ref().and_then(|message| message.body_html(0)).unwrap_or_default();

@@ -52,7 +52,7 @@ pub(crate) enum Bucket {
 }
 
 impl Bucket {
-    /// The name in the table.
+    /// Returns the name in the table.
     const fn name(self) -> &'static str {
         match self {
             Bucket::Signup => "signup",
@@ -110,8 +110,8 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Where it is counted: beside every other allowance, so that a changed setting holds at once and nobody is held to
-    /// what was taken of the one before.
+    /// Returns where it is counted: beside every other allowance, so that a changed setting holds at once and nobody is
+    /// held to what was taken of the one before.
     fn key(self, name: &str) -> String {
         format!("{name} {} {}", self.burst, self.rate)
     }
@@ -131,8 +131,8 @@ impl Limits {
         Limits { settings, shared, memory: Memory::default() }
     }
 
-    /// Whom a request counts for, as [`client`]; nobody without a header where each process counts alone: it stands
-    /// behind a gateway then, whose address all clients share.
+    /// Returns whom a request counts for, as [`client`]; nobody without a header where each process counts alone: it
+    /// stands behind a gateway then, whose address all clients share.
     pub(crate) fn client<'a>(&self, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
         match (self.settings.header.as_deref(), self.settings.per_process) {
             (None, true) => None,
@@ -172,8 +172,8 @@ impl Limits {
         }
     }
 
-    /// Whether `name` is used for the first time within `window`, on any node. Kept with the counters because it is one:
-    /// of things that may happen once.
+    /// Returns whether `name` is used for the first time within `window`, on any node. Kept with the counters because
+    /// it is one: of things that may happen once.
     pub(crate) async fn is_first_use(&self, name: &str, window: Duration) -> Result<bool, Error> {
         self.count_for("used", name, 1.0, window).await
     }
@@ -188,7 +188,7 @@ impl Limits {
         Err(Code::OverEmailSendRateLimit.because("email rate limit exceeded"))
     }
 
-    /// Whether mails may be sent at all: a limit of zero forbids even those that are not counted.
+    /// Returns whether mails may be sent at all: a limit of zero forbids even those that are not counted.
     pub(crate) fn allows_mail(&self) -> bool {
         self.settings.mails.events > 0.0
     }
@@ -219,7 +219,7 @@ impl Limits {
     }
 }
 
-/// Whom a request counts for: the first item of the header that settings name, else the caller's address.
+/// Returns whom a request counts for: the first item of the header that settings name, else the caller's address.
 ///
 /// None if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
 /// tries things out, or a proxy behind which everybody has the same address.

@@ -4,7 +4,7 @@ use crate::settings::MailKind;
 
 const LAYOUT: &str = include_str!("defaults/layout.html");
 
-/// The built-in subject; upstream's.
+/// Returns the built-in subject; upstream's.
 pub(super) const fn subject(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Confirmation => "Confirm your email address",
@@ -23,7 +23,7 @@ pub(super) const fn subject(kind: MailKind) -> &'static str {
     }
 }
 
-/// The built-in template.
+/// Returns the built-in template.
 pub(super) fn body(kind: MailKind) -> String {
     let blanks = match kind {
         MailKind::Confirmation => include_str!("defaults/confirmation.html"),

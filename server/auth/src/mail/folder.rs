@@ -56,7 +56,7 @@ impl Folder {
     }
 }
 
-/// The names of the mails in `folder`, the newest first; none if there is no such folder.
+/// Returns the names of the mails in `folder`, the newest first; none if there is no such folder.
 pub(crate) async fn files(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut entries = match tokio::fs::read_dir(folder).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

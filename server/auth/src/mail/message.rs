@@ -44,7 +44,7 @@ impl Sender {
         Ok(Sender { from, headers: smtp.headers.clone(), domain })
     }
 
-    /// The message of `kind` to `to`: `html` with its text as an alternative for programs that show none.
+    /// Returns the message of `kind` to `to`: `html` with its text as an alternative for programs that show none.
     pub(super) fn message(
         &self,
         kind: MailKind,
@@ -74,7 +74,7 @@ impl Sender {
         Ok(message)
     }
 
-    /// The message that `letter` describes, from the same sender as all others.
+    /// Returns the message that `letter` describes, from the same sender as all others.
     pub(super) fn letter(&self, letter: &ForeignMail) -> Result<Message, MailError> {
         let mailbox = |text: &String| -> Result<Mailbox, MailError> {
             text.parse().map_err(|error: lettre::address::AddressError| MailError::Address(error.to_string()))
@@ -127,7 +127,7 @@ fn one_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The host of `url`, which is also how this server greets others.
+/// Returns the host of `url`, which is also how this server greets others.
 pub(super) fn host(url: &str) -> String {
     let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.unwrap_or_else(|| "localhost".to_owned())

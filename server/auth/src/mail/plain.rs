@@ -22,7 +22,7 @@ const BLOCKS: [&str; 16] = [
 /// Elements whose content nobody reads.
 const HIDDEN: [&str; 4] = ["head", "script", "style", "title"];
 
-/// The words of `html`, a line per block, links with their address behind them.
+/// Returns the words of `html`, a line per block, links with their address behind them.
 pub(super) fn text(html: &str) -> String {
     let mut writer = Writer::default();
     let mut rest = html;
@@ -126,7 +126,7 @@ impl Writer {
     }
 }
 
-/// The value of attribute `name` in a tag.
+/// Returns the value of attribute `name` in a tag.
 fn attribute(attributes: &str, name: &str) -> Option<String> {
     let lower = attributes.to_ascii_lowercase();
     let start = lower.find(&format!("{name}="))? + name.len() + 1;

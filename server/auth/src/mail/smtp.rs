@@ -89,7 +89,7 @@ impl Smtp {
         }
     }
 
-    /// A connection that is still alive.
+    /// Returns a connection that is still alive.
     async fn idle_connection(&self) -> Option<AsyncSmtpConnection> {
         loop {
             let (mut connection, since) = self.idle.lock().ok()?.pop()?;
@@ -140,7 +140,7 @@ impl Smtp {
     }
 }
 
-/// The error with what lies beneath it.
+/// Returns the error with what lies beneath it.
 fn explained(error: &lettre::transport::smtp::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) if !error.to_string().contains(&cause.to_string()) => format!("{error}: {cause}"),

@@ -77,7 +77,7 @@ impl Templates {
         })
     }
 
-    /// The operator's templates for `kind`, if there are any that can be read.
+    /// Returns the operator's templates for `kind`, if there are any that can be read.
     async fn pair(&self, kind: MailKind) -> Option<Arc<Pair>> {
         let slot = self.slots.get(&kind)?;
         let mut cached = slot.cached.lock().await;

@@ -8,8 +8,8 @@ use url::form_urlencoded::byte_serialize;
 use crate::client::RequestedHost;
 use crate::{MailKind, Settings};
 
-/// The URL that links of a request lead to: the external one, its host replaced by the one that the request came to if
-/// the settings list that. Such links have TLS, but on a developer's own machine.
+/// Returns the URL that links of a request lead to: the external one, its host replaced by the one that the request
+/// came to if the settings list that. Such links have TLS, but on a developer's own machine.
 pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &RequestedHost<'_>) -> Cow<'a, str> {
     let external = settings.external_url.trim_end_matches('/');
     let listed = |host: &&str| settings.mail.external_hosts.iter().any(|known| known == host);
@@ -22,7 +22,7 @@ pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &RequestedHost<'_
     format!("{scheme}://{host}{}", path.unwrap_or_default()).into()
 }
 
-/// The link that uses up the code with this `hash` and leads to `redirect_to`.
+/// Returns the link that uses up the code with this `hash` and leads to `redirect_to`.
 ///
 /// It opens `/verify` below the base of links, or the path that settings name for the kind; an absolute path replaces
 /// that of the base.

@@ -116,7 +116,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Who gets which mail: nobody without an address, two with a change that both addresses confirm.
+    /// Returns who gets which mail: nobody without an address, two with a change that both addresses confirm.
     fn letters(&self, mail: &Mail<'_>) -> Vec<AddressedMail> {
         let user = &mail.account.user;
         let letter = |to: &str, code: Option<&OneTimeCode>| {
@@ -173,8 +173,8 @@ impl Messages {
         action_link(&self.settings, &mail.client.addressed, mail.kind, hash, mail.redirect_to)
     }
 
-    /// What the hook needs to write the mails itself. With two addresses, token and hash of each are crossed, as
-    /// hooks written for upstream expect: `token` and `token_hash_new` are the current address's.
+    /// Returns what the hook needs to write the mails itself. With two addresses, token and hash of each are crossed,
+    /// as hooks written for upstream expect: `token` and `token_hash_new` are the current address's.
     fn email_data(&self, mail: &Mail<'_>) -> EmailData {
         let mut data = EmailData {
             email_action_type: mail.kind.action_type(),
@@ -251,7 +251,8 @@ impl Messages {
         }
     }
 
-    /// Whether a provider that makes codes itself says that `code` is the one that `phone` got; false with others.
+    /// Returns whether a provider that makes codes itself says that `code` is the one that `phone` got; false with
+    /// others.
     ///
     /// Errors: 500 if the provider cannot be asked.
     pub(crate) async fn provider_accepts(&self, phone: &str, code: &str) -> Result<bool, Error> {
@@ -289,7 +290,7 @@ impl SendingTime {
         self.mean.store(if mean == 0 { time } else { (mean * 7 + time) / 8 }, Ordering::Relaxed);
     }
 
-    /// The mean, somewhat more or less, as with real mails.
+    /// Returns the mean, somewhat more or less, as with real mails.
     fn usual(&self) -> Duration {
         let mean = self.mean.load(Ordering::Relaxed) as f64;
         Duration::from_micros((mean * rand::rng().random_range(0.8..1.2)) as u64)
@@ -302,7 +303,7 @@ struct AddressedMail {
     variables: Value,
 }
 
-/// What the client is told of a mail that did not go out; the log is told why.
+/// Returns what the client is told of a mail that did not go out; the log is told why.
 fn refusal(kind: MailKind, to: &str, error: MailError) -> Error {
     tracing::error!(kind = kind.name(), %error, "a mail was not sent");
     match error {

@@ -74,25 +74,25 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D
 }
 
 impl CustomProvider {
-    /// Where its issuer is; None for one that speaks OAuth 2 alone.
+    /// Returns where its issuer is; None for one that speaks OAuth 2 alone.
     pub(crate) fn issuer_place(&self, reach: Reach) -> Option<IssuerAddress> {
         let issuer = self.issuer.clone().filter(|_| self.provider_type == ProviderType::Oidc)?;
         let discovery_url = self.discovery_url.clone().filter(|url| !url.is_empty());
         Some(IssuerAddress { issuer, discovery_url, reach, any_name: false })
     }
 
-    /// Whether an ID token for `audiences` is meant for this project.
+    /// Returns whether an ID token for `audiences` is meant for this project.
     pub(crate) fn accepts(&self, audiences: &[String]) -> bool {
         audiences.iter().any(|name| *name == self.client_id || self.acceptable_client_ids.contains(name))
     }
 
-    /// The parameters that users are always sent with.
+    /// Returns the parameters that users are always sent with.
     pub(super) fn parameters(&self) -> Vec<(String, String)> {
         let texts = self.authorization_params.iter();
         texts.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
     }
 
-    /// The claims as the administrator wants them.
+    /// Returns the claims as the administrator wants them.
     fn customise(&self, claims: Claims, document: &Map<String, Value>) -> Claims {
         mapping::customise(claims, document, &self.custom_claims_allowlist, &self.attribute_mapping)
     }
@@ -107,7 +107,7 @@ pub(crate) fn with_openid(mut scopes: Vec<String>) -> Vec<String> {
 }
 
 impl Providers {
-    /// How far requests to custom providers may go.
+    /// Returns how far requests to custom providers may go.
     pub(crate) fn custom_reach(&self) -> Reach {
         if self.custom_anywhere { Reach::Anywhere } else { Reach::Public }
     }
@@ -129,8 +129,8 @@ impl Providers {
         redirect_uri: String,
     ) -> Result<Client, ProviderError> {
         let reach = self.custom_reach();
-        let asked: Vec<String> = scopes.split_whitespace().map(str::to_owned).collect();
-        let scopes = if asked.is_empty() { custom.scopes.clone() } else { asked };
+        let requested: Vec<String> = scopes.split_whitespace().map(str::to_owned).collect();
+        let scopes = if requested.is_empty() { custom.scopes.clone() } else { requested };
         let (authorize_url, token_url, scopes) = match custom.issuer_place(reach) {
             Some(place) => {
                 let document = self.issuers.get(&place).await?.document.clone();
@@ -157,7 +157,7 @@ impl Providers {
         })
     }
 
-    /// Whom `tokens` of `custom` stand for: the ID token tells, or the userinfo if there is none.
+    /// Returns whom `tokens` of `custom` stand for: the ID token tells, or the userinfo if there is none.
     pub(super) async fn custom_profile(
         &self,
         custom: &CustomProvider,

@@ -24,7 +24,7 @@ pub(crate) enum Wording {
 }
 
 impl Wording {
-    /// The words of an issuer that nobody configured.
+    /// Returns the words of an issuer that nobody configured.
     pub(crate) fn of(issuer: &str) -> Wording {
         match issuer {
             GOOGLE => Wording::Google,
@@ -39,7 +39,7 @@ impl Wording {
         }
     }
 
-    /// The profile in a verified token's `claims`.
+    /// Returns the profile in a verified token's `claims`.
     ///
     /// Errors: what the claims lack.
     pub(crate) fn profile(self, claims: &Map<String, Value>) -> Result<Profile, String> {
@@ -65,7 +65,7 @@ fn subject(claims: &Map<String, Value>) -> Claims {
     Claims::of(text(claims, "iss"), text(claims, "sub"))
 }
 
-/// A boolean, also where it is sent as text.
+/// Returns a boolean, also where it is sent as text.
 fn flag(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(flag)) => *flag,
@@ -75,16 +75,16 @@ fn flag(value: Option<&Value>) -> bool {
 }
 
 fn apple(claims: &Map<String, Value>) -> Profile {
-    let mut told = subject(claims);
+    let mut profile_claims = subject(claims);
     if let Some(private) = claims.get("is_private_email") {
-        told = told.custom("is_private_email", flag(Some(private)));
+        profile_claims = profile_claims.custom("is_private_email", flag(Some(private)));
     }
     for name in ["auth_time", "transfer_sub"] {
         if let Some(value) = claims.get(name).filter(|value| !value.is_null() && **value != "") {
-            told = told.custom(name, value.clone());
+            profile_claims = profile_claims.custom(name, value.clone());
         }
     }
-    Profile::with_email(told, Email::primary(text(claims, "email"), true))
+    Profile::with_email(profile_claims, Email::primary(text(claims, "email"), true))
 }
 
 /// Claims of Azure's tokens that are about the token or have a name of their own.
@@ -110,7 +110,7 @@ const AZURE_OWN: [&str; 16] = [
 fn azure(claims: &Map<String, Value>) -> Profile {
     let others = claims.iter().filter(|(name, _)| !AZURE_OWN.contains(&name.as_str()));
     let others: Map<String, Value> = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let told = subject(claims)
+    let profile_claims = subject(claims)
         .with("preferred_username", text(claims, "preferred_username"))
         .with("full_name", text(claims, "name"))
         .all_custom(others);
@@ -121,32 +121,33 @@ fn azure(claims: &Map<String, Value>) -> Profile {
         Some(Value::String(text)) => text == "1" || text == "true",
         owner_verified => owner_verified == Some(&Value::Bool(true)),
     };
-    Profile::with_email(told, Email::primary(text(claims, "email"), verified))
+    Profile::with_email(profile_claims, Email::primary(text(claims, "email"), verified))
 }
 
 fn facebook(claims: &Map<String, Value>) -> Profile {
-    let told = subject(claims).with("name", text(claims, "name")).with("picture", text(claims, "picture"));
-    Profile::with_email(told, Email::primary(text(claims, "email"), true))
+    let profile_claims =
+        subject(claims).with("name", text(claims, "name")).with("picture", text(claims, "picture"));
+    Profile::with_email(profile_claims, Email::primary(text(claims, "email"), true))
 }
 
 fn google(claims: &Map<String, Value>) -> Profile {
-    let mut told = subject(claims).named(text(claims, "name")).pictured(text(claims, "picture"));
+    let mut profile_claims = subject(claims).named(text(claims, "name")).pictured(text(claims, "picture"));
     if let Some(domain) = claims.get("hd").filter(|domain| **domain != "") {
-        told = told.custom("hd", domain.clone());
+        profile_claims = profile_claims.custom("hd", domain.clone());
     }
     let verified = ["email_verified", "verified_email"]
         .iter()
         .any(|name| claims.get(*name).and_then(Value::as_bool).unwrap_or_default());
-    Profile::with_email(told, Email::primary(text(claims, "email"), verified))
+    Profile::with_email(profile_claims, Email::primary(text(claims, "email"), verified))
 }
 
 fn kakao(claims: &Map<String, Value>) -> Profile {
     let nickname = text(claims, "nickname");
-    let told = subject(claims)
+    let profile_claims = subject(claims)
         .with("name", nickname)
         .with("preferred_username", nickname)
         .with("picture", text(claims, "picture"));
-    Profile::with_email(told, Email::primary(text(claims, "email"), true))
+    Profile::with_email(profile_claims, Email::primary(text(claims, "email"), true))
 }
 
 fn linkedin(claims: &Map<String, Value>) -> Result<Profile, String> {
@@ -158,13 +159,13 @@ fn linkedin(claims: &Map<String, Value>) -> Result<Profile, String> {
         _ => return Err("email_verified is missing".to_owned()),
     };
     let [given, family] = [text(claims, "given_name"), text(claims, "family_name")];
-    let told = subject(claims)
+    let profile_claims = subject(claims)
         .with("name", format!("{given} {family}").trim())
         .with("given_name", given)
         .with("family_name", family)
         .with("locale", text(claims, "locale"))
         .with("picture", text(claims, "picture"));
-    Ok(Profile::with_email(told, Email::primary(text(claims, "email"), verified)))
+    Ok(Profile::with_email(profile_claims, Email::primary(text(claims, "email"), verified)))
 }
 
 fn snapchat(claims: &Map<String, Value>) -> Result<Profile, String> {
@@ -179,10 +180,10 @@ fn vercel_marketplace(claims: &Map<String, Value>) -> Profile {
         "" => text(claims, "sub").to_owned(),
         global => format!("global_user_id:{global}"),
     };
-    let told = Claims::of(text(claims, "iss"), &subject)
+    let profile_claims = Claims::of(text(claims, "iss"), &subject)
         .with("name", text(claims, "user_name"))
         .with("picture", text(claims, "user_avatar_url"));
-    Profile::with_email(told, Email::primary(text(claims, "user_email"), true))
+    Profile::with_email(profile_claims, Email::primary(text(claims, "user_email"), true))
 }
 
 #[cfg(test)]

@@ -285,12 +285,12 @@ pub(super) fn zoom(from: &Documents<'_>) -> Result<Profile, String> {
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), verified)))
 }
 
-/// A provider in OpenID Connect's own words.
+/// Returns a provider in OpenID Connect's own words.
 pub(crate) fn standard(document: &Map<String, Value>) -> Result<Profile, String> {
     Claims::standard(document).map(of_standard_claims)
 }
 
-/// The profile whose address is among the claims.
+/// Returns the profile whose address is among the claims.
 pub(crate) fn of_standard_claims(claims: Claims) -> Profile {
     let email = Email::primary(claims.text("email"), claims.is_true("email_verified"));
     Profile::with_email(claims, email)
@@ -305,8 +305,8 @@ pub(crate) fn apple_name(parameter: &str) -> Result<String, String> {
     Ok(full_name(&text(&user, "/name/firstName"), &text(&user, "/name/lastName")))
 }
 
-/// The claims as the administrator of a custom provider wants them: `allowed` claims of `document` are copied as custom
-/// claims, then each target in `mapping` takes the claim that its text names, or another value as it is.
+/// Returns the claims as the administrator of a custom provider wants them: `allowed` claims of `document` are copied
+/// as custom claims, then each target in `mapping` takes the claim that its text names, or another value as it is.
 pub(crate) fn customise(
     claims: Claims,
     document: &Map<String, Value>,

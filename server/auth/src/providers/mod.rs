@@ -91,7 +91,7 @@ impl Providers {
         }
     }
 
-    /// The provider of the table with its `settings`. `scopes`, separated by commas, are asked for in addition.
+    /// Returns the provider of the table with its `settings`. `scopes`, separated by commas, are asked for in addition.
     ///
     /// Errors: what the settings lack, as upstream says it.
     pub(crate) fn known(
@@ -109,8 +109,8 @@ impl Providers {
         if settings.url.is_empty() && provider.authorize.host.is_empty() {
             return Err("unable to find URL for the Keycloak provider");
         }
-        let asked = scopes.split(',').filter(|scope| provider.takes_scopes && !scope.is_empty());
-        let scopes = provider.scopes.iter().copied().chain(asked).map(str::to_owned).collect();
+        let requested = scopes.split(',').filter(|scope| provider.takes_scopes && !scope.is_empty());
+        let scopes = provider.scopes.iter().copied().chain(requested).map(str::to_owned).collect();
         let redirect_uri = if settings.redirect_uri.is_empty() { callback } else { &settings.redirect_uri };
         let client = Client {
             id: id.clone(),
@@ -130,8 +130,8 @@ impl Providers {
         })
     }
 
-    /// An administrator's provider, with its `secret` in the clear. `scopes`, separated by spaces, are asked for instead
-    /// of the configured ones.
+    /// Returns an administrator's provider, with its `secret` in the clear. `scopes`, separated by spaces, are asked
+    /// for instead of the configured ones.
     pub(crate) async fn custom(
         &self,
         custom: CustomProvider,
@@ -147,8 +147,8 @@ impl Providers {
         })
     }
 
-    /// Where to send a user, with `state` to come back with, and `verifier` where the provider wants a challenge.
-    /// `parameters` come from the client.
+    /// Returns where to send a user, with `state` to come back with, and `verifier` where the provider wants a
+    /// challenge. `parameters` come from the client.
     pub(crate) async fn authorize_url(
         &self,
         connection: &Connection,
@@ -258,7 +258,7 @@ impl Providers {
         }
     }
 
-    /// The JSON document at `url`, which `access` is allowed to see.
+    /// Returns the JSON document at `url`, which `access` is allowed to see.
     pub(super) async fn document(
         &self,
         url: &str,
@@ -319,7 +319,7 @@ pub(crate) enum AuthenticationError {
 }
 
 impl Connection {
-    /// Whether the provider wants a code challenge.
+    /// Returns whether the provider wants a code challenge.
     pub(crate) fn wants_pkce(&self) -> bool {
         match &self.kind {
             Kind::Known { provider, .. } => provider.pkce,
@@ -327,7 +327,7 @@ impl Connection {
         }
     }
 
-    /// Whether the provider speaks OAuth 1.0a.
+    /// Returns whether the provider speaks OAuth 1.0a.
     pub(crate) fn is_oauth1(&self) -> bool {
         matches!(&self.kind, Kind::Known { provider, .. } if matches!(provider.source, Source::Oauth1 { .. }))
     }
@@ -354,8 +354,8 @@ impl Connection {
     }
 }
 
-/// Whose keys an ID token that came with a code is checked with. `issuer` is the table's, empty where each tenant has
-/// one of its own.
+/// Returns whose keys an ID token that came with a code is checked with. `issuer` is the table's, empty where each
+/// tenant has one of its own.
 fn issuer_place(
     provider: &Provider,
     issuer: &str,
@@ -371,8 +371,8 @@ fn issuer_place(
     Ok(IssuerAddress { any_name: provider.name == "apple", ..IssuerAddress::trusted(issuer) })
 }
 
-/// A configured tenant is the only one whose tokens count; otherwise all tenants count, and what the configured host
-/// issues if that is not Azure's own.
+/// A configured tenant is the only one whose tokens count; otherwise all tenants count, and what the configured
+/// host issues if that is not Azure's own.
 fn azure_place(url: &str, claimed: &str) -> Result<IssuerAddress, ProviderError> {
     let expected = if url.is_empty() { String::new() } else { format!("{}/v2.0", trim(url)) };
     let is_tenant = (is_azure(&expected) || is_azure_ciam(&expected))

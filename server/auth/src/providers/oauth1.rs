@@ -32,7 +32,7 @@ pub(crate) struct Token {
 }
 
 impl Consumer<'_> {
-    /// A token to send the user with, who comes back to `callback`.
+    /// Returns a token to send the user with, who comes back to `callback`.
     pub(crate) async fn request_token(
         &self,
         http: &HttpClient,
@@ -43,7 +43,7 @@ impl Consumer<'_> {
         token(url, &self.send(http, Method::POST, url, &[], &extra, &Token::default()).await?)
     }
 
-    /// The token that stands for the user who came back with `request_token` and `verifier`.
+    /// Returns the token that stands for the user who came back with `request_token` and `verifier`.
     pub(crate) async fn access_token(
         &self,
         http: &HttpClient,
@@ -55,7 +55,7 @@ impl Consumer<'_> {
         token(url, &self.send(http, Method::POST, url, &[], &extra, &request_token).await?)
     }
 
-    /// What `url` answers the user whom `token` stands for.
+    /// Returns what `url` answers the user whom `token` stands for.
     pub(crate) async fn get(
         &self,
         http: &HttpClient,

@@ -40,14 +40,14 @@ pub(crate) struct Tokens {
     pub(crate) answer: Value,
 }
 
-/// A new code verifier of 256 random bits.
+/// Returns a new code verifier of 256 random bits.
 pub(crate) fn code_verifier() -> String {
     let bytes: [u8; 32] = rand::random();
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 impl Client {
-    /// Where to send a user, with `state` to come back with. `parameters` replace those of the same name.
+    /// Returns where to send a user, with `state` to come back with. `parameters` replace those of the same name.
     ///
     /// Errors: a provider whose address is no URL.
     pub(crate) fn authorize_url(

@@ -39,7 +39,7 @@ pub(crate) struct IssuerAddress {
 }
 
 impl IssuerAddress {
-    /// An issuer that the operator trusts.
+    /// Returns an issuer that the operator trusts.
     pub(crate) fn trusted(issuer: &str) -> IssuerAddress {
         IssuerAddress {
             issuer: issuer.to_owned(),
@@ -49,7 +49,7 @@ impl IssuerAddress {
         }
     }
 
-    /// Where the document is.
+    /// Returns where the document is.
     pub(crate) fn discovery_url(&self) -> String {
         let below = || format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         self.discovery_url.clone().unwrap_or_else(below)
@@ -96,7 +96,7 @@ impl IdToken {
         self.claims.get("aud").and_then(audiences).unwrap_or_default()
     }
 
-    /// Whether claim `at_hash`, if the token has it, fits `access_token` (Core 1.0, section 3.1.3.6).
+    /// Returns whether claim `at_hash`, if the token has it, fits `access_token` (Core 1.0, section 3.1.3.6).
     pub(crate) fn belongs_to(&self, access_token: &str) -> bool {
         let expected = self.text("at_hash");
         if expected.is_empty() {
@@ -114,7 +114,7 @@ impl IdToken {
     }
 }
 
-/// The issuer that a token names, unverified: only good for choosing whom to ask for keys.
+/// Returns the issuer that a token names, unverified: only good for choosing whom to ask for keys.
 pub(crate) fn claimed_issuer(token: &str) -> Option<String> {
     let mut parts = token.split('.');
     let (_, payload, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {
@@ -144,7 +144,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Whether they may be fetched once more.
+    /// Returns whether they may be fetched once more.
     fn take_fetch(&mut self) -> bool {
         if self.window.elapsed() > KEY_FETCH_WINDOW {
             (self.window, self.fetches) = (Instant::now(), 0);
@@ -167,8 +167,8 @@ impl Issuers {
         Issuers { http, lifetime, known: Cache::new(REMEMBERED) }
     }
 
-    /// The issuer at `place`. Requests that come while it is being fetched wait for the same answer; once known, it is
-    /// fetched anew in a while, and kept as it is for as long as that fails.
+    /// Returns the issuer at `place`. Requests that come while it is being fetched wait for the same answer; once
+    /// known, it is fetched anew in a while, and kept as it is for as long as that fails.
     pub(crate) async fn get(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let key = key(place);
         let issuer = self.known.get_or_insert_async(&key, self.fetch(place)).await?;
@@ -206,7 +206,7 @@ impl Issuers {
         }))
     }
 
-    /// The document at `place`, fresh.
+    /// Returns the document at `place`, fresh.
     ///
     /// Errors: also a document of another issuer (Discovery 1.0, section 4.3).
     pub(crate) async fn discover(&self, place: &IssuerAddress) -> Result<Discovery, ProviderError> {
@@ -220,7 +220,7 @@ impl Issuers {
         Ok(document)
     }
 
-    /// The keys that the issuer at `place` publishes as its `document` says, fresh (RFC 7517, section 5).
+    /// Returns the keys that the issuer at `place` publishes as its `document` says, fresh (RFC 7517, section 5).
     pub(crate) async fn keys(
         &self,
         document: &Discovery,

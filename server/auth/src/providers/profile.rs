@@ -15,12 +15,12 @@ pub(crate) struct Email {
 }
 
 impl Email {
-    /// The user's main address; none if it is empty.
+    /// Returns the user's main address; none if it is empty.
     pub(crate) fn primary(address: &str, verified: bool) -> Option<Email> {
         Email::new(address, verified, true)
     }
 
-    /// An address; none if it is empty.
+    /// Returns an address; none if it is empty.
     pub(crate) fn new(address: &str, verified: bool, primary: bool) -> Option<Email> {
         let address = address.to_lowercase();
         let exists = !address.is_empty() && !address.contains('\0');
@@ -36,22 +36,22 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// A profile with the one address that most providers tell.
+    /// Returns a profile with the one address that most providers tell.
     pub(crate) fn with_email(claims: Claims, email: Option<Email>) -> Profile {
         Profile { claims, emails: email.into_iter().collect() }
     }
 
-    /// The provider's id of the user; empty if it told none, or one that no text in Postgres can hold.
+    /// Returns the provider's id of the user; empty if it told none, or one that no text in Postgres can hold.
     pub(crate) fn subject(&self) -> &str {
         Some(self.claims.text("sub")).filter(|subject| !subject.contains('\0')).unwrap_or_default()
     }
 
-    /// The address that the identity carries: the primary one, else the last.
+    /// Returns the address that the identity carries: the primary one, else the last.
     pub(crate) fn email(&self) -> Option<&Email> {
         self.emails.iter().find(|email| email.primary).or_else(|| self.emails.last())
     }
 
-    /// What the identity keeps (`identity_data`) and the user's metadata takes over.
+    /// Returns what the identity keeps (`identity_data`) and the user's metadata takes over.
     pub(crate) fn identity_data(&self) -> Map<String, Value> {
         let mut data = self.claims.0.clone();
         data.remove("email");
@@ -97,7 +97,7 @@ const TEXTS: [&str; 22] = [
 ];
 
 impl Claims {
-    /// The claims of `subject` at `issuer`.
+    /// Returns the claims of `subject` at `issuer`.
     pub(crate) fn of(issuer: &str, subject: &str) -> Claims {
         Claims::default().with("iss", issuer).with("sub", subject).with("provider_id", subject)
     }
@@ -141,17 +141,18 @@ impl Claims {
         self
     }
 
-    /// A claim that is text; empty if there is none.
+    /// Returns a claim that is text; empty if there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether a claim is true.
+    /// Returns whether a claim is true.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// The claims that an ID token or a userinfo answer states in OpenID Connect's own words; others are left out.
+    /// Returns the claims that an ID token or a userinfo answer states in OpenID Connect's own words; others are left
+    /// out.
     ///
     /// Errors: the name of a claim of the wrong type.
     pub(crate) fn standard(document: &Map<String, Value>) -> Result<Claims, String> {
@@ -176,7 +177,7 @@ impl Claims {
         Ok(claims)
     }
 
-    /// The claims as a JSON object.
+    /// Returns the claims as a JSON object.
     pub(crate) fn as_object(&self) -> &Map<String, Value> {
         &self.0
     }
@@ -209,7 +210,7 @@ pub(crate) fn audiences(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// A moment in Unix seconds, as the standard has it, or in RFC 3339, as some write it; in RFC 3339.
+/// Returns a moment in Unix seconds, as the standard has it, or in RFC 3339, as some write it; in RFC 3339.
 fn moment(value: &Value) -> Option<String> {
     let moment = match value {
         Value::String(text) => OffsetDateTime::parse(text, &Rfc3339).ok()?,

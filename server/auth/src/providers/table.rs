@@ -12,12 +12,12 @@ pub(crate) const LINKEDIN: &str = "https://www.linkedin.com/oauth";
 pub(crate) const SNAPCHAT: &str = "https://accounts.snapchat.com/accounts/oauth2/token";
 pub(crate) const VERCEL_MARKETPLACE: &str = "https://marketplace.vercel.com";
 
-/// Whether `issuer` is a tenant of Azure: `https://login.microsoftonline.com/<tenant>/v2.0`.
+/// Returns whether `issuer` is a tenant of Azure: `https://login.microsoftonline.com/<tenant>/v2.0`.
 pub(crate) fn is_azure(issuer: &str) -> bool {
     issuer.strip_prefix("https://login.microsoftonline.com/").is_some_and(is_tenant)
 }
 
-/// Whether `issuer` is a tenant of Azure for customers: `https://<name>.ciamlogin.com/<tenant>/v2.0`.
+/// Returns whether `issuer` is a tenant of Azure for customers: `https://<name>.ciamlogin.com/<tenant>/v2.0`.
 pub(crate) fn is_azure_ciam(issuer: &str) -> bool {
     let Some((name, tenant)) =
         issuer.strip_prefix("https://").and_then(|rest| rest.split_once(".ciamlogin.com/"))
@@ -46,7 +46,7 @@ const fn at(host: &'static str, path: &'static str) -> EndpointUrl {
 }
 
 impl EndpointUrl {
-    /// The address of the place, below `url` unless that is empty.
+    /// Returns the address of the place, below `url` unless that is empty.
     pub(crate) fn below(&self, url: &str) -> String {
         let EndpointUrl { host, path } = self;
         if url.is_empty() { format!("https://{host}{path}") } else { format!("{}{path}", trim(url)) }
@@ -118,12 +118,12 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    /// The provider of this lowercase name.
+    /// Returns the provider of this lowercase name.
     pub(crate) fn find(name: &str) -> Option<&'static Provider> {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 
-    /// The base of the API, below `url` unless that is empty.
+    /// Returns the base of the API, below `url` unless that is empty.
     pub(crate) fn api_base(&self, url: &str) -> String {
         let path = self.hosted_api_path.filter(|_| !url.is_empty()).unwrap_or(self.api.path);
         EndpointUrl { path, ..self.api }.below(url)

@@ -33,7 +33,8 @@ impl Glob {
         rest.is_empty().then_some(Glob(sequences))
     }
 
-    /// Whether the whole of `text` is of this form. Takes time in proportion to the product of both lengths at most.
+    /// Returns whether the whole of `text` is of this form. Takes time in proportion to the product of both lengths at
+    /// most.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         self.0.iter().any(|tokens| sequence_matches(tokens, &text))

@@ -34,13 +34,13 @@ impl Redirects {
         }
     }
 
-    /// The first of `wishes` that is allowed, else the site's URL.
-    pub(crate) fn resolve<'a>(&self, wishes: impl IntoIterator<Item = &'a str>) -> String {
-        let allowed = wishes.into_iter().find(|wish| self.allows(wish));
+    /// Returns the first of `candidates` that is allowed, else the site's URL.
+    pub(crate) fn resolve<'a>(&self, candidates: impl IntoIterator<Item = &'a str>) -> String {
+        let allowed = candidates.into_iter().find(|candidate| self.allows(candidate));
         allowed.unwrap_or(&self.site_url).to_owned()
     }
 
-    /// Whether users may be sent to `url`.
+    /// Returns whether users may be sent to `url`.
     ///
     /// Judged is what a browser would make of it (WHATWG URL), not only what it looks like: text that a browser
     /// silently repairs (line breaks, backslashes) or that hides its host (user names, numeric addresses) is refused.
@@ -79,7 +79,7 @@ fn is_same_site(site: &Url, other: &Url) -> bool {
         && (site.port_or_known_default() == other.port_or_known_default() || is_this_machine(other))
 }
 
-/// Whether `url` names this machine as developers do whose site is on it.
+/// Returns whether `url` names this machine as developers do whose site is on it.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -89,7 +89,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Whether a host is an address of this machine, written as usual.
+/// Returns whether a host is an address of this machine, written as usual.
 fn is_loopback_address(host: &str) -> bool {
     host.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())
 }
@@ -113,7 +113,7 @@ fn host_is_plain(text: &str, parsed: &Url) -> bool {
     !matches!(parsed.scheme(), "http" | "https") || regular(written)
 }
 
-/// The host as the text has it, before anything is made of it.
+/// Returns the host as the text has it, before anything is made of it.
 fn written_host(text: &str) -> &str {
     let Some((_, rest)) = text.split_once("://") else { return "" };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -161,7 +161,7 @@ pub(crate) fn extend(
     })
 }
 
-/// What a redirect tells of an error: `error` (RFC 6749, section 4.2.2.1), `error_code`, `error_description`.
+/// Returns what a redirect tells of an error: `error` (RFC 6749, section 4.2.2.1), `error_code`, `error_description`.
 pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
     let kind = match error.status().as_u16() {
         400 => Some("invalid_request"),

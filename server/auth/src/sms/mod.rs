@@ -48,7 +48,7 @@ pub(crate) enum Channel {
 }
 
 impl Channel {
-    /// The channel of this name; None for an unknown one.
+    /// Returns the channel of this name; None for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Channel> {
         match name {
             "" | "sms" => Some(Channel::Sms),
@@ -96,12 +96,13 @@ impl SmsSender {
         })
     }
 
-    /// Whether the provider makes, sends and checks codes of its own, so that those made here count for nothing.
+    /// Returns whether the provider makes, sends and checks codes of its own, so that those made here count for
+    /// nothing.
     pub(crate) fn makes_codes(&self) -> bool {
         matches!(self.provider, Some(SmsProvider::TwilioVerify { .. }))
     }
 
-    /// The text that tells of `code`. Errors: a sentence for a template that cannot be filled in.
+    /// Returns the text that tells of `code`. Errors: a sentence for a template that cannot be filled in.
     pub(crate) fn text(&self, code: &str, is_factor: bool) -> Result<String, String> {
         let template = if is_factor { &self.factor_template } else { &self.template };
         template.render(&Value::map([("Code", code.into())])).map_err(|error| error.to_string())
@@ -135,7 +136,7 @@ impl SmsSender {
         }
     }
 
-    /// Whether the provider has sent `code` to `phone`; false where it makes no codes.
+    /// Returns whether the provider has sent `code` to `phone`; false where it makes no codes.
     pub(crate) async fn check(&self, phone: &str, code: &str) -> Result<bool, SmsError> {
         match &self.provider {
             Some(SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid }) => {
@@ -147,7 +148,7 @@ impl SmsSender {
         }
     }
 
-    /// A request to `path` at the provider, or at what stands in for it, with `form` as its body.
+    /// Returns a request to `path` at the provider, or at what stands in for it, with `form` as its body.
     fn form(&self, host: &str, path: &str, form: &[(&str, &str)]) -> Result<RequestBuilder, HttpError> {
         let url = format!("{}{path}", self.base_url.as_deref().unwrap_or(host));
         Ok(self.client.request(Method::POST, &url, Reach::Anywhere)?.form(form))

@@ -66,30 +66,30 @@ async fn each_provider_gets_the_message_and_tells_its_id() {
         let mock = Mock::start(vec![testing::json(200, answer)]).await;
         let name = provider.name();
         assert_eq!(texter(provider, &mock).send(SMS).await.unwrap(), id, "{name}");
-        let asked = mock.only();
-        let field = |field| asked.field(field).unwrap_or_default();
+        let received = mock.only();
+        let field = |field| received.field(field).unwrap_or_default();
         match name {
             "twilio" => {
-                assert_eq!(asked.path, "/2010-04-01/Accounts/AC1/Messages.json");
-                assert_eq!(asked.header("authorization"), "Basic QUMxOnNlY3JldA==");
+                assert_eq!(received.path, "/2010-04-01/Accounts/AC1/Messages.json");
+                assert_eq!(received.header("authorization"), "Basic QUMxOnNlY3JldA==");
                 assert_eq!((field("To"), field("From")), ("+4915112345".into(), "+15550001111".into()));
                 assert_eq!(field("Body"), "Dein Code: 123456");
             }
             "twilio_verify" => {
-                assert_eq!(asked.path, "/v2/Services/VA1/Verifications");
+                assert_eq!(received.path, "/v2/Services/VA1/Verifications");
                 assert_eq!((field("To"), field("Channel")), ("+4915112345".into(), "sms".into()));
             }
             "messagebird" => {
-                assert_eq!(asked.path, "/messages");
-                assert_eq!(asked.header("authorization"), "AccessKey secret");
+                assert_eq!(received.path, "/messages");
+                assert_eq!(received.header("authorization"), "AccessKey secret");
                 assert_eq!((field("recipients"), field("originator")), ("4915112345".into(), "Row".into()));
             }
             "textlocal" => {
-                assert_eq!(asked.path, "/send");
+                assert_eq!(received.path, "/send");
                 assert_eq!((field("numbers"), field("apikey")), ("4915112345".into(), "secret".into()));
             }
             _ => {
-                assert_eq!(asked.path, "/sms/json");
+                assert_eq!(received.path, "/sms/json");
                 assert_eq!((field("to"), field("api_secret")), ("4915112345".into(), "secret".into()));
             }
         }
@@ -101,12 +101,12 @@ async fn whatsapp_goes_through_twilio_alone() {
     let sms = Sms { channel: Channel::Whatsapp, ..SMS };
     let mock = Mock::start(vec![testing::json(201, json!({ "sid": "SM1", "status": "queued" }))]).await;
     texter(twilio("HX1"), &mock).send(sms).await.unwrap();
-    let asked = mock.only();
-    assert_eq!(asked.field("To").unwrap(), "whatsapp:+4915112345");
-    assert_eq!(asked.field("From").unwrap(), "whatsapp:+15550001111");
-    assert_eq!(asked.field("ContentSid").unwrap(), "HX1");
-    assert_eq!(asked.field("ContentVariables").unwrap(), r#"{"1":"123456"}"#);
-    assert_eq!(asked.field("Body"), None);
+    let received = mock.only();
+    assert_eq!(received.field("To").unwrap(), "whatsapp:+4915112345");
+    assert_eq!(received.field("From").unwrap(), "whatsapp:+15550001111");
+    assert_eq!(received.field("ContentSid").unwrap(), "HX1");
+    assert_eq!(received.field("ContentVariables").unwrap(), r#"{"1":"123456"}"#);
+    assert_eq!(received.field("Body"), None);
     let vonage = all().pop().unwrap().0;
     let error = texter(vonage, &mock).send(sms).await.unwrap_err();
     assert_eq!(error.to_string(), "channel type \"whatsapp\" is not supported for Vonage");
@@ -149,8 +149,8 @@ async fn refusals_are_told_in_the_providers_words() {
 #[tokio::test]
 async fn what_is_no_json_is_an_error_not_a_success() {
     for (provider, ..) in all() {
-        let told = testing::MockResponse { status: 200, headers: Vec::new(), body: "<html>".to_owned() };
-        let mock = Mock::start(vec![told]).await;
+        let response = testing::MockResponse { status: 200, headers: Vec::new(), body: "<html>".to_owned() };
+        let mock = Mock::start(vec![response]).await;
         assert!(texter(provider, &mock).send(SMS).await.is_err());
     }
 }
@@ -168,8 +168,8 @@ async fn twilio_verify_checks_its_own_codes() {
     assert!(texter.check("4915112345", "123456").await.unwrap());
     assert!(!texter.check("4915112345", "000000").await.unwrap());
     assert!(texter.check("4915112345", "000000").await.is_err());
-    assert_eq!(mock.asked()[0].path, "/v2/Services/VA1/VerificationCheck");
-    assert_eq!(mock.asked()[0].field("Code").unwrap(), "123456");
+    assert_eq!(mock.received()[0].path, "/v2/Services/VA1/VerificationCheck");
+    assert_eq!(mock.received()[0].field("Code").unwrap(), "123456");
 }
 
 #[test]

@@ -92,7 +92,7 @@ pub(super) async fn send_verification(
     accepted(&answer).map(|message| message.sid)
 }
 
-/// Whether Twilio has sent `code` to `phone`.
+/// Returns whether Twilio has sent `code` to `phone`.
 pub(super) async fn check_verification(
     texter: &SmsSender,
     account: Account<'_>,

@@ -53,7 +53,7 @@ impl MappedAttribute {
 }
 
 impl AttributeMapping {
-    /// The claims of a user whose attributes have these `values`, by the attribute's name.
+    /// Returns the claims of a user whose attributes have these `values`, by the attribute's name.
     pub(crate) fn claims<'a>(&self, values: impl Fn(&str) -> Vec<&'a str>) -> Map<String, Value> {
         let mapped = self.keys.iter().flatten();
         mapped.filter_map(|(claim, attribute)| Some((claim.clone(), attribute.claim(&values)?))).collect()

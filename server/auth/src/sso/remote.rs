@@ -50,7 +50,7 @@ impl IdentityProviderClient {
         }
     }
 
-    /// The document at `url`.
+    /// Returns the document at `url`.
     ///
     /// Errors: `saml_metadata_fetch_failed`; `validation_failed` for what is no UTF-8.
     pub(crate) async fn fetch(&self, url: &str) -> Result<String, Error> {
@@ -76,7 +76,7 @@ impl IdentityProviderClient {
         })
     }
 
-    /// What the server at `url` answers to a SOAP message (SAML 2.0 Bindings, section 3.2).
+    /// Returns what the server at `url` answers to a SOAP message (SAML 2.0 Bindings, section 3.2).
     ///
     /// Errors: a sentence for the log.
     pub(crate) async fn call(&self, url: &str, message: String) -> Result<String, String> {
@@ -94,9 +94,9 @@ impl IdentityProviderClient {
         String::from_utf8(answer.body.into()).map_err(|_| "the answer is no text".to_owned())
     }
 
-    /// The document at `url` and what it says of the identity provider that is `known`, for provider `id` at a sign-in.
-    /// None, with a word in the log, if it cannot be had or is about another one; for a while after that, it is not
-    /// asked for.
+    /// Returns the document at `url` and what it says of the identity provider that is `known`, for provider `id` at a
+    /// sign-in. None, with a word in the log, if it cannot be had or is about another one; for a while after that, it
+    /// is not asked for.
     pub(crate) async fn renew(
         &self,
         id: Uuid,

@@ -73,8 +73,8 @@ impl Action {
     }
 }
 
-/// A data-modifying CTE `name` that logs `action` for each row of `actors` (rows of `auth.users`) unless the boolean
-/// parameter `disabled` is true. `address` and `traits` (null for none) are SQL expressions.
+/// Returns a data-modifying CTE `name` that logs `action` for each row of `actors` (rows of `auth.users`) unless the
+/// boolean parameter `disabled` is true. `address` and `traits` (null for none) are SQL expressions.
 pub(crate) fn entry(
     name: &str,
     action: Action,
@@ -152,7 +152,7 @@ impl Scope {
         })
     }
 
-    /// A SQL condition on entry `e`; the first parameter is a pattern.
+    /// Returns a SQL condition on entry `e`; the first parameter is a pattern.
     const fn condition(self) -> &'static str {
         match self {
             Scope::Author => {
@@ -183,7 +183,8 @@ pub(crate) struct Page {
     pub(crate) total: u64,
 }
 
-/// At most `limit` entries after the newest `offset`: all, or those in which a field of a scope contains a text.
+/// Returns at most `limit` entries after the newest `offset`: all, or those in which a field of a scope contains a
+/// text.
 pub(crate) async fn page(
     executor: impl Into<Executor<'_>>,
     query: Option<(Scope, &str)>,

@@ -47,7 +47,7 @@ impl Cleanup {
     }
 }
 
-/// What is deleted when, and how much at once: upstream's rules, but for the last of the plain ones.
+/// Returns what is deleted when, and how much at once: upstream's rules, but for the last of the plain ones.
 fn statements(settings: &Settings) -> Vec<Statement> {
     let day_old = |table| stale(table, "created_at < now() - interval '24 hours'", 100);
     let mut plain = vec![

@@ -6,7 +6,7 @@ use super::{Executor, documents, owned, text};
 use crate::Error;
 use crate::providers::{CustomProvider, ProviderType};
 
-/// The provider `identifier`, with its secret.
+/// Returns the provider `identifier`, with its secret.
 pub(crate) async fn find(
     executor: impl Into<Executor<'_>>,
     identifier: &str,
@@ -15,7 +15,7 @@ pub(crate) async fn find(
     executor.into().fetch(sql, vec![text(identifier)]).await
 }
 
-/// The provider `identifier` as administrators see it.
+/// Returns the provider `identifier` as administrators see it.
 pub(crate) async fn view(
     executor: impl Into<Executor<'_>>,
     identifier: &str,
@@ -25,7 +25,7 @@ pub(crate) async fn view(
     executor.into().fetch(&sql, vec![text(identifier)]).await
 }
 
-/// All providers, or those of one kind, as administrators see them, newest first.
+/// Returns all providers, or those of one kind, as administrators see them, newest first.
 pub(crate) async fn list(
     executor: impl Into<Executor<'_>>,
     kind: Option<ProviderType>,
@@ -39,13 +39,13 @@ pub(crate) async fn list(
     Ok(listed.unwrap_or_default())
 }
 
-/// How many providers there are.
+/// Returns how many providers there are.
 pub(crate) async fn count(executor: impl Into<Executor<'_>>) -> Result<usize, Error> {
     let sql = "select to_jsonb(count(*)) from auth.custom_oauth_providers";
     Ok(executor.into().fetch(sql, Vec::new()).await?.unwrap_or_default())
 }
 
-/// The row as JSON, for [`create`] and [`update`].
+/// Returns the row as JSON, for [`create`] and [`update`].
 fn row(provider: &CustomProvider) -> Value {
     json!({
         "id": provider.id,

@@ -3,7 +3,7 @@
 
 use super::one_time_tokens::Kind;
 
-/// A SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
+/// Returns a SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
 pub(super) fn user(alias: &str) -> String {
     format!(
         "({bare} || jsonb_build_object(
@@ -20,7 +20,7 @@ pub(super) fn user(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: as [`user`], with no identities and no factors.
+/// Returns a SQL expression: as [`user`], with no identities and no factors.
 pub(super) fn bare_user(alias: &str) -> String {
     format!(
         "(to_jsonb({alias}) - array[
@@ -30,7 +30,8 @@ pub(super) fn bare_user(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: the document of [`Account`](super::users::Account) for the row of `auth.users` named `alias`.
+/// Returns a SQL expression: the document of [`Account`](super::users::Account) for the row of `auth.users` named
+/// `alias`.
 pub(super) fn account(alias: &str) -> String {
     let pending: Vec<_> = Kind::ALL
         .iter()
@@ -55,12 +56,14 @@ pub(super) fn account(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: the public JSON document of the row of `auth.mfa_factors` named `alias`, without its secrets.
+/// Returns a SQL expression: the public JSON document of the row of `auth.mfa_factors` named `alias`, without its
+/// secrets.
 pub(super) fn factor(alias: &str) -> String {
     format!("(to_jsonb({alias}) - array['secret', 'web_authn_credential'])")
 }
 
-/// A SQL expression: what [`Session`](crate::session::Session) reads from the row of `auth.sessions` named `alias`.
+/// Returns a SQL expression: what [`Session`](crate::session::Session) reads from the row of `auth.sessions` named
+/// `alias`.
 pub(super) fn session(alias: &str) -> String {
     format!(
         "jsonb_strip_nulls(jsonb_build_object(
@@ -73,7 +76,7 @@ pub(super) fn session(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: claim `amr` of the session with the id in `session`, newest first.
+/// Returns a SQL expression: claim `amr` of the session with the id in `session`, newest first.
 pub(super) fn amr(session: &str) -> String {
     format!(
         "coalesce((
@@ -85,7 +88,8 @@ pub(super) fn amr(session: &str) -> String {
     )
 }
 
-/// A SQL expression: the document of [`Passkey`](super::passkeys::Passkey) for the row of `auth.webauthn_credentials` named `alias`.
+/// Returns a SQL expression: the document of [`Passkey`](super::passkeys::Passkey) for the row of
+/// `auth.webauthn_credentials` named `alias`.
 pub(super) fn passkey(alias: &str) -> String {
     let utc = |column: &str| {
         format!("to_char({alias}.{column} at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
@@ -113,7 +117,8 @@ pub(super) fn passkey(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: what [`SsoProvider`](super::sso_providers::SsoProvider) reads from the rows named `p` and `s`, with the domains in `domains`.
+/// Returns a SQL expression: what [`SsoProvider`](super::sso_providers::SsoProvider) reads from the rows named `p` and
+/// `s`, with the domains in `domains`.
 pub(super) fn sso_provider(domains: &str) -> String {
     format!(
         "jsonb_build_object(
@@ -132,8 +137,8 @@ pub(super) fn sso_provider(domains: &str) -> String {
     )
 }
 
-/// A SQL expression: the document of [`FlowState`](super::flow_states::FlowState) for the row of `auth.flow_state` named
-/// `alias`.
+/// Returns a SQL expression: the document of [`FlowState`](super::flow_states::FlowState) for the row of
+/// `auth.flow_state` named `alias`.
 pub(super) fn flow_state(alias: &str) -> String {
     format!(
         "to_jsonb({alias}) || jsonb_build_object(
@@ -143,8 +148,8 @@ pub(super) fn flow_state(alias: &str) -> String {
     )
 }
 
-/// A SQL expression: what administrators see of the row of `auth.custom_oauth_providers` named `alias`. Its secret is not
-/// part of it.
+/// Returns a SQL expression: what administrators see of the row of `auth.custom_oauth_providers` named `alias`. Its
+/// secret is not part of it.
 pub(super) fn custom_provider(alias: &str) -> String {
     format!(
         "to_jsonb({alias}) - array['client_secret', 'cached_discovery', 'discovery_cached_at']

@@ -38,7 +38,7 @@ pub(crate) async fn delete_unverified_phone(work: &Work<'_>, user: Uuid, phone: 
     Executor::from(work).execute(sql, vec![owned(user), text(phone)]).await.map(drop)
 }
 
-/// The factors of `user`, oldest first.
+/// Returns the factors of `user`, oldest first.
 pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Factor>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({factor} order by f.created_at, f.id), '[]')
@@ -213,7 +213,7 @@ pub(crate) struct FactorCredential {
     pub(crate) credential: Credential,
 }
 
-/// The verified security keys of `user`.
+/// Returns the verified security keys of `user`.
 pub(crate) async fn credentials(
     executor: impl Into<Executor<'_>>,
     user: Uuid,
@@ -346,7 +346,7 @@ pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Opti
     Executor::from(work).fetch(&sql, vec![owned(user), owned(id)]).await
 }
 
-/// A SQL expression: [`FactorType::method`] of the expression `factor_type`.
+/// Returns a SQL expression: [`FactorType::method`] of the expression `factor_type`.
 fn amr_method(factor_type: &str) -> String {
     let cases = [FactorType::Totp, FactorType::Phone, FactorType::Webauthn]
         .map(|kind| format!("when '{}' then '{}'", kind.name(), kind.method()));

@@ -96,7 +96,7 @@ async fn find(
     executor.fetch(&sql, parameters).await
 }
 
-/// The flow `id`, locked until the transaction ends.
+/// Returns the flow `id`, locked until the transaction ends.
 pub(crate) async fn find_by_id(
     executor: impl Into<Executor<'_>>,
     id: Uuid,
@@ -104,7 +104,7 @@ pub(crate) async fn find_by_id(
     find(executor.into(), "f.id = $1::uuid", vec![owned(id)]).await
 }
 
-/// The flow whose code is `code`, locked until the transaction ends, so that one exchange of the code wins.
+/// Returns the flow whose code is `code`, locked until the transaction ends, so that one exchange of the code wins.
 pub(crate) async fn find_by_code(
     executor: impl Into<Executor<'_>>,
     code: &str,
@@ -112,7 +112,7 @@ pub(crate) async fn find_by_code(
     find(executor.into(), "f.auth_code = $1", vec![text(code)]).await
 }
 
-/// The newest flow of user `id` that signs in by `method`, locked until the transaction ends.
+/// Returns the newest flow of user `id` that signs in by `method`, locked until the transaction ends.
 pub(crate) async fn find_newest(
     executor: impl Into<Executor<'_>>,
     id: Uuid,

@@ -33,7 +33,7 @@ pub(crate) async fn create(
     created.ok_or_else(|| Error::Internal("an identity was not stored".to_owned()))
 }
 
-/// The identity of `provider`'s `subject`.
+/// Returns the identity of `provider`'s `subject`.
 pub(crate) async fn find(
     executor: impl Into<Executor<'_>>,
     provider: &str,

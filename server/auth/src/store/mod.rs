@@ -54,13 +54,13 @@ pub(crate) fn owned(value: impl ToString) -> Parameter<'static> {
     Some(Cow::Owned(value.to_string().into_bytes()))
 }
 
-/// An interval, null for none.
+/// Returns an interval, null for none.
 pub(crate) fn interval(duration: Option<Duration>) -> Parameter<'static> {
     let duration = duration.filter(|duration| !duration.is_zero())?;
     owned(format!("{} microseconds", duration.as_micros()))
 }
 
-/// A transaction of which each statement sees what others have committed before it began, so that a statement
+/// Returns a transaction of which each statement sees what others have committed before it began, so that a statement
 /// after one that waited for a lock sees what the lock was held for.
 fn transaction<'a>() -> Transaction<'a> {
     Transaction::anonymous().isolation(Isolation::ReadCommitted).setting("lock_timeout", LOCK_TIMEOUT)

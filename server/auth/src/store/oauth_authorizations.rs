@@ -95,12 +95,13 @@ async fn find_where(work: &Work<'_>, condition: &str, value: &str) -> Result<Opt
     Executor::from(work).fetch(&sql, vec![text(value)]).await
 }
 
-/// The request that the consent page knows by `id`, locked until the transaction ends.
+/// Returns the request that the consent page knows by `id`, locked until the transaction ends.
 pub(crate) async fn find(work: &Work<'_>, id: &str) -> Result<Option<Authorization>, Error> {
     find_where(work, "a.authorization_id = $1", id).await
 }
 
-/// The approved request whose code is `code`, locked until the transaction ends, so that one exchange of it wins.
+/// Returns the approved request whose code is `code`, locked until the transaction ends, so that one exchange of it
+/// wins.
 pub(crate) async fn find_by_code(work: &Work<'_>, code: &str) -> Result<Option<Authorization>, Error> {
     find_where(work, "a.authorization_code = $1 and a.status = 'approved'", code).await
 }

@@ -61,7 +61,7 @@ impl AuthMethod {
         }
     }
 
-    /// The only type of client that proves itself like this.
+    /// Returns the only type of client that proves itself like this.
     pub(crate) const fn client_type(self) -> ClientType {
         match self {
             AuthMethod::None => ClientType::Public,
@@ -146,7 +146,7 @@ pub(crate) struct Changes {
     pub(crate) logo_uri: Option<Option<String>>,
 }
 
-/// The client `id`.
+/// Returns the client `id`.
 pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<OauthClient>, Error> {
     let sql = "select to_jsonb(c) from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null";
     executor.into().fetch(sql, vec![owned(id)]).await
@@ -217,7 +217,7 @@ pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
 }
 
-/// A JSON document in text format.
+/// Returns a JSON document in text format.
 fn json(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
     let json = serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))?;
     Ok(owned(json))

@@ -22,7 +22,7 @@ pub(crate) struct Grant {
     pub(crate) granted_at: Option<String>,
 }
 
-/// The scopes that `user` has granted to `client`, separated by blanks; None if none are.
+/// Returns the scopes that `user` has granted to `client`, separated by blanks; None if none are.
 pub(crate) async fn scopes(work: &Work<'_>, user: Uuid, client: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(c.scopes) from auth.oauth_consents c
        where c.user_id = $1::uuid and c.client_id = $2::uuid and c.revoked_at is null";
@@ -38,7 +38,7 @@ pub(crate) async fn grant(work: &Work<'_>, user: Uuid, client: Uuid, scopes: &st
     Executor::from(work).execute(sql, vec![owned(user), owned(client), text(scopes)]).await.map(drop)
 }
 
-/// The clients that `user` has admitted and that still exist, the latest first.
+/// Returns the clients that `user` has admitted and that still exist, the latest first.
 pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Grant>, Error> {
     let sql = "select coalesce(jsonb_agg(
         jsonb_build_object('client', to_jsonb(c), 'scopes', g.scopes, 'granted_at', g.granted_at)

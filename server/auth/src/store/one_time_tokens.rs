@@ -35,7 +35,7 @@ impl Kind {
         Kind::Reauthentication,
     ];
 
-    /// The column of `auth.users` and the value of the enum `auth.one_time_token_type`.
+    /// Returns the column of `auth.users` and the value of the enum `auth.one_time_token_type`.
     pub(super) const fn column(self) -> &'static str {
         match self {
             Kind::Confirmation => "confirmation_token",
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The column that tells when the code was sent.
+    /// Returns the column that tells when the code was sent.
     pub(super) const fn sent_at(self) -> &'static str {
         match self {
             Kind::Confirmation => "confirmation_sent_at",
@@ -93,8 +93,8 @@ pub(crate) async fn put(
     account.ok_or_else(|| Error::Internal("the user of a new code is gone".to_owned()))
 }
 
-/// The user who was sent the code with `hash`, if it is one of `kinds` and still open; the user's row stays locked
-/// until the transaction ends, so that one of several uses of the code wins.
+/// Returns the user who was sent the code with `hash`, if it is one of `kinds` and still open; the user's row stays
+/// locked until the transaction ends, so that one of several uses of the code wins.
 pub(crate) async fn find_user(
     executor: impl Into<Executor<'_>>,
     kinds: &[Kind],

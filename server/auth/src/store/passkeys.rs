@@ -85,7 +85,7 @@ pub(crate) struct Passkey {
     pub(crate) credential: Credential,
 }
 
-/// The passkeys of `user`, oldest first.
+/// Returns the passkeys of `user`, oldest first.
 pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Passkey>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({passkey} order by c.created_at, c.id), '[]')
@@ -133,7 +133,7 @@ pub(crate) struct OwnedPasskey {
     pub(crate) account: Account,
 }
 
-/// The passkey with `credential_id`, if it is that of `owner`.
+/// Returns the passkey with `credential_id`, if it is that of `owner`.
 pub(crate) async fn find(
     executor: impl Into<Executor<'_>>,
     credential_id: &[u8],

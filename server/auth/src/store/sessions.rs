@@ -17,13 +17,13 @@ impl Client<'_> {
     }
 }
 
-/// What the user of session `id` has shown, newest first.
+/// Returns what the user of session `id` has shown, newest first.
 pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Vec<Method>, Error> {
     let sql = format!("select {}", documents::amr("$1::uuid"));
     Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
 }
 
-/// Whether session `id` has not ended by its own end or the longest life of sessions; None if there is none.
+/// Returns whether session `id` has not ended by its own end or the longest life of sessions; None if there is none.
 pub(crate) async fn validity(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,
@@ -155,7 +155,7 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
              (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
            select {NO_INSTANCE}, $3, session.user_id::text, false, now(), now(), (select token from parent), session.id
            from session where session.refresh_token_hmac_key is null
-         ), shown as (
+         ), claim as (
            insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
            select gen_random_uuid(), session.id, now(), now(), $4 from session
            on conflict (session_id, authentication_method) do update set updated_at = now()
@@ -163,7 +163,7 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
          )
          select jsonb_build_object(
            'user', {user}, 'session', {session}, 'refresh_token', case when session.refresh_token_hmac_key is null then $3::text end,
-           'amr', (select jsonb_build_array(to_jsonb(shown)) from shown) || jsonb_path_query_array(
+           'amr', (select jsonb_build_array(to_jsonb(claim)) from claim) || jsonb_path_query_array(
              {amr}, '$[*] ? (@.method != $method)', jsonb_build_object('method', $4::text)
            )
          )
@@ -197,7 +197,7 @@ static END: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The key of session `id`'s refresh tokens as it is stored; None if there is no session, or if it has no key.
+/// Returns the key of session `id`'s refresh tokens as it is stored; None if there is no session, or if it has no key.
 pub(crate) async fn token_key(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(refresh_token_hmac_key) from auth.sessions
        where id = $1::uuid and refresh_token_hmac_key is not null";

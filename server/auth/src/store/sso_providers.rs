@@ -72,7 +72,7 @@ pub(crate) enum Lookup<'a> {
 
 const ROWS: &str = "auth.sso_providers p join auth.saml_providers s on s.sso_provider_id = p.id";
 
-/// The provider that is looked up.
+/// Returns the provider that is looked up.
 pub(crate) async fn find(
     executor: impl Into<Executor<'_>>,
     lookup: Lookup<'_>,
@@ -94,8 +94,8 @@ pub(crate) async fn find(
     executor.into().fetch(&sql, vec![parameter]).await
 }
 
-/// All providers without their metadata, or those whose resource id is, or else begins with, what is asked for; oldest
-/// first.
+/// Returns all providers without their metadata, or those whose resource id is, or else begins with, what is asked for;
+/// oldest first.
 pub(crate) async fn list(
     executor: impl Into<Executor<'_>>,
     resource_id: &str,
@@ -114,7 +114,7 @@ pub(crate) async fn list(
     Ok(executor.into().fetch(&sql, parameters).await?.unwrap_or_default())
 }
 
-/// The first of `domains` that belongs to another provider than `own`, and that provider.
+/// Returns the first of `domains` that belongs to another provider than `own`, and that provider.
 pub(crate) async fn taken_domain(
     executor: impl Into<Executor<'_>>,
     domains: &[String],

@@ -90,8 +90,8 @@ impl Executor<'_> {
     }
 }
 
-/// The parameters of a statement that is not prepared, for Postgres to infer their types: a prepared one costs a round
-/// trip more where it is new, and may be outdated or gone where it is not.
+/// Returns the parameters of a statement that is not prepared, for Postgres to infer their types: a prepared one costs
+/// a round trip more where it is new, and may be outdated or gone where it is not.
 fn untyped<'t>(values: &'t [Text<'t>]) -> Vec<(&'t (dyn ToSql + Sync), Type)> {
     values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }

@@ -22,7 +22,7 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// Whether the key that signed (by `personal_sign`, ERC-191) belongs to the message's address.
+/// Returns whether the key that signed (by `personal_sign`, ERC-191) belongs to the message's address.
 pub(super) fn verify(message: &Message<'_>, signature: &[u8]) -> bool {
     recover(message.raw, signature).is_some_and(|address| address.eq_ignore_ascii_case(message.address))
 }

@@ -199,7 +199,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// An absolute URI or an absolute path, without white space.
+/// Returns an absolute URI or an absolute path, without white space.
 fn is_request_uri(text: &str) -> bool {
     (Url::parse(text).is_ok() || text.starts_with('/')) && !text.contains(char::is_whitespace)
 }

@@ -17,7 +17,7 @@ pub(crate) enum Chain {
 }
 
 impl Chain {
-    /// The name that clients send and identities keep.
+    /// Returns the name that clients send and identities keep.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Chain::Ethereum => "ethereum",
@@ -25,7 +25,7 @@ impl Chain {
         }
     }
 
-    /// The name for people.
+    /// Returns the name for people.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Chain::Ethereum => "Ethereum",
@@ -33,7 +33,7 @@ impl Chain {
         }
     }
 
-    /// The chain of this name.
+    /// Returns the chain of this name.
     pub(crate) fn parse(name: &str) -> Option<Chain> {
         [Chain::Ethereum, Chain::Solana].into_iter().find(|chain| chain.name() == name)
     }
@@ -70,7 +70,7 @@ impl<'a> Signed<'a> {
         Ok(Signed { chain, message: Message::parse(message, dialect)?, signature })
     }
 
-    /// Whether the account that the message names has signed it.
+    /// Returns whether the account that the message names has signed it.
     pub(crate) fn verify(&self) -> bool {
         match self.chain {
             Chain::Ethereum => ethereum::verify(&self.message, &self.signature),

@@ -16,8 +16,8 @@ pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
     bytes.map_err(|_| "signature does not contain valid base64 characters".to_owned())
 }
 
-/// Whether the message's address, which is a public key, signed either the text or the text in the envelope that
-/// hardware wallets wrap it in.
+/// Returns whether the message's address, which is a public key, signed either the text or the text in the envelope
+/// that hardware wallets wrap it in.
 pub(super) fn verify(message: &Message<'_>, signature: &[u8]) -> bool {
     let Some((key, bytes)) = key(message.address) else { return false };
     let Ok(signature) = Signature::from_slice(signature) else { return false };

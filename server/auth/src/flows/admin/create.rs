@@ -49,7 +49,7 @@ pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFie
     Ok(account.user)
 }
 
-/// The providers of the user's addresses, and the addresses.
+/// Returns the providers of the user's addresses, and the addresses.
 fn addresses(new: &NewUser) -> impl Iterator<Item = (&'static str, &str)> {
     let all = [("email", new.email.as_str()), ("phone", new.phone.as_str())];
     all.into_iter().filter(|(_, address)| !address.is_empty())
@@ -62,7 +62,7 @@ fn taken(error: Error) -> Error {
     users::name_taken(error)
 }
 
-/// The user whom `fields` describe, checked and with a hash of the password.
+/// Returns the user whom `fields` describe, checked and with a hash of the password.
 async fn new_user(context: &Context<'_>, fields: &UserFields) -> Result<NewUser, Error> {
     let settings = &context.auth.settings;
     if fields.email.is_empty() && fields.phone.is_empty() {
@@ -128,7 +128,7 @@ fn id(text: &str) -> Result<Uuid, Error> {
     }
 }
 
-/// What the service says of the user: the providers, and what the administrator adds; members that are null go.
+/// Returns what the service says of the user: the providers, and what the administrator adds; members that are null go.
 fn app_metadata(new: &NewUser, more: Option<&Map<String, Value>>) -> Value {
     let providers: Vec<_> = addresses(new).map(|(provider, _)| provider).collect();
     let mut metadata = Map::new();

@@ -58,7 +58,7 @@ impl LinkType {
         }
     }
 
-    /// The mail that would hold the link.
+    /// Returns the mail that would hold the link.
     const fn mail(self) -> MailKind {
         match self {
             LinkType::SignUp => MailKind::Confirmation,
@@ -111,12 +111,12 @@ pub(crate) struct Link {
 pub(crate) async fn generate(
     context: &Context<'_>,
     admin: &Admin,
-    mut wish: LinkRequest,
+    mut request: LinkRequest,
 ) -> Result<Link, Error> {
     let auth = context.auth;
-    let address = Address::Email(wish.email.clone());
+    let address = Address::Email(request.email.clone());
     let known = users::find_by_address(&auth.database, &address, &context.audience).await?;
-    let new = if known.is_none() { Some(new_user(context, &mut wish).await?) } else { None };
+    let new = if known.is_none() { Some(new_user(context, &mut request).await?) } else { None };
     if let Some(new) = &new {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
@@ -124,93 +124,94 @@ pub(crate) async fn generate(
     let work = Work::begin(&mut client).await?;
     let account = match &new {
         Some(new) => invite::create(&work, new).await.map_err(users::name_taken)?,
-        None => known_user(context, &work, &address, &wish).await?,
+        None => known_user(context, &work, &address, &request).await?,
     };
-    log(context, &work, admin, &account, wish.kind).await?;
-    let target = change_address(context, &work, &account, &wish).await?;
-    if wish.kind == LinkType::Invite {
+    log(context, &work, admin, &account, request.kind).await?;
+    let target = change_address(context, &work, &account, &request).await?;
+    if request.kind == LinkType::Invite {
         Changes::new().invited().apply(&work, account.id()).await?;
     }
     let code = OneTimeCode::generate(&target, auth.settings.mail.otp_length, false);
-    let account = one_time_tokens::put(&work, account.id(), wish.kind.token(), &code.hash, &target).await?;
+    let account =
+        one_time_tokens::put(&work, account.id(), request.kind.token(), &code.hash, &target).await?;
     work.commit().await?;
     if new.is_some() {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
     }
     let addressed = &context.client.addressed;
-    let url = action_link(&auth.settings, addressed, wish.kind.mail(), &code.hash, &context.redirect_to);
-    Ok(Link { user: account.user, kind: wish.kind, url, code })
+    let url = action_link(&auth.settings, addressed, request.kind.mail(), &code.hash, &context.redirect_to);
+    Ok(Link { user: account.user, kind: request.kind, url, code })
 }
 
 fn unknown() -> Error {
     Code::UserNotFound.because("User with this email not found")
 }
 
-/// The user whom a link to sign up or an invitation is for, not stored yet.
-async fn new_user(context: &Context<'_>, wish: &mut LinkRequest) -> Result<NewUser, Error> {
+/// Returns the user whom a link to sign up or an invitation is for, not stored yet.
+async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<NewUser, Error> {
     let auth = context.auth;
-    let password = match wish.kind {
-        LinkType::Invite => return Ok(invite::new_user(context, &wish.email, wish.data.clone())),
+    let password = match request.kind {
+        LinkType::Invite => return Ok(invite::new_user(context, &request.email, request.data.clone())),
         LinkType::SignUp => {
-            sign_up::check_password(context, &wish.password).await?;
-            wish.password.clone()
+            sign_up::check_password(context, &request.password).await?;
+            request.password.clone()
         }
         LinkType::MagicLink => {
-            wish.kind = LinkType::SignUp;
+            request.kind = LinkType::SignUp;
             send::random_password()
         }
         LinkType::Recovery | LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {
             return Err(unknown());
         }
     };
-    let mut new = invite::new_user(context, &wish.email, wish.data.clone());
+    let mut new = invite::new_user(context, &request.email, request.data.clone());
     let hash = auth.hasher.hash(password).await?;
     new.encrypted_password = auth.settings.encryption.seal(new.id, &hash)?;
     Ok(new)
 }
 
-/// The account of a known user, whom nobody else changes until `work` ends, if it may have such a link.
+/// Returns the account of a known user, whom nobody else changes until `work` ends, if it may have such a link.
 async fn known_user(
     context: &Context<'_>,
     work: &Work<'_>,
     address: &Address,
-    wish: &LinkRequest,
+    request: &LinkRequest,
 ) -> Result<Account, Error> {
     let account = users::find_by_address(work, address, &context.audience).await?.ok_or_else(unknown)?;
-    if !matches!(wish.kind, LinkType::SignUp | LinkType::Invite) {
+    if !matches!(request.kind, LinkType::SignUp | LinkType::Invite) {
         return Ok(account);
     }
     if account.user.email_confirmed_at.is_some() {
         return Err(refusals::email_exists());
     }
-    if wish.kind == LinkType::SignUp && !wish.data.is_empty() {
-        let data = Value::Object(wish.data.clone());
+    if request.kind == LinkType::SignUp && !request.data.is_empty() {
+        let data = Value::Object(request.data.clone());
         return Changes::new().merge_user_metadata(&data).apply(work, account.id()).await;
     }
     Ok(account)
 }
 
-/// The address that the link belongs to. If the link changes it, the change is noted.
+/// Returns the address that the link belongs to. If the link changes it, the change is noted.
 async fn change_address(
     context: &Context<'_>,
     work: &Work<'_>,
     account: &Account,
-    wish: &LinkRequest,
+    request: &LinkRequest,
 ) -> Result<String, Error> {
     let settings = &context.auth.settings;
-    match wish.kind {
+    match request.kind {
         LinkType::EmailChangeCurrent if !settings.mail.secure_email_change => {
             return Err(Error::validation("Enable secure email change to generate link for current email"));
         }
         LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {}
         _ => return Ok(account.user.email.clone()),
     }
-    let (id, new) = (account.id(), address::email(&wish.new_email)?);
+    let (id, new) = (account.id(), address::email(&request.new_email)?);
     if users::find_duplicate(work, settings, &new, &account.user.aud, Some(id)).await?.is_some() {
         return Err(refusals::email_exists());
     }
     Changes::new().email_change(&new, 0).apply(work, id).await?;
-    Ok(if wish.kind == LinkType::EmailChangeNew { new } else { account.user.email.clone() })
+    Ok(if request.kind == LinkType::EmailChangeNew { new } else { account.user.email.clone() })
 }
 
 async fn log(

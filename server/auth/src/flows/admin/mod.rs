@@ -50,7 +50,7 @@ pub(crate) struct UserFields {
     pub(crate) ban: String,
 }
 
-/// The user whom a path names.
+/// Returns the user whom a path names.
 ///
 /// Errors: `validation_failed` (404) for an id that is no UUID, `user_not_found`.
 pub(crate) async fn find(database: &Database, id: &str) -> Result<Account, Error> {

@@ -70,7 +70,7 @@ fn document(members: &Option<serde_json::Map<String, Value>>) -> Option<Value> {
     members.clone().map(Value::Object)
 }
 
-/// What is to be stored of the new password, if there is one and it may be set.
+/// Returns what is to be stored of the new password, if there is one and it may be set.
 async fn new_hash(context: &Context<'_>, id: Uuid, password: Option<&str>) -> Result<Option<String>, Error> {
     let Some(password) = password else { return Ok(None) };
     passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await?;

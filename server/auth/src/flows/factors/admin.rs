@@ -18,7 +18,7 @@ pub(crate) struct FactorChange {
     pub(crate) phone: String,
 }
 
-/// The factor of `user` with `id` as it stands in a path.
+/// Returns the factor of `user` with `id` as it stands in a path.
 ///
 /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
 pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
@@ -67,7 +67,7 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
     Ok(removed)
 }
 
-/// A name or number that another factor of the user has.
+/// Returns a name or number that another factor of the user has.
 fn taken(error: Error) -> Error {
     let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
     match unique.into_iter().any(|constraint| error.violates(constraint)) {

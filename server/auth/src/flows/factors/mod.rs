@@ -20,7 +20,7 @@ use crate::{Auth, Code, Error, FactorSettings, Settings};
 /// Longest name of a factor in bytes. Postgres cannot index much more.
 const LONGEST_NAME: usize = 1024;
 
-/// A user who may have second factors: neither anonymous nor without a session.
+/// Returns a user who may have second factors: neither anonymous nor without a session.
 ///
 /// Errors: `no_authorization` (403), `session_not_found`.
 pub(crate) fn holder(bearer: Bearer) -> Result<Holder, Error> {
@@ -41,7 +41,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// The holder's factor with `id` as it stands in a path.
+    /// Returns the holder's factor with `id` as it stands in a path.
     ///
     /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found` for a factor of somebody else.
     pub(crate) fn factor(&self, id: &str) -> Result<&Factor, Error> {
@@ -63,7 +63,7 @@ pub(crate) fn factor_type(name: &str) -> Result<FactorType, Error> {
         .ok_or_else(|| Error::validation("factor_type needs to be totp, phone, or webauthn"))
 }
 
-/// What the settings allow with factors of a kind.
+/// Returns what the settings allow with factors of a kind.
 fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
     let mfa = &settings.mfa;
     match factor_type {
@@ -86,13 +86,14 @@ pub(crate) fn must_be_verifiable(auth: &Auth, factor_type: FactorType) -> Result
     }
 }
 
-/// What an account is called where its owner has to tell it from others: the address, else the number, else the id.
+/// Returns what an account is called where its owner has to tell it from others: the address, else the number, else the
+/// id.
 pub(crate) fn account_name(user: &User) -> String {
     let names = [&user.email, &user.phone];
     names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_else(|| user.id.to_string())
 }
 
-/// Whose credential an authenticator is to make.
+/// Returns whose credential an authenticator is to make.
 pub(crate) fn owner(user: &User) -> Owner {
     let name = account_name(user);
     let display_name = user.user_metadata["name"].as_str().filter(|name| !name.is_empty());

@@ -92,7 +92,7 @@ fn wrong(factor_type: FactorType) -> Error {
     })
 }
 
-/// The challenge, if it may be answered.
+/// Returns the challenge, if it may be answered.
 async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Result<Challenge, Error> {
     let expiry = context.auth.settings.mfa.challenge_expiry;
     let challenge =

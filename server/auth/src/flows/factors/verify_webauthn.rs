@@ -23,7 +23,7 @@ pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the answer is right; None if not.
+/// Returns whether the answer is right; None if not.
 ///
 /// Errors: `validation_failed` for one of another form than browsers give it.
 pub(super) fn judge(

@@ -43,14 +43,14 @@ pub(crate) struct Request {
 /// is in doubt.
 pub(crate) async fn begin(auth: &Auth, request: &Request) -> Result<String, Error> {
     let client = client(&auth.database, &request.client_id, &request.redirect_uri).await?;
-    let answer = match wish(&auth.settings, request) {
-        Ok(wish) => store(auth, client.id, request, &wish).await,
+    let answer = match checked(&auth.settings, request) {
+        Ok(checked) => store(auth, client.id, request, &checked).await,
         Err(reason) => Err(("invalid_request", reason)),
     };
     answer.or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
 }
 
-/// Where a client learns that it gets nothing.
+/// Returns where a client learns that it gets nothing.
 pub(super) fn refusal(
     redirect_uri: &str,
     error: &str,
@@ -88,7 +88,7 @@ struct CheckedRequest {
 }
 
 /// The reason for a refusal is for the client's developer.
-fn wish(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
+fn checked(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
@@ -139,7 +139,7 @@ async fn store(
     auth: &Auth,
     client: Uuid,
     request: &Request,
-    wish: &CheckedRequest,
+    checked: &CheckedRequest,
 ) -> Result<String, (&'static str, String)> {
     let settings = &auth.settings.oauth_server;
     if settings.authorization_path.is_empty() {
@@ -153,11 +153,11 @@ async fn store(
         authorization_id: &id,
         client_id: client,
         redirect_uri: &request.redirect_uri,
-        scope: &wish.scope,
+        scope: &checked.scope,
         state: &request.state,
         resource: &request.resource,
-        code_challenge: wish.challenge.text(),
-        code_challenge_method: wish.challenge.method(),
+        code_challenge: checked.challenge.text(),
+        code_challenge_method: checked.challenge.method(),
         nonce: &request.nonce,
         life: settings.authorization_ttl,
     };

@@ -36,7 +36,7 @@ pub(crate) struct UserInfo {
     phone_verified: Option<bool>,
 }
 
-/// What `bearer`'s session may know; of a session that is no client's, the id alone.
+/// Returns what `bearer`'s session may know; of a session that is no client's, the id alone.
 pub(crate) fn user_info(bearer: &Bearer) -> UserInfo {
     let user = &bearer.user;
     let granted = bearer.session.as_ref().and_then(|session| session.scopes.as_deref()).unwrap_or_default();
@@ -85,7 +85,7 @@ struct IdToken<'a> {
     client_id: Uuid,
 }
 
-/// Whether an ID token goes with what is granted, and can be made.
+/// Returns whether an ID token goes with what is granted, and can be made.
 ///
 /// Errors: a defect of the settings if only a shared secret signs, which no client may know.
 pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
@@ -100,7 +100,7 @@ pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
     ))
 }
 
-/// The ID token that tells `client` who `user` is.
+/// Returns the ID token that tells `client` who `user` is.
 pub(super) fn id_token(
     auth: &Auth,
     user: &User,
@@ -138,7 +138,7 @@ fn text(value: &str) -> Option<String> {
     Some(value.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The first of `members` of the user's own metadata that is a text.
+/// Returns the first of `members` of the user's own metadata that is a text.
 fn metadata(user: &User, members: &[&str]) -> Option<String> {
     members.iter().find_map(|member| text(user.user_metadata.get(member)?.as_str()?))
 }

@@ -111,7 +111,7 @@ pub(crate) async fn register(
     Ok(Registered { client: store::create(database, &client).await?, secret })
 }
 
-/// The client with this id.
+/// Returns the client with this id.
 ///
 /// Errors: `validation_failed` for what is no UUID, `oauth_client_not_found`.
 pub(crate) async fn find(database: &Database, id: &str) -> Result<OauthClient, Error> {
@@ -147,7 +147,7 @@ pub(crate) async fn regenerate_secret(
     Ok(Registered { client, secret: Some(secret) })
 }
 
-/// The form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
+/// Returns the form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
 pub(super) fn hash(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(secret.as_bytes()))
 }
@@ -200,8 +200,8 @@ fn changes(client_type: ClientType, update: Update) -> Result<Changes, Error> {
     })
 }
 
-/// The type of a client and how it proves who it is. What is missing follows from the other; without both a client is
-/// confidential and sends its secret in a header (RFC 7591, section 2).
+/// Returns the type of a client and how it proves who it is. What is missing follows from the other; without both a
+/// client is confidential and sends its secret in a header (RFC 7591, section 2).
 ///
 /// Errors: `validation_failed` for unknown names, and for two that contradict each other.
 fn kind(client_type: &str, method: &str) -> Result<(ClientType, AuthMethod), Error> {

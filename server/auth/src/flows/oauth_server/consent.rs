@@ -49,7 +49,8 @@ pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Resul
     }
 }
 
-/// What request `id` is about. The first user who looks at it is the one who is asked; nobody else sees it then.
+/// Returns what request `id` is about. The first user who looks at it is the one who is asked; nobody else sees it
+/// then.
 ///
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
@@ -59,7 +60,7 @@ pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Resu
     let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
     let user = bearer.user.id;
     match request.user_id {
-        Some(asked) if asked == user => return Ok(ConsentStep::Ask(request, client)),
+        Some(owner) if owner == user => return Ok(ConsentStep::Ask(request, client)),
         Some(_) => return Err(not_found()),
         None => store::assign(&work, id, user).await?,
     }
@@ -105,7 +106,7 @@ pub(crate) async fn decide(
     Ok(target)
 }
 
-/// The request `id` and its client, locked until `work` ends; of several who decide at once, the first does.
+/// Returns the request `id` and its client, locked until `work` ends; of several who decide at once, the first does.
 ///
 /// Errors: `oauth_authorization_not_found`, `validation_failed` with `message` for a request that is decided.
 async fn find_pending<'c>(
@@ -130,7 +131,7 @@ async fn find_pending<'c>(
     Ok((work, request, client))
 }
 
-/// Where the client gets its code (RFC 6749, section 4.1.2).
+/// Returns where the client gets its code (RFC 6749, section 4.1.2).
 async fn approve(work: &Work<'_>, request: &Authorization) -> Result<String, Error> {
     let code = Uuid::new_v4();
     store::approve(work, &request.authorization_id, code).await?;

@@ -8,7 +8,7 @@ pub(super) const PHONE: &str = "phone";
 /// All scopes that there are.
 pub(crate) const SUPPORTED: [&str; 5] = [OPENID, PROFILE, EMAIL, PHONE, "offline_access"];
 
-/// The scopes in `text`, each once, in their order.
+/// Returns the scopes in `text`, each once, in their order.
 pub(crate) fn parse(text: &str) -> Vec<&str> {
     let mut scopes = Vec::new();
     for scope in text.split(' ').map(str::trim).filter(|scope| !scope.is_empty()) {
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Vec<&str> {
     scopes
 }
 
-/// Whether `granted` has all of `wanted`.
+/// Returns whether `granted` has all of `wanted`.
 pub(super) fn covers(granted: &str, wanted: &str) -> bool {
     let granted = parse(granted);
     parse(wanted).iter().all(|scope| granted.contains(scope))

@@ -28,7 +28,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// What follows `Basic` in header `Authorization`.
+    /// Returns what follows `Basic` in header `Authorization`.
     ///
     /// Errors: `invalid_credentials`.
     pub(crate) fn of_header(encoded: &str) -> Result<Credentials, Error> {
@@ -45,7 +45,7 @@ impl Credentials {
         })
     }
 
-    /// The fields of a body.
+    /// Returns the fields of a body.
     ///
     /// Errors: `invalid_credentials` without an id.
     pub(crate) fn of_body(id: &str, secret: &str) -> Result<Credentials, Error> {
@@ -61,7 +61,7 @@ fn refuse(message: &'static str) -> Error {
     Code::InvalidCredentials.because(message)
 }
 
-/// The client that has proved who it is, in the one way that it is registered for.
+/// Returns the client that has proved who it is, in the one way that it is registered for.
 ///
 /// Errors: `invalid_credentials`.
 pub(crate) async fn authenticate(

@@ -46,7 +46,7 @@ impl Purpose {
         })
     }
 
-    /// The name that redirects tell.
+    /// Returns the name that redirects tell.
     const fn name(self) -> &'static str {
         match self {
             Purpose::SignUp => "signup",
@@ -60,7 +60,7 @@ impl Purpose {
         }
     }
 
-    /// The method of flows with PKCE that end in such a link.
+    /// Returns the method of flows with PKCE that end in such a link.
     const fn flow_method(self) -> &'static str {
         match self {
             Purpose::SignUp | Purpose::Email => "email/signup",
@@ -68,7 +68,7 @@ impl Purpose {
         }
     }
 
-    /// Which codes may serve.
+    /// Returns which codes may serve.
     const fn kinds(self) -> &'static [Kind] {
         match self {
             Purpose::SignUp | Purpose::Invite | Purpose::Sms => &[Kind::Confirmation],
@@ -89,7 +89,7 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    /// The proof of a request to verify, in which absent fields are empty.
+    /// Returns the proof of a request to verify, in which absent fields are empty.
     ///
     /// Errors: `validation_failed` for none or two of code and hash, a code without exactly one address and a hash
     /// with anything else; 422 for a wrong e-mail address.
@@ -170,14 +170,14 @@ pub(crate) async fn follow(
     hash: &str,
 ) -> Result<(Verified, &'static str), Error> {
     let proof = Proof::Hash(hash.to_owned());
-    let asked = parse(purpose, &proof)?;
+    let requested = parse(purpose, &proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = use_up(context, &work, asked, &proof).await?;
+    let verified = use_up(context, &work, requested, &proof).await?;
     let outcome = match verified.account {
         None => Verified::Half,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
-            Verified::Code(issue_code(&work, &account, asked, verified.purpose).await?)
+            Verified::Code(issue_code(&work, &account, requested, verified.purpose).await?)
         }
         Some(account) => Verified::Session(Box::new(sign_in(context, &work, &account).await?)),
     };
@@ -201,11 +201,11 @@ async fn sign_in(context: &Context<'_>, work: &Work<'_>, account: &Account) -> R
     session::begin(context.auth, work, account.id(), sign_in, &context.client).await
 }
 
-/// The code of the newest flow that such a link may end.
+/// Returns the code of the newest flow that such a link may end.
 async fn issue_code(
     work: &Work<'_>,
     account: &Account,
-    asked: Purpose,
+    requested: Purpose,
     found: Purpose,
 ) -> Result<String, Error> {
     let missing = || {
@@ -213,8 +213,8 @@ async fn issue_code(
         Code::FlowStateNotFound.at(StatusCode::BAD_REQUEST, message)
     };
     let mut flow = flow_states::find_newest(work, account.id(), found.flow_method()).await?;
-    if flow.is_none() && asked != found {
-        flow = flow_states::find_newest(work, account.id(), asked.flow_method()).await?;
+    if flow.is_none() && requested != found {
+        flow = flow_states::find_newest(work, account.id(), requested.flow_method()).await?;
     }
     let flow = flow.ok_or_else(missing)?;
     let code = flow.auth_code.ok_or_else(missing)?;
@@ -231,14 +231,14 @@ struct VerifiedCode {
 async fn use_up(
     context: &Context<'_>,
     work: &Work<'_>,
-    asked: Purpose,
+    requested: Purpose,
     proof: &Proof,
 ) -> Result<VerifiedCode, Error> {
     let (account, hash) = match proof {
-        Proof::Hash(hash) => (find_by_hash(work, asked, hash).await?, hash.clone()),
+        Proof::Hash(hash) => (find_by_hash(work, requested, hash).await?, hash.clone()),
         Proof::Code { code, address } => {
             let hash = one_time_code::hash(address.text(), code);
-            (find_by_code(context, work, asked, address, &hash).await?, hash)
+            (find_by_code(context, work, requested, address, &hash).await?, hash)
         }
     };
     let refusal = match proof {
@@ -249,37 +249,37 @@ async fn use_up(
     if account.banned {
         return Err(refusals::user_banned());
     }
-    let kind = match matching(context, &account, asked, &hash) {
+    let kind = match matching(context, &account, requested, &hash) {
         Some(kind) => kind,
-        None if is_vouched_for(context, asked, proof).await? => asked.kinds()[0],
+        None if is_vouched_for(context, requested, proof).await? => requested.kinds()[0],
         None => return Err(refusal()),
     };
-    let purpose = match (asked, kind) {
+    let purpose = match (requested, kind) {
         (Purpose::Email, Kind::Recovery) => Purpose::MagicLink,
         (Purpose::Email, _) => Purpose::SignUp,
-        (asked, _) => asked,
+        (requested, _) => requested,
     };
     let account = effects::apply(context, work, account, purpose, kind).await?;
     Ok(VerifiedCode { account, purpose })
 }
 
-async fn find_by_hash(work: &Work<'_>, asked: Purpose, hash: &str) -> Result<Option<Account>, Error> {
+async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result<Option<Account>, Error> {
     // No text in Postgres contains a NUL.
     if hash.contains('\0') {
         return Ok(None);
     }
-    one_time_tokens::find_user(work, asked.kinds(), hash).await
+    one_time_tokens::find_user(work, requested.kinds(), hash).await
 }
 
 async fn find_by_code(
     context: &Context<'_>,
     work: &Work<'_>,
-    asked: Purpose,
+    requested: Purpose,
     address: &Address,
     hash: &str,
 ) -> Result<Option<Account>, Error> {
     let audience = &context.audience;
-    match (asked, address) {
+    match (requested, address) {
         (Purpose::PhoneChange, Address::Phone(phone)) => {
             users::find_by_phone_change(work, phone, audience).await
         }
@@ -287,12 +287,12 @@ async fn find_by_code(
         (Purpose::Sms | Purpose::PhoneChange, _) | (_, Address::Phone(_)) => Ok(None),
         (Purpose::EmailChange, _) => {
             // The address that the code was sent to may be one that no user has yet: what is looked for is the code.
-            let found = one_time_tokens::find_user(work, asked.kinds(), hash).await?;
+            let found = one_time_tokens::find_user(work, requested.kinds(), hash).await?;
             let found = match found {
                 Some(account) => Some(account),
                 None => {
                     let hash = format!("{}{hash}", pkce::PREFIX);
-                    one_time_tokens::find_user(work, asked.kinds(), &hash).await?
+                    one_time_tokens::find_user(work, requested.kinds(), &hash).await?
                 }
             };
             Ok(found.filter(|account| account.user.aud == *audience))
@@ -301,21 +301,21 @@ async fn find_by_code(
     }
 }
 
-/// The kind of the open code of `account` that has `hash` and is not too old.
-fn matching(context: &Context<'_>, account: &Account, asked: Purpose, hash: &str) -> Option<Kind> {
+/// Returns the kind of the open code of `account` that has `hash` and is not too old.
+fn matching(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
     let settings = &context.auth.settings;
-    let expiry = match asked {
+    let expiry = match requested {
         Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
         _ => settings.mail.otp_expiry,
     };
-    asked.kinds().iter().copied().find(|kind| account.pending(*kind).is(hash, expiry))
+    requested.kinds().iter().copied().find(|kind| account.pending(*kind).is(hash, expiry))
 }
 
-/// Whether somebody else says that a code sent by text message is right: the settings, for test codes, or a provider
-/// that makes codes itself.
-async fn is_vouched_for(context: &Context<'_>, asked: Purpose, proof: &Proof) -> Result<bool, Error> {
+/// Returns whether somebody else says that a code sent by text message is right: the settings, for test codes, or a
+/// provider that makes codes itself.
+async fn is_vouched_for(context: &Context<'_>, requested: Purpose, proof: &Proof) -> Result<bool, Error> {
     let (Purpose::Sms | Purpose::PhoneChange, Proof::Code { code, address: Address::Phone(phone) }) =
-        (asked, proof)
+        (requested, proof)
     else {
         return Ok(false);
     };

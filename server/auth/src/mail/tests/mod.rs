@@ -231,7 +231,7 @@ async fn operators_templates_come_from_files_and_urls() {
         );
         assert_eq!(mail(MailKind::MagicLink).await.1, "<p>123456</p>");
     }
-    let paths: Vec<_> = mock.asked().into_iter().map(|asked| asked.path).collect();
+    let paths: Vec<_> = mock.received().into_iter().map(|received| received.path).collect();
     assert_eq!(paths, ["/mails/recovery.html", "/magic.html"]);
 }
 
@@ -257,6 +257,6 @@ async fn a_template_that_is_missing_broken_or_too_large_gives_way_to_the_built_i
             assert_eq!(subject, "Reset your password");
             assert!(html.contains("Choose a new password"), "{answer:?}");
         }
-        assert_eq!(mock.asked().len(), 1);
+        assert_eq!(mock.received().len(), 1);
     }
 }

@@ -69,8 +69,8 @@ fn ruling() -> String {
     )
 }
 
-/// A SQL expression: HMAC-SHA-256 (RFC 2104) of `message` with a `key` of 32 bytes. Postgres has the hash built in,
-/// but no HMAC without an extension.
+/// Returns a SQL expression: HMAC-SHA-256 (RFC 2104) of `message` with a `key` of 32 bytes. Postgres has the hash built
+/// in, but no HMAC without an extension.
 fn hmac(key: &str, message: &str) -> String {
     let pad = |byte: u8| {
         format!(

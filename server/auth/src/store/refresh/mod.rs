@@ -176,8 +176,8 @@ fn touched(assignments: &str) -> String {
     )
 }
 
-/// The query for the document of [`RefreshResult`]. `token` is a SQL expression: the refresh token to answer, null for
-/// the one of the second format that the session stands at.
+/// Returns the query for the document of [`RefreshResult`]. `token` is a SQL expression: the refresh token to answer,
+/// null for the one of the second format that the session stands at.
 fn answer(token: &str) -> String {
     format!(
         "select jsonb_build_object('verdict', ruling.verdict, 'causes', ruling.causes, 'granted', case

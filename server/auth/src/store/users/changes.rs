@@ -40,17 +40,17 @@ impl<'a> Changes<'a> {
         self.assignments.is_empty()
     }
 
-    /// The e-mail address is confirmed now.
+    /// Marks the e-mail address as confirmed.
     pub(crate) fn confirm_email(self) -> Changes<'a> {
         self.assign("email_confirmed_at = now()")
     }
 
-    /// The phone number is confirmed now.
+    /// Marks the phone number as confirmed.
     pub(crate) fn confirm_phone(self) -> Changes<'a> {
         self.assign("phone_confirmed_at = now()")
     }
 
-    /// The e-mail address is not confirmed any more.
+    /// Marks the e-mail address as not confirmed.
     pub(crate) fn unconfirm_email(self) -> Changes<'a> {
         self.assign("email_confirmed_at = null")
     }
@@ -65,12 +65,12 @@ impl<'a> Changes<'a> {
         self.set("phone", "text", text_unless_empty(phone))
     }
 
-    /// The number is not confirmed any more.
+    /// Marks the phone number as not confirmed.
     pub(crate) fn unconfirm_phone(self) -> Changes<'a> {
         self.assign("phone_confirmed_at = null")
     }
 
-    /// The address that is to replace the current one, and how many addresses have confirmed that.
+    /// Sets the address that is to replace the current one, and how many addresses have confirmed that.
     pub(crate) fn email_change(self, email: &'a str, confirmed: i16) -> Changes<'a> {
         self.set("email_change", "text", text(email)).set(
             "email_change_confirm_status",
@@ -79,12 +79,12 @@ impl<'a> Changes<'a> {
         )
     }
 
-    /// The number that is to replace the current one.
+    /// Sets the number that is to replace the current one.
     pub(crate) fn phone_change(self, phone: &'a str) -> Changes<'a> {
         self.set("phone_change", "text", text(phone))
     }
 
-    /// A password's hash; empty for no password.
+    /// Sets the password's hash; empty for no password.
     pub(crate) fn encrypted_password(self, hash: &'a str) -> Changes<'a> {
         self.set("encrypted_password", "text", text(hash))
     }

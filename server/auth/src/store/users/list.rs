@@ -40,7 +40,7 @@ pub(crate) struct Page {
     pub(crate) total: u64,
 }
 
-/// At most `limit` users after the first `offset`.
+/// Returns at most `limit` users after the first `offset`.
 pub(crate) async fn page(
     executor: impl Into<Executor<'_>>,
     selection: &Selection<'_>,
@@ -66,8 +66,8 @@ pub(crate) async fn page(
     page.ok_or_else(|| Error::Internal("a page of users was not answered".to_owned()))
 }
 
-/// At most `limit` users, without their identities and factors, after the one who was created at that time and has
-/// that id, if one is told.
+/// Returns at most `limit` users, without their identities and factors, after the one who was created at that time and
+/// has that id, if one is told.
 pub(crate) async fn after(
     executor: impl Into<Executor<'_>>,
     selection: &Selection<'_>,

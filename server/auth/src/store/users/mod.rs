@@ -48,7 +48,7 @@ impl Account {
         self.encrypted_password.as_ref().is_some_and(|hash| !hash.is_empty())
     }
 
-    /// The hash of the password, decrypted. None for a user without one.
+    /// Returns the hash of the password, decrypted. None for a user without one.
     ///
     /// Errors: as [`EncryptionSettings::open`].
     pub(crate) fn password_hash(
@@ -59,7 +59,7 @@ impl Account {
         stored.map(|stored| encryption.open(self.id(), stored)).transpose()
     }
 
-    /// The code of `kind`; one with an empty hash if there is none.
+    /// Returns the code of `kind`; one with an empty hash if there is none.
     pub(crate) fn pending(&self, kind: Kind) -> PendingCode {
         self.pending.get(&kind).cloned().unwrap_or_default()
     }
@@ -77,7 +77,7 @@ async fn find_where(
     executor.fetch(&sql, parameters).await
 }
 
-/// The user who has `address` in `audience`. Users of single sign-on and deleted ones are not found. Within a
+/// Returns the user who has `address` in `audience`. Users of single sign-on and deleted ones are not found. Within a
 /// transaction, the row stays locked until its end.
 pub(crate) async fn find_by_address(
     executor: impl Into<Executor<'_>>,
@@ -92,13 +92,13 @@ pub(crate) async fn find_by_address(
     find_where(executor.into(), &condition, vec![text(value), text(audience)]).await
 }
 
-/// The user `id`. Within a transaction, the row stays locked until its end.
+/// Returns the user `id`. Within a transaction, the row stays locked until its end.
 pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<Account>, Error> {
     find_where(executor.into(), "u.id = $1::uuid", vec![owned(id)]).await
 }
 
-/// The user of `audience` who is about to change the phone number to `phone`. Within a transaction, the row stays
-/// locked until its end.
+/// Returns the user of `audience` who is about to change the phone number to `phone`. Within a transaction, the row
+/// stays locked until its end.
 pub(crate) async fn find_by_phone_change(
     executor: impl Into<Executor<'_>>,
     phone: &str,
@@ -113,7 +113,7 @@ pub(crate) async fn find_by_phone_change(
     find_where(executor.into(), condition, vec![text(phone), text(audience)]).await
 }
 
-/// The user of `audience` other than `except` who has `email`, or an identity with it of a provider that links
+/// Returns the user of `audience` other than `except` who has `email`, or an identity with it of a provider that links
 /// accounts by address.
 pub(crate) async fn find_duplicate(
     executor: impl Into<Executor<'_>>,
@@ -139,7 +139,7 @@ pub(crate) async fn find_duplicate(
     find_where(executor.into(), condition, parameters).await
 }
 
-/// Whether a user was not stored because somebody has the address.
+/// Returns whether a user was not stored because somebody has the address.
 pub(crate) fn is_taken(error: &Error) -> bool {
     error.violates("users_email_partial_key") || error.violates("users_phone_key")
 }
@@ -187,7 +187,7 @@ static BEARER: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The user `id`, together with the session of theirs that the token names, if it names one that is alive.
+/// Returns the user `id`, together with the session of theirs that the token names, if it names one that is alive.
 pub(crate) async fn find_bearer(
     database: &Database,
     id: Uuid,

@@ -31,7 +31,7 @@ pub(crate) struct NewUser {
 }
 
 impl NewUser {
-    /// The user as clients would see them now; what hooks are asked about before anything is stored.
+    /// Returns the user as clients would see them now; what hooks are asked about before anything is stored.
     pub(crate) fn preview(&self) -> User {
         User {
             id: self.id,

@@ -13,8 +13,8 @@ pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Resul
     Ok(executor.into().execute(sql, vec![owned(id)]).await? > 0)
 }
 
-/// A SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which frees it
-/// for others.
+/// Returns a SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which
+/// frees it for others.
 fn obscured(value: &str) -> String {
     format!(
         "rtrim(translate(encode(sha256(convert_to($1::uuid::text || {value}, 'UTF8')), 'base64'), '+/', '-_'), '=')"
