@@ -1,4 +1,4 @@
-//! Proof of being human, judged by hCaptcha or Cloudflare's Turnstile, which share one interface.
+//! Captchas: verification of a token by hCaptcha or Cloudflare's Turnstile, which share one interface.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub(crate) struct Captchas {
     client: HttpClient,
 }
 
-/// What the judge answers.
+/// The response of the captcha's provider.
 #[derive(Deserialize)]
 struct CaptchaVerdict {
     success: bool,

@@ -10,7 +10,7 @@ pub(crate) struct Client<'a> {
     pub(crate) addressed: RequestedHost<'a>,
 }
 
-/// By which name a client says that it reached this server. Anybody can say anything here.
+/// The host and scheme that a client says it has reached this server by. Clients can say anything here.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedHost<'a> {
     /// `X-Forwarded-Host`, else `Host`.

@@ -16,7 +16,7 @@ use crate::{EncryptionKey, EncryptionSettings, Error};
 
 const ALGORITHM: &str = "aes-gcm-hkdf";
 
-/// A secret as a column holds it.
+/// An encrypted secret in the format of a column.
 #[derive(Serialize, Deserialize)]
 struct EncryptedSecret {
     key_id: String,
@@ -25,7 +25,7 @@ struct EncryptedSecret {
     nonce: String,
 }
 
-/// A secret that was read.
+/// A decrypted secret.
 #[derive(Debug)]
 pub(crate) struct DecryptedSecret<'a> {
     pub(crate) text: Cow<'a, str>,

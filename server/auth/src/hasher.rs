@@ -1,4 +1,4 @@
-//! Computes the hashes of passwords, on threads of its own that come after everybody else's work.
+//! Computes and checks hashes of passwords, on threads of its own with a low priority.
 //!
 //! A hash takes one processor for tens of milliseconds. Nothing else bounds how many people can sign in, so all
 //! processors may compute hashes at once; that a flood of them slows nobody else down is left to the operating system's
@@ -104,7 +104,7 @@ impl Hasher {
     }
 }
 
-/// A place in the queue, given back when dropped.
+/// A slot in the queue, released when dropped.
 struct QueueSlot(Arc<AtomicUsize>);
 
 impl Drop for QueueSlot {

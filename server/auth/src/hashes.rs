@@ -1,4 +1,4 @@
-//! Hashes of passwords that other systems have made, which users bring along when they are imported.
+//! Hashes of passwords of users that are imported from other systems.
 //!
 //! bcrypt (`$2…`), Argon2i and Argon2id (`$argon2i$…`, `$argon2id$…`, the PHC string format), and Firebase's scrypt
 //! (`$fbscrypt$v=1,n=…,r=…,p=…,ss=…,sk=…$salt$hash`, in base64). Passwords that are changed get bcrypt.

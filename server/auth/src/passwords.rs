@@ -1,4 +1,4 @@
-//! What passwords should be like.
+//! The rules that new passwords must follow.
 
 use crate::error::WeakPassword;
 use crate::leaks::Leaks;

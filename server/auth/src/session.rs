@@ -22,7 +22,7 @@ pub(crate) struct Session {
     pub(crate) counted: Option<TokenCounter>,
 }
 
-/// What refresh tokens of the second format are derived from.
+/// The counter and the key that refresh tokens of the second format are derived from.
 #[derive(Clone, Deserialize)]
 pub(crate) struct TokenCounter {
     /// Encrypted, if the settings were so when it was stored.
@@ -49,7 +49,7 @@ pub(crate) struct Method {
     pub(crate) provider: Option<String>,
 }
 
-/// A session as it stands after sign-in or refresh.
+/// A session after sign-in or refresh, with everything that its tokens are made of.
 #[derive(Deserialize)]
 pub(crate) struct GrantedSession {
     pub(crate) user: User,

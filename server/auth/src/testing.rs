@@ -1,4 +1,4 @@
-//! What unit tests share: a server on this machine that answers as it is told and remembers what it was asked.
+//! A mock HTTP server for unit tests, which records the requests it receives.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use poem::{Endpoint, Request, Response, Server};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// A request as it came.
+/// A request that was received.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceivedRequest {
     /// Path and query.
@@ -29,7 +29,7 @@ impl ReceivedRequest {
     }
 }
 
-/// An answer that is to be given.
+/// A response to be given.
 #[derive(Debug, Clone)]
 pub(crate) struct MockResponse {
     pub(crate) status: u16,

@@ -23,7 +23,7 @@ const FINE: u8 = 0;
 const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
 
-/// Watches a body while the service reads it.
+/// The outcome of reading a body, set by [`WatchedBody`].
 pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
 impl BodyWatch {
@@ -72,7 +72,7 @@ fn watch(request: &mut Request, limit: u64) -> BodyWatch {
     BodyWatch(Some(verdict))
 }
 
-/// A body on its way.
+/// A body whose size and time are limited.
 struct WatchedBody {
     chunks: BoxStream<'static, io::Result<Bytes>>,
     limit: u64,

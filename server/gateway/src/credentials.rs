@@ -18,7 +18,7 @@ pub(crate) struct Credentials {
     service_role: Option<Bearer>,
 }
 
-/// Which API key a request carries.
+/// The API key of a request.
 pub(crate) enum PresentedKey {
     Nothing,
     Unknown,

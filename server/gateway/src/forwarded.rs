@@ -1,4 +1,4 @@
-//! What proxies note about a caller, which the caller may have written just as well.
+//! Headers that proxies add about a caller, which the caller may also have forged.
 
 use http::header::{FORWARDED, VIA};
 use http::{HeaderMap, HeaderName};

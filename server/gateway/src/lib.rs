@@ -1,4 +1,4 @@
-//! What every HTTP face of Basalt shares: who calls, API keys, CORS, limits, request ids, metrics, health.
+//! What all HTTP services of Basalt share: the caller, API keys, CORS, limits, request ids, metrics, health.
 //!
 //! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] put a [`Face`] around it. The face
 //! does all of the above in one pass over the request, leaves a [`Caller`] in the request's extensions, and

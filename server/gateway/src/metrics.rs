@@ -1,4 +1,4 @@
-//! What Prometheus sees.
+//! Metrics for Prometheus.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -87,7 +87,7 @@ impl IdentityProvider {
         &self.certificates
     }
 
-    /// Returns whether metadata that was stored `age` ago should be fetched anew at `now`: when its own word for how
+    /// Returns whether metadata that was stored `age` ago should be fetched again at `now`: when its own word for how
     /// long it holds is over, else after 24 hours.
     pub fn is_stale(&self, age: Duration, now: OffsetDateTime) -> bool {
         let over = self.valid_until.is_some_and(|end| now > end);

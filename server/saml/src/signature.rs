@@ -66,7 +66,7 @@ impl Trusted {
     }
 
     /// Verifies all signatures in `document`, which was parsed from `text`: they must be those of `elements`, which may
-    /// be signed or not. Answers for each of them whether it is.
+    /// be signed or not. Returns for each of them whether it is.
     ///
     /// Errors: a sentence for the log, if any signature is not valid, stands elsewhere, or covers anything else.
     pub(super) fn verify(

@@ -210,17 +210,12 @@ impl Jwk<'_> {
     }
 }
 
-<<<<<<< HEAD
 fn unwritable(error: impl std::fmt::Display) -> String {
     format!("its numbers make no key: {error}")
 }
 
-/// The keys of somebody else's JWKS that verify signatures. Others are skipped: issuers publish keys for encryption
-/// and of types that are not known here, and a shared secret that is published is none.
-=======
 /// Returns the keys of somebody else's JWKS that verify signatures. Others are skipped: issuers publish keys for
 /// encryption and of types that are not known here, and a shared secret that is published is none.
->>>>>>> a4aaccc (docs(auth): functions say what they return; variables are named after what they hold)
 pub(crate) fn published(jwks: &Value) -> Vec<Key> {
     let keys = jwks.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let signs = |jwk: &&Value| jwk.get("use").is_none_or(|purpose| purpose == "sig");

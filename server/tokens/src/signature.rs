@@ -1,4 +1,4 @@
-//! Whether a signature is a key's.
+//! Verification of signatures.
 
 use jsonwebtoken::Algorithm;
 use ring::signature::{

@@ -31,7 +31,7 @@ pub struct Verifier {
     audience: Option<Arc<str>>,
 }
 
-/// Tokens that were accepted, and how often that helped.
+/// A cache of verified tokens, with statistics.
 struct TokenCache {
     tokens: Cache<Box<str>, Arc<Verified>, Bytes>,
     requests: AtomicU64,

@@ -1,4 +1,4 @@
-//! What has happened, for administrators.
+//! The audit log, for administrators.
 
 use std::sync::Arc;
 

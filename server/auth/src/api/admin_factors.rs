@@ -1,4 +1,4 @@
-//! Other people's second factors and passkeys, for administrators.
+//! Administration of users' second factors and passkeys.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Links for administrators to hand over.
+//! Links of mails, for administrators.
 
 use std::sync::Arc;
 

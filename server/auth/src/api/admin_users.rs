@@ -1,4 +1,4 @@
-//! Other people's accounts, for administrators.
+//! Administration of users.
 
 use std::sync::Arc;
 

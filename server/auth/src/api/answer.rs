@@ -1,4 +1,4 @@
-//! Errors as answers, in the two shapes that exist.
+//! Responses of errors, in their two formats.
 
 use std::time::Duration;
 

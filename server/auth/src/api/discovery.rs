@@ -1,4 +1,4 @@
-//! What clients of this OAuth server have to know (OpenID Connect Discovery 1.0, RFC 8414).
+//! Metadata of this OAuth server (OpenID Connect Discovery 1.0, RFC 8414).
 
 use std::sync::Arc;
 

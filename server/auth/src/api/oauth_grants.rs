@@ -1,4 +1,4 @@
-//! The clients that the caller has admitted.
+//! The OAuth clients that the caller has given access to.
 
 use std::sync::Arc;
 

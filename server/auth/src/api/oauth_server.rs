@@ -34,30 +34,32 @@ struct Details {
     /// Where the client gets its answer.
     redirect_uri: String,
     client: ClientDetails,
-    user: Asked,
+    user: ConsentingUser,
     /// Separated by blanks.
     scope: String,
 }
 
 /// The user who is asked.
 #[derive(Object)]
-#[oai(skip_serializing_if_is_none)]
-struct Asked {
+#[oai(rename = "Asked", skip_serializing_if_is_none)]
+struct ConsentingUser {
     id: Uuid,
     email: Option<String>,
 }
 
 /// Where the browser goes on.
 #[derive(Object)]
-struct Onward {
+#[oai(rename = "Onward")]
+struct RedirectUrl {
     redirect_url: String,
 }
 
 /// What a client asks for; or, if as much was granted before, where the browser goes on.
 #[derive(Union)]
-enum DetailsOrOnward {
+#[oai(rename = "DetailsOrOnward")]
+enum DetailsOrRedirect {
     Details(Details),
-    Onward(Onward),
+    RedirectUrl(RedirectUrl),
 }
 
 /// How the user decides.
@@ -138,17 +140,19 @@ impl OauthServerApi {
         &self,
         request: &Request,
         authorization_id: Path<String>,
-    ) -> Result<Json<DetailsOrOnward>, Error> {
+    ) -> Result<Json<DetailsOrRedirect>, Error> {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
         let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
-            ConsentStep::Granted(redirect_url) => DetailsOrOnward::Onward(Onward { redirect_url }),
-            ConsentStep::Ask(authorization, client) => DetailsOrOnward::Details(Details {
+            ConsentStep::Granted(redirect_url) => {
+                DetailsOrRedirect::RedirectUrl(RedirectUrl { redirect_url })
+            }
+            ConsentStep::Ask(authorization, client) => DetailsOrRedirect::Details(Details {
                 authorization_id: authorization.authorization_id,
                 redirect_uri: authorization.redirect_uri,
                 client: client.into(),
-                user: Asked {
+                user: ConsentingUser {
                     id: bearer.user.id,
                     email: Some(bearer.user.email).filter(|email| !email.is_empty()),
                 },
@@ -165,14 +169,14 @@ impl OauthServerApi {
         request: &Request,
         authorization_id: Path<String>,
         body: Body<ConsentFields>,
-    ) -> Result<Json<Onward>, Error> {
+    ) -> Result<Json<RedirectUrl>, Error> {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
         let decision = ConsentDecision::parse(&body.read()?.action.unwrap_or_default())?;
         let redirect_url =
             consent::decide(&self.auth.database, &bearer, &authorization_id.0, decision).await?;
-        Ok(Json(Onward { redirect_url }))
+        Ok(Json(RedirectUrl { redirect_url }))
     }
 
     /// Exchanges a code or a refresh token for tokens of the client, who proves who it is as it is registered.

@@ -1,4 +1,4 @@
-//! What anybody may know.
+//! Health, public settings and public keys.
 
 use std::sync::Arc;
 

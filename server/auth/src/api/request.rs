@@ -1,4 +1,4 @@
-//! What endpoints want to know of a request.
+//! Headers, parameters and the caller of a request.
 
 use gateway::{BearerSource, Caller};
 use http::header::{AUTHORIZATION, HOST, REFERER, USER_AGENT};

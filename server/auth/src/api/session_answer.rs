@@ -1,4 +1,4 @@
-//! Answers that hold a session.
+//! Responses that hold a session.
 
 use http::header::CACHE_CONTROL;
 use poem_openapi::payload::{Json, Response};

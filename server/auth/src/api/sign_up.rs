@@ -1,4 +1,4 @@
-//! New users.
+//! Sign-up and invitation.
 
 use std::sync::Arc;
 

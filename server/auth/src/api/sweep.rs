@@ -1,4 +1,4 @@
-//! Requests that change something also clean up a little.
+//! Deletion of some expired rows after each request that changes something.
 
 use std::sync::Arc;
 

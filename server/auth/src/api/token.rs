@@ -1,4 +1,4 @@
-//! Sessions begin and go on.
+//! The token endpoint: sign-in and refresh.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Codes and links come back.
+//! Verification of codes and links that were sent.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ struct VerifyFields {
 
 /// One of two addresses has confirmed the change.
 #[derive(Object)]
-struct Half {
+#[oai(rename = "Half")]
+struct PartialConfirmation {
     /// What is still to be done.
     msg: String,
     /// Always `200`.
@@ -49,10 +50,11 @@ struct Half {
 
 /// A session; or, while another address has to confirm, too, a message.
 #[derive(Union)]
+#[oai(rename = "SessionOrHalf")]
 #[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
-enum SessionOrHalf {
+enum SessionOrConfirmation {
     Session(Session),
-    Half(Half),
+    PartialConfirmation(PartialConfirmation),
 }
 
 /// The way on.
@@ -78,7 +80,7 @@ impl VerifyApi {
         &self,
         request: &Request,
         body: Body<VerifyFields>,
-    ) -> Result<Response<Json<SessionOrHalf>>, Error> {
+    ) -> Result<Response<Json<SessionOrConfirmation>>, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Verify).await?;
         let fields = body.read()?;
@@ -91,11 +93,13 @@ impl VerifyApi {
         )?;
         let context = request::context(auth, request, None)?;
         Ok(match verify::verify(&context, &kind, &proof).await? {
-            Verified::Session(session) => session_answer::wrapped(*session, SessionOrHalf::Session),
-            Verified::Half | Verified::Code(_) => Response::new(Json(SessionOrHalf::Half(Half {
-                msg: HALF_CONFIRMED.to_owned(),
-                code: "200".to_owned(),
-            }))),
+            Verified::Session(session) => session_answer::wrapped(*session, SessionOrConfirmation::Session),
+            Verified::PartialConfirmation | Verified::Code(_) => {
+                Response::new(Json(SessionOrConfirmation::PartialConfirmation(PartialConfirmation {
+                    msg: HALF_CONFIRMED.to_owned(),
+                    code: "200".to_owned(),
+                })))
+            }
         })
     }
 
@@ -128,7 +132,7 @@ impl VerifyApi {
                 redirects::extend(target, &[], &fragment)?
             }
             Ok((Verified::Code(code), _)) => redirects::extend(target, &[("code", code)], &[])?,
-            Ok((Verified::Half, _)) => {
+            Ok((Verified::PartialConfirmation, _)) => {
                 let message = [("message", HALF_CONFIRMED.to_owned())];
                 redirects::extend(target, &in_query(&message), &[message.as_slice(), &[sb]].concat())?
             }

@@ -1,4 +1,4 @@
-//! Everything that this service answers with other than success.
+//! Errors of the service: codes, statuses and messages.
 //!
 //! A refusal is made from the table of codes where it is due: `Code::EmailExists.because("…")`. Refusals that
 //! several flows share are functions in [`refusals`].

@@ -1,4 +1,4 @@
-//! What a password lacks.
+//! The error of a password that is too weak: which rules it breaks.
 
 use poem_openapi::Object;
 

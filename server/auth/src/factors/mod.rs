@@ -1,4 +1,4 @@
-//! The mathematics of second factors and passkeys: what proves that somebody holds one.
+//! Cryptography of second factors and passkeys: TOTP and WebAuthn.
 
 pub(crate) mod aaguid;
 pub(crate) mod assertion;

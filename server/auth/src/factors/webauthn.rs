@@ -44,7 +44,7 @@ pub(crate) struct Owner {
     pub(crate) display_name: String,
 }
 
-/// A ceremony that has begun.
+/// A started ceremony: the options for the browser and the state to be kept.
 pub(crate) struct StartedCeremony {
     /// What the browser's `navigator.credentials` takes as `publicKey`.
     pub(crate) options: Value,
@@ -191,7 +191,7 @@ fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
 }
 
 /// `ceremony` in the form that crate `webauthn-rs-core` takes: the crate makes such states for challenges of its own
-/// alone, so one of these is made and filled anew.
+/// alone, so one of these is made and filled again.
 fn registration_state(core: &WebauthnCore, ceremony: &Ceremony) -> Result<RegistrationState, Error> {
     let builder = core.new_challenge_register_builder(b"-", "-", "-").map_err(internal)?;
     let (_, template) = core.generate_challenge_register(builder).map_err(internal)?;

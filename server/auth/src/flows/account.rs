@@ -16,7 +16,7 @@ use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{Executor, Work};
 use crate::{Code, Error, MailKind};
 
-/// Somebody's word for a user.
+/// A login at a provider, before it belongs to an account.
 pub(crate) struct ProviderLogin<'a> {
     pub(crate) context: &'a Context<'a>,
     /// The provider that identities are stored with.
@@ -28,7 +28,7 @@ pub(crate) struct ProviderLogin<'a> {
     pub(crate) traits: Value,
 }
 
-/// An account that is settled.
+/// The account of a login.
 pub(crate) struct ResolvedAccount {
     pub(crate) account: Account,
     /// Whether it is new.
@@ -184,7 +184,7 @@ async fn store_identity(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) 
     Ok(identities::create(work, &new).await?.identity_id)
 }
 
-/// Stores a further identity of `user` and logs that; answers with its id.
+/// Stores a further identity of `user` and logs that; returns its id.
 pub(crate) async fn link(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
     let identity = store_identity(work, user, login).await?;
     let traits = json!({

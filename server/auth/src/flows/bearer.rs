@@ -1,4 +1,4 @@
-//! Who a request with an access token speaks for.
+//! The user and the rights of an access token.
 
 use std::sync::Arc;
 use tokens::Verifier;

@@ -1,4 +1,4 @@
-//! The end of flows with PKCE: a code becomes a session.
+//! The exchange of a PKCE code for a session.
 
 use http::StatusCode;
 use serde_json::json;

@@ -115,7 +115,7 @@ pub(crate) async fn notify(context: &Context<'_>, account: &Account, kind: MailK
     }
 }
 
-/// A text message that went out.
+/// A text message that was sent.
 pub(crate) struct SentMessage {
     pub(crate) account: Account,
     /// Its id at the provider; empty if there is none.

@@ -21,7 +21,7 @@ use crate::{Auth, Code, Error, Secret};
 /// How long a provider that uses PKCE may take to send the user back, in seconds.
 const CLIENT_STATE_LIFE: f64 = 300.0;
 
-/// A user who wants to sign in at a provider.
+/// A request to sign in at a provider.
 pub(crate) struct AuthorizeRequest<'a> {
     pub(crate) provider: &'a str,
     /// Scopes to ask for, separated by commas; for custom providers by spaces.
@@ -36,7 +36,7 @@ pub(crate) struct AuthorizeRequest<'a> {
     pub(crate) target: Option<Uuid>,
 }
 
-/// Begins a sign-in; answers with the URL at the provider to send the user to.
+/// Begins a sign-in; returns the URL at the provider to send the user to.
 ///
 /// Errors: `validation_failed` for a provider that cannot be used, `user_not_found` (404) for an unknown invitation.
 pub(crate) async fn authorize(
@@ -133,7 +133,7 @@ fn failed(message: impl Into<std::borrow::Cow<'static, str>>, cause: &dyn std::f
     Code::UnexpectedFailure.because(message)
 }
 
-/// What a user comes back from a provider with; absent parameters are empty.
+/// The parameters of a provider's redirect to the callback; absent ones are empty.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProviderCallback {
     pub(crate) state: String,
@@ -146,7 +146,7 @@ pub(crate) struct ProviderCallback {
     pub(crate) user: String,
 }
 
-/// Where a user is sent who came back.
+/// The redirect that a callback is answered with.
 pub(crate) struct CallbackRedirect {
     pub(crate) url: String,
     /// Whether it was unknown where the user belongs, so that the site itself is told what went wrong (303, not 302).
@@ -155,7 +155,7 @@ pub(crate) struct CallbackRedirect {
     pub(crate) error: Option<Error>,
 }
 
-/// Why a user who came back is not signed in.
+/// The reason why a callback signs nobody in.
 enum CallbackFailure {
     /// The provider says so.
     Provider {

@@ -15,7 +15,7 @@ use crate::providers::{
 use crate::store::{Work, custom_providers};
 use crate::{Code, Error, OauthProvider};
 
-/// What a client shows; absent fields are empty.
+/// The fields of a sign-in with an ID token; absent ones are empty.
 #[derive(Debug, Default)]
 pub(crate) struct IdTokenInput {
     pub(crate) id_token: String,

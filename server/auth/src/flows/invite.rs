@@ -1,4 +1,4 @@
-//! Users whom administrators ask in.
+//! Invitations of users by administrators.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;

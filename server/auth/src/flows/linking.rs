@@ -11,7 +11,7 @@ use crate::user::Identity;
 /// The linking domain of all providers that settings give none.
 pub(crate) const DEFAULT_DOMAIN: &str = "default";
 
-/// What becomes of a provider's user.
+/// The account that a provider's user gets.
 #[derive(Debug)]
 pub(crate) enum LinkingDecision {
     /// Has been here before.

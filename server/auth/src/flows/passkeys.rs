@@ -22,7 +22,7 @@ use crate::{Code, Error, Settings};
 /// Longest name of a passkey in characters.
 const LONGEST_NAME: usize = 120;
 
-/// A ceremony that has begun.
+/// A started ceremony and its id.
 pub(crate) struct StartedCeremony {
     pub(crate) challenge: Uuid,
     /// What the browser's `navigator.credentials` takes as `publicKey`.

@@ -14,7 +14,7 @@ use crate::store::refresh::{self, RefreshVerdict};
 use crate::store::sessions;
 use crate::{Auth, Code, Error, Settings};
 
-/// A session that goes on.
+/// A refreshed session.
 pub(crate) struct RefreshedSession {
     pub(crate) session: Session,
     /// Whether the refresh token had been used before and its replacement was handed out again.

@@ -29,7 +29,7 @@ pub(crate) struct Otp {
     pub(crate) challenge: Option<Challenge>,
 }
 
-/// Sends a code that signs its reader in. Answers with the id of a text message that went out, empty if none did.
+/// Sends a code that signs its reader in. Returns the id of a text message that went out, empty if none did.
 ///
 /// Errors: `otp_disabled` for an unknown user who is not to be created; `email_provider_disabled` (422),
 /// `phone_provider_disabled`; `validation_failed`; those of sign-up and of sending.
@@ -212,7 +212,7 @@ impl Repeat {
     }
 }
 
-/// Sends a code once more, if the user of `address` awaits it; says nothing of whether that is so. Answers with the
+/// Sends a code once more, if the user of `address` awaits it; says nothing of whether that is so. Returns the
 /// id of a text message that went out, empty if none did.
 ///
 /// Errors: those of sending.
@@ -264,7 +264,7 @@ pub(crate) async fn resend(
     Ok(message_id)
 }
 
-/// Sends the caller a code that proves, with a new password, that they are still there. Answers with the id of a text
+/// Sends the caller a code that proves, with a new password, that they are still there. Returns the id of a text
 /// message that went out, empty if none did.
 ///
 /// Errors: `validation_failed` for a user without an address; `email_not_confirmed`, `phone_not_confirmed` (422);

@@ -1,4 +1,4 @@
-//! How sessions begin and rise. Every way of signing in ends here.
+//! The begin of sessions, and their elevation to aal2. Every way of signing in ends here.
 
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ pub(crate) struct SignIn<'a> {
     pub(crate) oauth_client: Option<(Uuid, &'a str)>,
 }
 
-/// Begins a session of `user`, who has signed in as `sign_in` tells, and answers with its tokens.
+/// Begins a session of `user`, who has signed in as `sign_in` tells, and returns its tokens.
 ///
 /// Errors: `invalid_credentials` if the user is gone; those of the hook that rewrites claims.
 pub(crate) async fn begin(

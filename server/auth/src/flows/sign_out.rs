@@ -1,4 +1,4 @@
-//! The end of sessions.
+//! Sign-out.
 
 use crate::client::Client;
 use crate::flows::bearer::Bearer;

@@ -1,4 +1,4 @@
-//! New users.
+//! Sign-up of users.
 
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
@@ -36,7 +36,7 @@ pub(crate) struct SignUp {
     pub(crate) challenge: Option<Challenge>,
 }
 
-/// What became of it.
+/// The outcome of a sign-up.
 pub(crate) enum SignUpOutcome {
     /// Nothing remains to be confirmed.
     Session(Box<Session>),

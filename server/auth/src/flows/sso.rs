@@ -27,10 +27,10 @@ use crate::{Auth, Code, Error, Settings};
 /// How sessions that come of it are authenticated.
 const METHOD: &str = "sso/saml";
 
-/// How soon metadata that nobody can renew ends, to be told to the log.
+/// The remaining validity below which a warning is logged about metadata that cannot be renewed.
 const SOON: time::Duration = time::Duration::hours(12);
 
-/// Somebody who wants to sign in.
+/// A request to sign in.
 pub(crate) struct SsoRequest<'a> {
     pub(crate) provider_id: Option<Uuid>,
     /// The domain of the user's e-mail address; empty if the provider is named.
@@ -48,7 +48,7 @@ pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
     auth.saml.as_ref().ok_or_else(sso::disabled)
 }
 
-/// Begins a sign-in; answers with the URL at the identity provider to send the user to.
+/// Begins a sign-in; returns the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
 pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<String, Error> {
@@ -100,7 +100,7 @@ fn metadata(provider: &SsoProvider) -> Result<IdentityProvider, Error> {
         .map_err(|error| Error::Internal(format!("stored metadata of SSO provider {}: {error}", provider.id)))
 }
 
-/// What a browser brings from an identity provider; absent fields are empty.
+/// The fields that a browser posts for an identity provider; absent ones are empty.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SamlCallback {
     pub(crate) relay_state: String,
@@ -119,7 +119,7 @@ struct Origin {
     flow_state_id: Option<Uuid>,
 }
 
-/// Signs in a user who comes back, or comes from an identity provider's own page; answers with where to send them on.
+/// Signs in a user who comes back, or comes from an identity provider's own page; returns where to send them on.
 ///
 /// Errors: those of a response that does not count (`validation_failed`, `saml_idp_not_found`,
 /// `saml_relay_state_not_found`, `saml_relay_state_expired`, `sso_provider_disabled`, `saml_assertion_no_user_id`,
@@ -183,7 +183,7 @@ fn refused(provider: &SsoProvider, reason: &str) -> Error {
     Error::validation("SAML Assertion is not valid")
 }
 
-/// What a browser carries: a response, or a reference to one.
+/// A response, or a reference to one.
 enum SamlMessage {
     Response(String),
     Artifact(String),
@@ -250,7 +250,7 @@ async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessa
     })
 }
 
-/// Returns what the provider says of itself: fetched anew, if there is where from and it is time to.
+/// Returns what the provider says of itself: fetched again, if there is where from and it is time to.
 async fn current_metadata(
     database: &Database,
     remote: &IdentityProviderClient,

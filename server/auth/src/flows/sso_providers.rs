@@ -158,7 +158,7 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
     Ok(updated)
 }
 
-/// Removes a provider and answers with what it was. Its users keep their accounts, and cannot sign in.
+/// Removes a provider and returns what it was. Its users keep their accounts, and cannot sign in.
 ///
 /// Errors: `sso_provider_not_found`.
 pub(crate) async fn delete(auth: &Auth, name: &str) -> Result<SsoProvider, Error> {

@@ -1,4 +1,4 @@
-//! Users change their own account.
+//! Changes of a user by themselves.
 
 use http::StatusCode;
 use serde_json::{Map, Value};

@@ -19,7 +19,7 @@ const ANSWER_LIMIT: usize = 200 * 1024;
 /// How often a hook is called at most for one event.
 const ATTEMPTS: u32 = 3;
 
-/// How long hooks are waited for.
+/// The time limits of calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HookTimeouts {
     /// In all, pauses included.

@@ -1,4 +1,4 @@
-//! Code of the project that takes part in decisions: functions of its database, or servers that are called over HTTP.
+//! Hooks: functions of the database or HTTP servers of the project that take part in decisions.
 //!
 //! Every payload tells in `metadata` of the call, every answer may be `{"error": {"http_code", "message"}}`.
 
@@ -23,7 +23,7 @@ use crate::http_client::HttpClient;
 use crate::user::User;
 use crate::{Code, Error, Hook, HookName, HookSettings};
 
-/// What a hook has said of an attempt to show a password or a second factor.
+/// A hook's decision on an attempt to authenticate with a password or a second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptDecision {
     /// Goes on as if there were no hook.
@@ -37,7 +37,7 @@ pub(crate) enum AttemptDecision {
     },
 }
 
-/// The answer of a hook that judges attempts.
+/// The response of a hook about an attempt.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct AttemptResponse {

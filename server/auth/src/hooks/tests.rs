@@ -1,4 +1,4 @@
-//! Hooks as a server or a function sees them, and what their answers lead to.
+//! Calls of hooks over HTTP and as functions, and the effect of their answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

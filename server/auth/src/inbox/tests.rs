@@ -1,4 +1,4 @@
-//! The inbox as people, programs and strangers meet it.
+//! The inbox: its page, its API, and who may open it.
 
 use super::*;
 

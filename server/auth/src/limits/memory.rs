@@ -1,4 +1,4 @@
-//! Allowances that one node counts alone.
+//! Rate limits that each node counts in memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! How often things may be done.
+//! Rate limits: how many requests of a kind a client may make in a time.
 //!
 //! Counted in Postgres by all nodes together, one statement per request, except for refreshes: those are counted by
 //! each node alone, in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`).

@@ -1,4 +1,4 @@
-//! Allowances that all nodes count together, in `basalt.rate_limits`.
+//! Rate limits that all nodes count together, in the table `basalt.rate_limits`.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};

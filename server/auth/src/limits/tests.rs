@@ -1,4 +1,4 @@
-//! Allowances as clients meet them.
+//! Rate limits as clients meet them.
 
 use http::{HeaderMap, HeaderValue};
 

@@ -1,4 +1,4 @@
-//! A folder that mails are kept in where no mail server is set, for whoever tries the project out.
+//! The folder that mails are written to where no mail server is set.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A mail as RFC 5322 writes it.
+//! Mails as messages in the format of RFC 5322.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ impl Sender {
     }
 }
 
-/// A mail that somebody else has written.
+/// A mail whose content is given by the caller.
 #[derive(Debug)]
 pub(crate) struct ForeignMail {
     /// Names it: the same mail has the same id when it is sent again.

@@ -148,7 +148,7 @@ fn explained(error: &lettre::transport::smtp::Error) -> String {
     }
 }
 
-/// A place in the queue, given back when dropped.
+/// A slot in the queue, released when dropped.
 struct QueueSlot<'a>(&'a AtomicUsize);
 
 impl QueueSlot<'_> {

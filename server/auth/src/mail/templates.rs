@@ -1,4 +1,4 @@
-//! Which template a kind of mail has: the operator's, as long as it can be read, else the built-in one.
+//! Templates of mails: the operator's, if it can be read, else the built-in one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Pair {
     body: Template,
 }
 
-/// A kind's templates and where they come from.
+/// The templates of one kind of mail, and where they are loaded from.
 struct KindTemplates {
     /// The operator's subject.
     subject: Option<String>,

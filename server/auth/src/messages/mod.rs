@@ -220,7 +220,7 @@ impl Messages {
         Err(Code::EmailAddressNotAuthorized.because(message))
     }
 
-    /// Sends `message`; answers with its id at the provider, empty if there is none.
+    /// Sends `message`; returns its id at the provider, empty if there is none.
     ///
     /// Errors: `over_sms_send_rate_limit`, `sms_send_failed`; those of the hook; 500 without a provider.
     pub(crate) async fn send_sms(&self, message: TextMessage<'_>) -> Result<String, Error> {
@@ -274,7 +274,7 @@ impl Messages {
     }
 }
 
-/// How long sending a mail takes here.
+/// A running mean of the time that sending a mail takes.
 #[derive(Default)]
 struct SendingTime {
     /// Mean of the last few, in microseconds; 0 as long as none was sent.
@@ -297,7 +297,7 @@ impl SendingTime {
     }
 }
 
-/// A mail to one address.
+/// A mail's recipient and variables.
 struct AddressedMail {
     to: String,
     variables: Value,

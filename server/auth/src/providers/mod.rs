@@ -1,4 +1,4 @@
-//! Other people's accounts: OAuth and OpenID Connect providers. One client for all of them, driven by a table.
+//! External providers (OAuth 1, OAuth 2, OpenID Connect): one client for all of them, driven by a table.
 
 mod custom;
 mod id_token;
@@ -51,7 +51,7 @@ pub(crate) enum ProviderError {
     Unexpected(String),
 }
 
-/// Whom a provider vouches for, and its tokens for them.
+/// A user as a provider describes them, and the provider's tokens.
 pub(crate) struct ProviderUser {
     pub(crate) profile: Profile,
     pub(crate) access_token: String,
@@ -311,7 +311,7 @@ pub(crate) enum Credentials<'a> {
     Oauth1 { token: &'a str, verifier: &'a str },
 }
 
-/// At which step a provider failed to vouch for a user.
+/// The step at which authentication at a provider failed.
 #[derive(Debug)]
 pub(crate) enum AuthenticationError {
     Exchange(ProviderError),

@@ -21,12 +21,12 @@ use crate::http_client::{HttpClient, Reach};
 
 /// Issuers that are remembered.
 const REMEMBERED: usize = 200;
-/// How often keys may be fetched anew because a token named an unknown one, within [`KEY_FETCH_WINDOW`]: enough for
+/// How often keys may be fetched again because a token named an unknown one, within [`KEY_FETCH_WINDOW`]: enough for
 /// any rotation, too seldom for a flood of forged tokens to become a flood at the issuer's.
 const KEY_FETCHES: u32 = 10;
 const KEY_FETCH_WINDOW: Duration = Duration::from_secs(60);
 
-/// Where an issuer is, and how far it is trusted.
+/// The address of an issuer, and how far it is trusted.
 #[derive(Debug, Clone)]
 pub(crate) struct IssuerAddress {
     /// Claim `iss` of its tokens.
@@ -168,7 +168,7 @@ impl Issuers {
     }
 
     /// Returns the issuer at `place`. Requests that come while it is being fetched wait for the same answer; once
-    /// known, it is fetched anew in a while, and kept as it is for as long as that fails.
+    /// known, it is fetched again in a while, and kept as it is for as long as that fails.
     pub(crate) async fn get(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let key = key(place);
         let issuer = self.known.get_or_insert_async(&key, self.fetch(place)).await?;
@@ -244,7 +244,7 @@ impl Issuers {
     }
 
     /// Checks that the issuer at `place` has signed `token`, that the token names it, and that its time is now. Whom it
-    /// is for is the caller's to check. Keys are fetched anew for a token that none of the known ones fits.
+    /// is for is the caller's to check. Keys are fetched again for a token that none of the known ones fits.
     pub(crate) async fn verify(&self, place: &IssuerAddress, token: &str) -> Result<IdToken, ProviderError> {
         let issuer = self.get(place).await?;
         let (verifier, generation) = {

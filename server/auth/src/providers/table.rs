@@ -33,7 +33,7 @@ fn is_tenant(path: &str) -> bool {
     path.strip_suffix("/v2.0").is_some_and(|tenant| !tenant.is_empty() && !tenant.contains('/'))
 }
 
-/// One place of a provider: a path below a host, or below the URL of a self-hosted one.
+/// The URL of a provider's endpoint: a path below a host, or below the URL of a self-hosted provider.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndpointUrl {
     /// The public host, maybe with a path; empty for providers that everybody hosts themselves.

@@ -1,4 +1,4 @@
-//! Where users may be sent, and what is added to the URL on the way.
+//! Redirects: which URLs are allowed, and the parameters that are added to them.
 
 mod glob;
 

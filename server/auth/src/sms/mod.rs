@@ -1,4 +1,4 @@
-//! Text messages by the HTTP interfaces of those who send them.
+//! Text messages, sent by HTTP interfaces of providers.
 
 mod messagebird;
 mod textlocal;
@@ -65,7 +65,7 @@ impl Channel {
     }
 }
 
-/// Sends messages.
+/// Sends text messages.
 pub(crate) struct SmsSender {
     provider: Option<SmsProvider>,
     /// Replaces the host that the provider has.
@@ -108,7 +108,7 @@ impl SmsSender {
         template.render(&Value::map([("Code", code.into())])).map_err(|error| error.to_string())
     }
 
-    /// Sends `sms`; answers with its id at the provider.
+    /// Sends `sms`; returns its id at the provider.
     pub(crate) async fn send(&self, sms: Sms<'_>) -> Result<String, SmsError> {
         let provider = self.provider.as_ref().ok_or(SmsError::NoProvider)?;
         let whatsapp = matches!(provider, SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. });

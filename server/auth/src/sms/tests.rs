@@ -1,4 +1,4 @@
-//! What goes to the providers, and what becomes of their answers. Shapes are those of the providers' documentation.
+//! Requests to the providers of text messages, and their answers. Shapes are those of the providers' documentation.
 
 use serde_json::{Value as Json, json};
 

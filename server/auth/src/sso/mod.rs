@@ -4,7 +4,7 @@
 //! Without the feature `saml`, `unavailable` stands in for the service provider.
 
 pub(crate) mod attribute_mapping;
-mod remote;
+mod identity_provider_client;
 #[cfg(feature = "saml")]
 mod service_provider;
 #[cfg(not(feature = "saml"))]
@@ -14,7 +14,7 @@ mod service_provider;
 use crate::{Code, Error};
 
 pub(crate) use attribute_mapping::AttributeMapping;
-pub(crate) use remote::{IdentityProviderClient, check_url};
+pub(crate) use identity_provider_client::{IdentityProviderClient, check_url};
 pub(crate) use service_provider::{
     Assertion, IdentityProvider, LONGEST_USE, NAME_ID_FORMATS, Response, ServiceProvider, issuer,
     parse_metadata,

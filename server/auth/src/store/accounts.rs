@@ -1,4 +1,4 @@
-//! Whose account a provider's user may be.
+//! Lookup of the accounts that a provider's user may belong to.
 
 use serde::Deserialize;
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Rows that nobody needs any more.
+//! Deletion of expired rows.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

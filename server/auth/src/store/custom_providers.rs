@@ -80,7 +80,7 @@ const COLUMNS: &str = "id, provider_type, identifier, name, client_id, client_se
 
 const FROM_ROW: &str = "jsonb_populate_record(null::auth.custom_oauth_providers, $1::jsonb)";
 
-/// Stores a new provider; answers with what administrators see of it.
+/// Stores a new provider; returns what administrators see of it.
 ///
 /// Errors: a unique violation of `custom_oauth_providers_identifier_key`; check violations for identifiers, names and
 /// addresses of a wrong form.
@@ -98,7 +98,7 @@ pub(crate) async fn create(
     created.ok_or_else(|| Error::Internal("a custom provider was not stored".to_owned()))
 }
 
-/// Replaces all that is known of a provider; answers with what administrators see of it, None if it is gone.
+/// Replaces all that is known of a provider; returns what administrators see of it, None if it is gone.
 ///
 /// Errors: as [`create`].
 pub(crate) async fn update(
@@ -118,7 +118,7 @@ pub(crate) async fn update(
     executor.into().fetch(&sql, vec![owned(row(provider))]).await
 }
 
-/// Removes the provider `identifier`; answers whether there was one.
+/// Removes the provider `identifier`; returns whether there was one.
 pub(crate) async fn delete(executor: impl Into<Executor<'_>>, identifier: &str) -> Result<bool, Error> {
     let sql = "delete from auth.custom_oauth_providers where identifier = $1";
     Ok(executor.into().execute(sql, vec![text(identifier)]).await? > 0)

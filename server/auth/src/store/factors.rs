@@ -92,7 +92,7 @@ pub(crate) struct NewChallenge<'a> {
     pub(crate) expiry: Duration,
 }
 
-/// What became of a challenge that was to be made.
+/// The outcome of creating a challenge.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChallengeOutcome {
@@ -206,7 +206,7 @@ pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Resu
     Executor::from(work).fetch(sql, parameters).await
 }
 
-/// A security key of a user.
+/// The credential of a factor of type `webauthn`.
 #[derive(Deserialize)]
 pub(crate) struct FactorCredential {
     pub(crate) factor_id: Uuid,

@@ -15,7 +15,7 @@ pub(crate) struct ClientState {
     pub(crate) age: f64,
 }
 
-/// Keeps the code verifier of a sign-in at `provider`; answers with its id.
+/// Keeps the code verifier of a sign-in at `provider`; returns its id.
 pub(crate) async fn create(
     executor: impl Into<Executor<'_>>,
     provider: &str,

@@ -172,7 +172,7 @@ pub(crate) async fn create(
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
-/// Changes the client `id`; answers with what it is then, None if it is gone.
+/// Changes the client `id`; returns what it is then, None if it is gone.
 pub(crate) async fn update(
     executor: impl Into<Executor<'_>>,
     id: Uuid,

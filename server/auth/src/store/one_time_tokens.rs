@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// A code of one kind, as the user's row has it.
+/// A code of one kind in the user's row.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct PendingCode {
     /// The hash, with its prefix if the flow uses PKCE; empty if there is none.

@@ -53,7 +53,7 @@ pub(crate) async fn start(
     until.ok_or_else(|| Error::Internal("a ceremony was not stored".to_owned()))
 }
 
-/// A ceremony that is being ended.
+/// The state of a ceremony that is being finished.
 #[derive(Deserialize)]
 pub(crate) struct StartedCeremony {
     pub(crate) state: Value,
@@ -126,7 +126,7 @@ pub(crate) async fn insert(
     passkey.ok_or_else(|| Error::Internal("a passkey was not stored".to_owned()))
 }
 
-/// A passkey that somebody signs in with, and its owner.
+/// A passkey and its owner.
 #[derive(Deserialize)]
 pub(crate) struct OwnedPasskey {
     pub(crate) passkey: Passkey,

@@ -39,7 +39,7 @@ pub(crate) async fn validity(
     executor.into().fetch(sql, parameters).await
 }
 
-/// A session that is to begin.
+/// A session to be stored.
 pub(crate) struct NewSession<'a> {
     /// The id that the session gets.
     pub(crate) id: Uuid,

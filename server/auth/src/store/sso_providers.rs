@@ -226,7 +226,7 @@ pub(crate) async fn update(
     find(work, Lookup::Id(row.id)).await
 }
 
-/// Removes the provider `id`, and answers with what it was.
+/// Removes the provider `id`, and returns what it was.
 pub(crate) async fn delete(
     executor: impl Into<Executor<'_>>,
     id: Uuid,
@@ -239,7 +239,7 @@ pub(crate) async fn delete(
     executor.into().fetch(&sql, vec![owned(id)]).await
 }
 
-/// Stores metadata that was fetched anew.
+/// Stores metadata that was fetched again.
 pub(crate) async fn renew_metadata(
     executor: impl Into<Executor<'_>>,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! How long a ban lasts.
+//! Durations of bans.
 
 use crate::Error;
 

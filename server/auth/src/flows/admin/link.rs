@@ -1,4 +1,4 @@
-//! Links that administrators hand over themselves, in place of the mails that would hold them.
+//! Links of mails that are returned to an administrator instead of being sent.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Administrators manage other people's accounts. What they say holds at once: nothing is mailed or confirmed.
+//! Administration of users. Changes take effect at once: no mail is sent and nothing has to be confirmed.
 
 mod ban;
 mod create;

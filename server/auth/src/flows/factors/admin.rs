@@ -1,4 +1,4 @@
-//! What administrators do with other people's factors.
+//! Administration of users' factors.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A challenge: what the holder of a factor has to answer.
+//! Creation of a challenge for a factor.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A new factor. It counts once it is verified.
+//! Enrollment of a factor. It takes effect once it is verified.
 
 use serde_json::json;
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! The end of a factor.
+//! Removal of a factor by its owner.
 
 use http::StatusCode;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The answer to a challenge, and what follows from a right one: the session rises to aal2.
+//! Verification of a challenge, which raises the session to aal2.
 
 use http::StatusCode;
 use serde_json::{Value, json};

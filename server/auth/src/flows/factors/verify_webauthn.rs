@@ -1,4 +1,4 @@
-//! What a security key answers as second factor.
+//! Verification of a security key as a second factor.
 
 use super::Holder;
 use super::verify::{Answer, Proof};

@@ -1,4 +1,4 @@
-//! A client asks for access to a user's account (RFC 6749, section 4.1.1).
+//! Authorization requests of clients (RFC 6749, section 4.1.1).
 
 use database::Database;
 use rand::RngExt;
@@ -36,7 +36,7 @@ pub(crate) struct Request {
     pub(crate) nonce: String,
 }
 
-/// Stores the request and answers with where the browser goes on: to the site's consent page, or, if the request cannot
+/// Stores the request and returns where the browser goes on: to the site's consent page, or, if the request cannot
 /// be granted, back to the client (RFC 6749, section 4.1.2.1).
 ///
 /// Errors (all 400): `validation_failed` and `oauth_client_not_found` while the client, or that the redirect is its own,
@@ -81,7 +81,7 @@ async fn client(database: &Database, client_id: &str, redirect_uri: &str) -> Res
     Ok(client)
 }
 
-/// What is left of a request when everything in it is understood.
+/// The checked parameters of a request.
 struct CheckedRequest {
     scope: String,
     challenge: Challenge,

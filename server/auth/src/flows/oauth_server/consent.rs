@@ -1,4 +1,4 @@
-//! A user decides what a client gets.
+//! The user's consent to a client's authorization request.
 
 use database::Database;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use crate::store::oauth_clients::OauthClient;
 use crate::store::{Work, oauth_consents};
 use crate::{Code, Error};
 
-/// How a user decides.
+/// The user's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConsentDecision {
     Approve,
@@ -30,7 +30,7 @@ impl ConsentDecision {
     }
 }
 
-/// What the consent page has to do.
+/// The next step of the consent page.
 #[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
 pub(crate) enum ConsentStep {
     /// Ask the user.
@@ -74,7 +74,7 @@ pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Resu
     Ok(question)
 }
 
-/// Carries out what the user who was asked by request `id` has decided, and answers with where the browser goes on: back
+/// Carries out what the user who was asked by request `id` has decided, and returns where the browser goes on: back
 /// to the client, with a code or with an error.
 ///
 /// Errors: as [`look`]; also `oauth_authorization_not_found` for a user who has not looked.

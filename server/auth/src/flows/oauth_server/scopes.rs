@@ -1,4 +1,4 @@
-//! What clients may ask for (RFC 6749, section 3.3).
+//! Scopes of the OAuth server (RFC 6749, section 3.3).
 
 pub(super) const OPENID: &str = "openid";
 pub(super) const PROFILE: &str = "profile";

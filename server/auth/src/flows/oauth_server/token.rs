@@ -1,4 +1,4 @@
-//! A client proves who it is, and exchanges a code or a refresh token for a session (RFC 6749, sections 2.3, 4.1.3, 6).
+//! Client authentication, and the exchange of codes and refresh tokens (RFC 6749, sections 2.3, 4.1.3 and 6).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -109,7 +109,7 @@ pub(crate) struct CodeGrant {
     pub(crate) resource: String,
 }
 
-/// A client's session, and who its user is if the client may ask that.
+/// A client's session, with an ID token if the client may have one.
 pub(crate) struct ClientSession {
     pub(crate) session: Session,
     pub(crate) id_token: Option<String>,

@@ -1,4 +1,4 @@
-//! What a code that was right leads to.
+//! The effects of a verified code.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Codes and links come back.
+//! Verification of codes and links that were sent.
 //!
 //! The user's row is locked from the moment that the code is looked at until it is used up, so that of several
 //! uses of one code exactly one wins.
@@ -134,7 +134,7 @@ pub(crate) enum Verified {
     /// The user is to exchange this for a session.
     Code(String),
     /// One of two addresses has confirmed the change.
-    Half,
+    PartialConfirmation,
 }
 
 /// What is told when one of two addresses has confirmed a change.
@@ -150,7 +150,7 @@ pub(crate) async fn verify(context: &Context<'_>, purpose: &str, proof: &Proof) 
     let work = Work::begin(&mut client).await?;
     let verified = use_up(context, &work, purpose, proof).await?;
     let outcome = match verified.account {
-        None => Verified::Half,
+        None => Verified::PartialConfirmation,
         Some(account) => {
             let session = sign_in(context, &work, &account).await?;
             Verified::Session(Box::new(session))
@@ -175,7 +175,7 @@ pub(crate) async fn follow(
     let work = Work::begin(&mut client).await?;
     let verified = use_up(context, &work, requested, &proof).await?;
     let outcome = match verified.account {
-        None => Verified::Half,
+        None => Verified::PartialConfirmation,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
             Verified::Code(issue_code(&work, &account, requested, verified.purpose).await?)
         }

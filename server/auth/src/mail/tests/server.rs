@@ -1,4 +1,4 @@
-//! A mail server on this machine that remembers what it was given.
+//! An SMTP server for tests that records the mails it receives.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ pub(super) struct Traits {
     pub(super) refuses_first: bool,
 }
 
-/// A mail that it took.
+/// A mail that it received.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReceivedMail {
     pub(super) from: String,

@@ -17,7 +17,7 @@ use crate::refresh_token::{Key, RefreshToken};
 use crate::session::GrantedSession;
 use crate::{Error, Settings};
 
-/// What became of a refresh token.
+/// The result of exchanging a refresh token.
 #[derive(Deserialize)]
 pub(crate) struct RefreshResult {
     pub(crate) verdict: RefreshVerdict,
@@ -28,7 +28,7 @@ pub(crate) struct RefreshResult {
     pub(crate) granted: Option<GrantedSession>,
 }
 
-/// How the rules of refresh tokens decided.
+/// The decision of the rules of refresh tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RefreshVerdict {
@@ -95,7 +95,7 @@ pub(crate) async fn refresh(
             (counted::LOCK, counted::STATEMENT.as_str(), first, last)
         }
     };
-    // All is looked up by keys, so one plan serves every token. Left to itself, Postgres plans anew each time, which
+    // All is looked up by keys, so one plan serves every token. Left to itself, Postgres plans again each time, which
     // takes longer than the statement: it counts the rules that settings switch off among the costs of a kept plan.
     let transaction = transaction().setting("plan_cache_mode", "force_generic_plan");
     let lock = transaction.statement(lock, vec![first[0].clone()]);

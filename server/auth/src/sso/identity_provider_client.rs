@@ -16,10 +16,10 @@ use crate::{Code, Error, Settings};
 
 /// Longest time for an answer, and never more than half of what a whole request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a provider is left alone whose metadata could not be fetched at a sign-in, so that others do not wait, too.
+/// The time after a failed fetch of a provider's metadata in which sign-ins do not try again.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Identity providers' servers.
+/// A client of identity providers' servers.
 pub(crate) struct IdentityProviderClient {
     client: HttpClient,
     reach: Reach,
