@@ -91,7 +91,7 @@ export default tseslint.config(
   },
   {
     // The generator decides what these files look like.
-    files: ['client/src/lib/database.types.ts', 'tests/projects/*.types.ts'],
+    files: ['client/src/lib/supabase/database.types.ts', 'tests/projects/*.types.ts'],
     rules: {
       '@typescript-eslint/consistent-indexed-object-style': 'off',
       '@typescript-eslint/consistent-type-definitions': 'off',

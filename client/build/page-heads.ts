@@ -27,7 +27,7 @@ import {
   PAGE_TITLES,
   type Favicons,
   type PageTitles,
-} from '../src/lib/default-settings.ts'
+} from '../src/lib/content/default-settings.ts'
 import { DEMO_FILE } from '../src/lib/constants.ts'
 import { renderFirstScreens } from './first-screens.ts'
 

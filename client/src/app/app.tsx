@@ -3,8 +3,8 @@ import { useState, type ReactNode } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
-import { createQueryClient } from '@/lib/query-client'
-import { split } from '@/lib/split'
+import { createQueryClient } from '@/lib/content/query-client'
+import { split } from '@/lib/loading/split'
 
 import { DocumentHead } from './document-head'
 import { LiveContent } from './live-content'

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-import { useAreSettingsLoaded, useSiteSettings } from '@/lib/use-site-settings'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { siteElements } from './head'
 import { setHeadElements } from './head-elements'

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 import { useLocation } from 'react-router-dom'
 
 import { HASH_SCROLL } from '@/lib/constants'
-import { scrollToElement, scrollToTop } from '@/lib/scroll'
+import { scrollToElement, scrollToTop } from '@/lib/browser/scroll'
 
 /** The id that the address names after its "#"; empty where it names none that could be read. */
 function namedSection(hash: string) {

@@ -1,4 +1,4 @@
-import type { SiteSettings } from '@/lib/site-settings'
+import type { SiteSettings } from '@/lib/content/site-settings'
 
 /** An element of `<head>`: `key` tells it from the others with its tag, `value` is what it says. */
 export interface HeadElement {

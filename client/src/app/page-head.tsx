@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { useLocation } from 'react-router-dom'
 
-import { useAreSettingsLoaded, useSiteSettings } from '@/lib/use-site-settings'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { pageElements } from './head'
 import { isHeadOf, setHeadElements, setJsonLd } from './head-elements'

@@ -1,7 +1,7 @@
 import { Navigate, Outlet, useLocation } from 'react-router-dom'
 
-import { isSiteAuthenticated } from '@/lib/gate'
-import { usePasswordProtection } from '@/lib/password-protection'
+import { isSiteAuthenticated } from '@/lib/session/gate'
+import { usePasswordProtection } from '@/lib/content/password-protection'
 
 /**
  * Sends visitors to the password gate where the site is behind one and does not know them yet. While that is

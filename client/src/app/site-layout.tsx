@@ -4,7 +4,7 @@ import { Outlet, useLocation } from 'react-router-dom'
 import { Footer } from '@/features/footer/footer'
 import { Header } from '@/features/header/header'
 import { Newsletter } from '@/features/newsletter/newsletter'
-import { useSession } from '@/lib/session'
+import { useSession } from '@/lib/session/session'
 
 import { ErrorBoundary } from './error-boundary'
 

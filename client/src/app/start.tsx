@@ -2,7 +2,7 @@ import { StrictMode, startTransition } from 'react'
 import { createRoot } from 'react-dom/client'
 import { BrowserRouter } from 'react-router-dom'
 
-import { rememberServedTitle } from '@/lib/served-title'
+import { rememberServedTitle } from '@/lib/loading/served-title'
 
 import { App, loadPage } from './app'
 import { canonicalPath } from './tab-title'

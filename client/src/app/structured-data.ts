@@ -1,4 +1,4 @@
-import type { SiteSettings } from '@/lib/site-settings'
+import type { SiteSettings } from '@/lib/content/site-settings'
 
 /** The settings, and where the site is. */
 export type Site = SiteSettings & { origin: string }

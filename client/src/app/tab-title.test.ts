@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { DEFAULT_SITE_SETTINGS } from '@/lib/site-settings'
+import { DEFAULT_SITE_SETTINGS } from '@/lib/content/site-settings'
 
 import { tabTitle } from './tab-title'
 

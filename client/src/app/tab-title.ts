@@ -1,5 +1,5 @@
-import type { PageTitles } from '@/lib/default-settings'
-import type { SiteSettings } from '@/lib/site-settings'
+import type { PageTitles } from '@/lib/content/default-settings'
+import type { SiteSettings } from '@/lib/content/site-settings'
 
 import pages from './pages.json' with { type: 'json' }
 

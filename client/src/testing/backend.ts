@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-import type { Database } from '@/lib/database.types'
+import type { Database } from '@/lib/supabase/database.types'
 
 type Tables = Database['public']['Tables']
 

@@ -5,8 +5,8 @@ import { MemoryRouter } from 'react-router-dom'
 
 import '@/components/ui/sonner'
 import { Toaster } from '@/components/ui/toaster'
-import '@/lib/supabase-client'
-import { createQueryClient } from '@/lib/query-client'
+import '@/lib/supabase/client'
+import { createQueryClient } from '@/lib/content/query-client'
 
 /** Renders one feature with what the site gives to all of them. */
 export function renderFeature(feature: ReactNode, at = '/') {

@@ -17,7 +17,7 @@ import '@/features/contact/contact-form'
 import '@/features/newsletter/footer-form'
 import '@/features/newsletter/popup-dialog'
 import '@/features/session/session-watch'
-import '@/lib/supabase-client'
+import '@/lib/supabase/client'
 import { App } from '@/app/app'
 
 /** Opens the whole site at a path, as a browser does. */

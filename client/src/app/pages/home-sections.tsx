@@ -10,7 +10,7 @@ import { Intro } from '@/features/intro/intro'
 import { Solution } from '@/features/solution/solution'
 import { Testimonials } from '@/features/testimonials/testimonials'
 import { Urgency } from '@/features/urgency/urgency'
-import { useAreSettingsLoaded, useSiteSettings } from '@/lib/use-site-settings'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
 import { setJsonLd } from '../head-elements'

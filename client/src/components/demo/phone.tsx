@@ -1,6 +1,6 @@
 import { Pause, Play } from 'lucide-react'
 
-import { useIsLive } from '@/lib/use-is-live'
+import { useIsLive } from '@/lib/loading/use-is-live'
 
 import { copy } from './copy'
 import { DemoVideo } from './demo-video'

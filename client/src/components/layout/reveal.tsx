@@ -1,7 +1,7 @@
 import { animate } from 'motion/mini'
 import { useEffect, useRef, type ReactNode } from 'react'
 
-import { usePrefersReducedMotion } from '@/lib/use-media-query'
+import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
 
 interface RevealProps {
   children: ReactNode

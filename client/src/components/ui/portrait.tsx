@@ -1,7 +1,7 @@
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { cn } from '@/lib/cn'
 import { initials } from '@/lib/initials'
-import { storedFileUrl } from '@/lib/storage-url'
+import { storedFileUrl } from '@/lib/supabase/storage-url'
 
 interface PortraitProps {
   name: string

@@ -4,7 +4,7 @@ import './sonner.css'
 import { useEffect } from 'react'
 import { toast, Toaster } from 'sonner'
 
-import { connectToaster } from '@/lib/notify'
+import { connectToaster } from '@/lib/notices/notify'
 
 /** Below the header; the chat and the cookie banner are at the other end. */
 const OFFSET = { top: 92, right: 16, left: 16 }

@@ -2,7 +2,7 @@ import { act, screen, within } from '@testing-library/react'
 import { Dialog } from 'radix-ui'
 import { expect, it } from 'vitest'
 
-import { notify } from '@/lib/notify'
+import { notify } from '@/lib/notices/notify'
 import { renderFeature } from '@/testing/render'
 
 const live = () => document.querySelector<HTMLElement>('[aria-live="polite"]')

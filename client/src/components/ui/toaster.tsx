@@ -1,7 +1,7 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react'
 import { createPortal } from 'react-dom'
 
-import { toasterDemand } from '@/lib/notify'
+import { toasterDemand } from '@/lib/notices/notify'
 
 const Sonner = lazy(() => import('./sonner'))
 

@@ -7,7 +7,7 @@ import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
 import { Button } from '@/components/ui/button'
-import { usePrefersReducedMotion } from '@/lib/use-media-query'
+import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
 
 import { copy } from './copy'
 import { Investors, Leadership } from './people'

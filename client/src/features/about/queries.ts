@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/content'
+import { content } from '@/lib/supabase/content'
 
 async function loadTimeline() {
   const { data, error } = await content

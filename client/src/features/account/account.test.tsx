@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { getSupabase } from '@/lib/supabase'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
 import { user } from '@/testing/user'

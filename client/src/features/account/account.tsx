@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 
 import { Spinner } from '@/components/ui/spinner'
-import { startAuth, useSession } from '@/lib/session'
+import { startAuth, useSession } from '@/lib/session/session'
 
 import { copy } from './copy'
 import { LoginForm } from './login-form'

@@ -8,9 +8,9 @@ import * as z from 'zod/mini'
 import { Button } from '@/components/ui/button'
 import { TextField } from '@/components/ui/field'
 import { PasswordField } from '@/components/ui/password-field'
-import { messages } from '@/lib/messages'
-import { notify } from '@/lib/notify'
-import { getSupabase } from '@/lib/supabase'
+import { messages } from '@/lib/notices/messages'
+import { notify } from '@/lib/notices/notify'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 import { copy } from './copy'
 

@@ -1,8 +1,8 @@
 import type { User } from '@supabase/supabase-js'
 
 import { PASSWORD_MAX_AGE_MS, PROFILE_TIMEOUT_MS } from '@/lib/constants'
-import { messages } from '@/lib/messages'
-import { getSupabase } from '@/lib/supabase'
+import { messages } from '@/lib/notices/messages'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** What the card shows of a user. */
 export interface Profile {

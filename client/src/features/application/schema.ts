@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 
 import { APPLICATION } from '@/lib/constants'
-import { checked } from '@/lib/validation/checked'
-import { looksLikeEmail } from '@/lib/validation/email'
+import { checked } from '@/lib/forms/validation/checked'
+import { looksLikeEmail } from '@/lib/forms/validation/email'
 import { hasActiveContent, hasControlCharacters, TEXT_ERRORS } from '@shared/text'
 
 export const APPLICATION_ERRORS = {

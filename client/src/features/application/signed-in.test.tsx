@@ -1,8 +1,8 @@
 import { screen, waitFor } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 
-import { AUTH_STORAGE_KEY } from '@/lib/auth-storage'
-import { supabase } from '@/lib/supabase-client'
+import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
+import { supabase } from '@/lib/supabase/client'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { testSession } from '@/testing/session'

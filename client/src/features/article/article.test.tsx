@@ -1,7 +1,7 @@
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { content } from '@/lib/content'
+import { content } from '@/lib/supabase/content'
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/content'
+import { content } from '@/lib/supabase/content'
 
 /** The backend answered with an error, as opposed to anything that broke on the way. */
 export class ArticleFetchError extends Error {}

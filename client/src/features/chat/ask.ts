@@ -1,7 +1,7 @@
 import { CHAT } from '@/lib/constants'
-import { messages } from '@/lib/messages'
-import { notify } from '@/lib/notify'
-import { getSupabase } from '@/lib/supabase'
+import { messages } from '@/lib/notices/messages'
+import { notify } from '@/lib/notices/notify'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** The assistant's function. */
 const FUNCTION_NAME = 'chat-ai'

@@ -2,8 +2,8 @@ import { MessageCircle } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 
 import { CHAT } from '@/lib/constants'
-import { split } from '@/lib/split'
-import { useAfter } from '@/lib/use-after'
+import { split } from '@/lib/loading/split'
+import { useAfter } from '@/lib/browser/use-after'
 
 import { copy } from './copy'
 

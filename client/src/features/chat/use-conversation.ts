@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
 
-import { messages as texts } from '@/lib/messages'
-import { notify } from '@/lib/notify'
+import { messages as texts } from '@/lib/notices/messages'
+import { notify } from '@/lib/notices/notify'
 import { hasActiveContent, hasControlCharacters } from '@shared/text'
 
 import { ask, type Reply } from './ask'

@@ -6,7 +6,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
 import { WhenNear } from '@/components/layout/when-near'
 import { SECTION } from '@/lib/sections'
-import { useSiteSettings } from '@/lib/use-site-settings'
+import { useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { copy } from './copy'
 

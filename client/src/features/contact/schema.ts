@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 
 import { CONTACT } from '@/lib/constants'
-import { checked } from '@/lib/validation/checked'
-import { checkBusinessEmail } from '@/lib/validation/email'
+import { checked } from '@/lib/forms/validation/checked'
+import { checkBusinessEmail } from '@/lib/forms/validation/email'
 import { checkText } from '@shared/text'
 
 /** The fields' names in messages. */

@@ -1,8 +1,8 @@
 import { act, fireEvent, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { analytics } from '@/lib/analytics'
-import { chooseConsent, reopenConsent } from '@/lib/consent'
+import { analytics } from '@/lib/privacy/analytics'
+import { chooseConsent, reopenConsent } from '@/lib/privacy/consent'
 import { renderFeature } from '@/testing/render'
 
 import { CookieBanner } from './cookie-banner'

@@ -3,10 +3,10 @@ import { useEffect, useRef } from 'react'
 import { Link } from 'react-router-dom'
 
 import { Button } from '@/components/ui/button'
-import { chooseConsent, resumeConsent, useConsentRequest } from '@/lib/consent'
+import { chooseConsent, resumeConsent, useConsentRequest } from '@/lib/privacy/consent'
 import { COOKIE_BANNER_DELAY_MS } from '@/lib/constants'
-import { rememberFocus } from '@/lib/focus'
-import { useAfter } from '@/lib/use-after'
+import { rememberFocus } from '@/lib/browser/focus'
+import { useAfter } from '@/lib/browser/use-after'
 
 const copy = {
   title: 'Cookie Policy',

@@ -3,8 +3,8 @@ import { Link } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
 import { SectionLink } from '@/components/layout/section-link'
-import { reopenConsent } from '@/lib/consent'
-import { useSiteSettings } from '@/lib/use-site-settings'
+import { reopenConsent } from '@/lib/privacy/consent'
+import { useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { copy } from './copy'
 import { RecentPosts } from './recent-posts'

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router-dom'
 
 import { RECENT_POSTS } from '@/lib/constants'
-import { content } from '@/lib/content'
-import { messages } from '@/lib/messages'
-import { useMediaQuery } from '@/lib/use-media-query'
+import { content } from '@/lib/supabase/content'
+import { messages } from '@/lib/notices/messages'
+import { useMediaQuery } from '@/lib/browser/use-media-query'
 
 import { truncate } from './truncate'
 

@@ -7,7 +7,7 @@ import { GATE } from '@/lib/constants'
  * Throws if that cannot be found out.
  */
 export async function isSitePassword(password: string) {
-  const { createPassingClient } = await import('@/lib/supabase-client')
+  const { createPassingClient } = await import('@/lib/supabase/client')
   const { auth } = createPassingClient()
   const { error } = await auth.signInWithPassword({ email: GATE.account, password })
   if (!error) {

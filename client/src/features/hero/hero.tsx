@@ -6,7 +6,7 @@ import { SectionLink } from '@/components/layout/section-link'
 import { StepEdge } from '@/components/layout/step-edge'
 import { Button } from '@/components/ui/button'
 import { SECTION } from '@/lib/sections'
-import { usePrefersReducedMotion } from '@/lib/use-media-query'
+import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
 
 import { copy } from './copy'
 import { Stand } from './stand'

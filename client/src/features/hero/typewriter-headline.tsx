@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 
-import { usePrefersReducedMotion } from '@/lib/use-media-query'
-import { useIsOnScreen } from '@/lib/use-is-on-screen'
+import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
+import { useIsOnScreen } from '@/lib/browser/use-is-on-screen'
 
 import { useHeadlines } from './use-headlines'
 import { useTypewriter } from './use-typewriter'

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 
 import { TYPEWRITER } from '@/lib/constants'
-import { content } from '@/lib/content'
-import { useAfter } from '@/lib/use-after'
+import { content } from '@/lib/supabase/content'
+import { useAfter } from '@/lib/browser/use-after'
 
 import { FALLBACK_HEADLINES } from './copy'
 

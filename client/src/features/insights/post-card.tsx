@@ -2,7 +2,7 @@ import { ArrowUpRight } from 'lucide-react'
 import { Link } from 'react-router-dom'
 
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
-import { storedFileUrl } from '@/lib/storage-url'
+import { storedFileUrl } from '@/lib/supabase/storage-url'
 
 import { copy } from './copy'
 import type { Post } from './queries'

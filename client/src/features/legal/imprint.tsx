@@ -1,4 +1,4 @@
-import { useSiteSettings } from '@/lib/use-site-settings'
+import { useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { LegalPage, LegalSection } from './legal-page'
 

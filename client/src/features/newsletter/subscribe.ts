@@ -1,8 +1,8 @@
-import { csrfToken } from '@/lib/csrf-token'
+import { csrfToken } from '@/lib/forms/csrf-token'
 import { NEWSLETTER } from '@/lib/constants'
-import { memoryLimiter } from '@/lib/rate-limit'
-import { currentUserId } from '@/lib/session'
-import { getSupabase } from '@/lib/supabase'
+import { memoryLimiter } from '@/lib/forms/rate-limit'
+import { currentUserId } from '@/lib/session/session'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 import { lookUpIp } from './ip-lookup'
 

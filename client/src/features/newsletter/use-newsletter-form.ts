@@ -3,8 +3,8 @@ import { useMemo, type ChangeEvent } from 'react'
 import { useForm } from 'react-hook-form'
 
 import { NEWSLETTER } from '@/lib/constants'
-import { notify } from '@/lib/notify'
-import { useLimitedInput } from '@/lib/use-limited-input'
+import { notify } from '@/lib/notices/notify'
+import { useLimitedInput } from '@/lib/forms/use-limited-input'
 
 import { copy, inputErrors, type FormTexts } from './copy'
 import { EMPTY, newsletterSchema, type NewsletterValues } from './schema'

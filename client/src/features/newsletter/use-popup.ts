@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 
-import { readLocal, writeLocal } from '@/lib/browser-storage'
+import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 import { POPUP } from '@/lib/constants'
 
 const DISABLED_KEY = 'newsletter_popup_disabled'

@@ -1,4 +1,4 @@
-import { readLocal, writeLocal } from '@/lib/browser-storage'
+import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 import { SESSION } from '@/lib/constants'
 
 const STORAGE_KEY = 'last_activity'

@@ -1,4 +1,4 @@
-import { readLocal, removeLocal, writeLocal } from '@/lib/browser-storage'
+import { readLocal, removeLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 const STORAGE_KEY = 'session_fingerprint'
 

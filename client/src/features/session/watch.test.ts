@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { fireEvent } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { connectToaster, type Notice } from '@/lib/notify'
-import { isCompleteSession } from '@/lib/session-integrity'
-import { getSupabase } from '@/lib/supabase'
+import { connectToaster, type Notice } from '@/lib/notices/notify'
+import { isCompleteSession } from '@/lib/session/session-integrity'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
 

@@ -1,11 +1,11 @@
 import type { Session } from '@supabase/supabase-js'
 
 import { SESSION } from '@/lib/constants'
-import { messages } from '@/lib/messages'
-import { notify } from '@/lib/notify'
-import { onSessionEvent } from '@/lib/session'
-import { isCompleteSession, isIntactSession, sessionId } from '@/lib/session-integrity'
-import { getSupabase } from '@/lib/supabase'
+import { messages } from '@/lib/notices/messages'
+import { notify } from '@/lib/notices/notify'
+import { onSessionEvent } from '@/lib/session/session'
+import { isCompleteSession, isIntactSession, sessionId } from '@/lib/session/session-integrity'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 import { watchActivity } from './activity'
 import { forgetFingerprint, isSameBrowser } from './fingerprint'

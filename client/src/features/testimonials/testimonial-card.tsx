@@ -1,5 +1,5 @@
 import { Portrait } from '@/components/ui/portrait'
-import type { Testimonial } from '@/lib/testimonials'
+import type { Testimonial } from '@/lib/content/testimonials'
 
 /** A ticket: the person on the stub, the quote on the rest. The stub is beside it where there is room. */
 export function TestimonialCard({ name, title, quote, about, image_path }: Testimonial) {

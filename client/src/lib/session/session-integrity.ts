@@ -1,6 +1,6 @@
 import type { Session } from '@supabase/supabase-js'
 
-import { getSupabase } from './supabase'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** Whether the session has all of its parts and its access token has not expired. `now` is in milliseconds. */
 export function isCompleteSession(session: Session, now = Date.now()) {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from './content'
+import { content } from '@/lib/supabase/content'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 

@@ -1,4 +1,4 @@
-import { readLocal, writeLocal } from './browser-storage'
+import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 /** At most `max` attempts within any `windowMs` milliseconds. */
 export interface Limit {

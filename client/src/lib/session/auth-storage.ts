@@ -1,4 +1,4 @@
-import { readLocal } from './browser-storage'
+import { readLocal } from '@/lib/browser/browser-storage'
 
 /** Where supabase-js keeps the session, in local storage. */
 export const AUTH_STORAGE_KEY = 'terrace-auth'

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 import { analytics } from './analytics'
-import { readLocal, readSession, writeLocal, writeSession } from './browser-storage'
+import { readLocal, readSession, writeLocal, writeSession } from '@/lib/browser/browser-storage'
 
 export type Consent = 'accepted' | 'declined'
 

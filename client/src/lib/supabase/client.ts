@@ -1,8 +1,8 @@
 import { createClient } from '@supabase/supabase-js'
 
 import { backend } from './backend'
-import { AUTH_STORAGE_KEY } from './auth-storage'
-import { DATABASE_SCHEMA, REALTIME } from './constants'
+import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
+import { DATABASE_SCHEMA, REALTIME } from '@/lib/constants'
 import type { Database } from './database.types'
 
 /** Tells the server which application calls; a header that every Supabase service lets browsers send. */

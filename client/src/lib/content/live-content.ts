@@ -1,9 +1,9 @@
 import { REALTIME_SUBSCRIBE_STATES, RealtimeClient } from '@supabase/realtime-js'
 import type { QueryClient } from '@tanstack/react-query'
 
-import { backend } from './backend'
-import { DATABASE_SCHEMA, REALTIME } from './constants'
-import type { Database } from './database.types'
+import { backend } from '@/lib/supabase/backend'
+import { DATABASE_SCHEMA, REALTIME } from '@/lib/constants'
+import type { Database } from '@/lib/supabase/database.types'
 
 type Table = keyof Database['public']['Tables']
 

@@ -1,7 +1,7 @@
 import { PostgrestClient } from '@supabase/postgrest-js'
 
 import { backend } from './backend'
-import { DATABASE_SCHEMA } from './constants'
+import { DATABASE_SCHEMA } from '@/lib/constants'
 import type { Database } from './database.types'
 
 /**

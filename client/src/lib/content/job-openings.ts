@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from './content'
+import { content } from '@/lib/supabase/content'
 
 async function loadJobOpenings() {
   const { data, error } = await content

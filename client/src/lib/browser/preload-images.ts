@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-import { messages } from './messages'
+import { messages } from '@/lib/notices/messages'
 
 function loadImage(address: string) {
   return new Promise<void>((resolve, reject) => {

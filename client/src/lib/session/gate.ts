@@ -1,4 +1,4 @@
-import { readLocal, writeLocal } from './browser-storage'
+import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 const FLAG_KEY = 'site_authenticated'
 

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 
-import { AUTH_STORAGE_KEY } from './auth-storage'
-import { supabase } from './supabase-client'
+import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
+import { supabase } from './client'
 
 /** Answers every request with `body`. Returns the requests. */
 function answerWith(body: unknown) {

@@ -4,7 +4,7 @@ import { stubBackend } from '@/testing/backend'
 
 // The schema is no part of the client, but its defaults have to be the client's.
 // eslint-disable-next-line no-restricted-imports
-import migration from '../../../schema/site/migrations/20261120090100_settings.sql?raw'
+import migration from '../../../../schema/site/migrations/20261120090100_settings.sql?raw'
 import { DEFAULT_SETTINGS } from './default-settings'
 import { DEFAULT_SITE_SETTINGS, loadSiteSettings } from './site-settings'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from './content'
+import { content } from '@/lib/supabase/content'
 
 /** Whether the site asks for its password; `unknown` where that cannot be read. */
 export type PasswordProtection = 'checking' | 'on' | 'off' | 'unknown'

@@ -1,4 +1,4 @@
-import { HASH_SCROLL } from './constants'
+import { HASH_SCROLL } from '@/lib/constants'
 
 function behavior(wanted: ScrollBehavior): ScrollBehavior {
   return window.matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : wanted

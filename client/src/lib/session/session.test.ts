@@ -4,13 +4,13 @@ import { beforeEach, expect, it, vi } from 'vitest'
 import { testSession } from '@/testing/session'
 
 import { AUTH_STORAGE_KEY } from './auth-storage'
-import { messages } from './messages'
+import { messages } from '@/lib/notices/messages'
 
 const client = vi.hoisted(() => ({ get: vi.fn<() => unknown>() }))
-vi.mock('./supabase', () => ({ getSupabase: () => Promise.resolve(client.get()) }))
+vi.mock('@/lib/supabase/get-supabase', () => ({ getSupabase: () => Promise.resolve(client.get()) }))
 
 const error = vi.hoisted(() => vi.fn())
-vi.mock('./notify', () => ({ notify: { error } }))
+vi.mock('@/lib/notices/notify', () => ({ notify: { error } }))
 
 /** The module's state lives as long as the page; each test opens a new one. */
 async function openPage() {

@@ -1,5 +1,5 @@
 import { csrfToken } from './csrf-token'
-import { getSupabase } from './supabase'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** The function that takes what visitors send in. */
 const FUNCTION_NAME = 'contact-notification'

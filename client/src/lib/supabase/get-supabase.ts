@@ -3,6 +3,6 @@
  * asked for, because the first screen can be shown without it.
  */
 export async function getSupabase() {
-  const { supabase } = await import('./supabase-client')
+  const { supabase } = await import('./client')
   return supabase
 }

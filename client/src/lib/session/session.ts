@@ -2,9 +2,9 @@ import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
 import { useSyncExternalStore } from 'react'
 
 import { AUTH_STORAGE_KEY, hasStoredSession } from './auth-storage'
-import { messages } from './messages'
-import { notify } from './notify'
-import { getSupabase } from './supabase'
+import { messages } from '@/lib/notices/messages'
+import { notify } from '@/lib/notices/notify'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** The session; null for visitors, undefined while that is not known yet. */
 type SessionState = Session | null | undefined

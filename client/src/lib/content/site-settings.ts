@@ -1,7 +1,7 @@
-import { content } from './content'
+import { content } from '@/lib/supabase/content'
 import { DEFAULT_SETTINGS, FAVICONS, PAGE_TITLES } from './default-settings'
 import type { Favicons, PageTitles } from './default-settings'
-import { storedFileUrl } from './storage-url'
+import { storedFileUrl } from '@/lib/supabase/storage-url'
 
 /** What the settings table says about the whole site. Addresses of files are ready to use. */
 export interface SiteSettings {

@@ -1,5 +1,5 @@
-import { readSession, writeSession } from './browser-storage'
-import { CSRF_TOKEN_BYTES } from './constants'
+import { readSession, writeSession } from '@/lib/browser/browser-storage'
+import { CSRF_TOKEN_BYTES } from '@/lib/constants'
 
 const STORAGE_KEY = 'csrf_token'
 const SHAPE = new RegExp(`^[0-9a-f]{${CSRF_TOKEN_BYTES * 2}}$`)
