@@ -82,6 +82,24 @@ export default tseslint.config(
     languageOptions: { globals: globals.browser },
   },
   {
+    files: ['client/**/*.{ts,tsx}'],
+    ignores: ['client/src/lib/supabase/client.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "ImportSpecifier[imported.name='createClient']",
+          message: 'The site has one client: take it from "@/lib/supabase/get-supabase".',
+        },
+        {
+          selector:
+            ':matches(ImportDeclaration, ImportExpression)[source.value=/^@supabase.(?!supabase-js$)/]',
+          message: 'The parts of supabase-js are used through the one client.',
+        },
+      ],
+    },
+  },
+  {
     // Stand-ins for a browser's methods do nothing, and spies are looked at without being called.
     files: ['client/src/testing/**', '**/*.test.{ts,tsx}'],
     rules: {

@@ -21,8 +21,6 @@ const RECONNECT_MS = [1 * SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND] as const
 export const REALTIME = {
   heartbeatMs: 30 * SECOND,
   timeoutMs: 30 * SECOND,
-  /** How often a server that has never answered is tried. */
-  attempts: 5,
   reconnectAfterMs: (tries: number) => RECONNECT_MS[tries - 1] ?? 10 * SECOND,
 } as const
 

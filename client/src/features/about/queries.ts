@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadTimeline() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('timeline_events')
     .select('*')
     .order('order_index', { ascending: true })
@@ -13,7 +14,11 @@ async function loadTimeline() {
 
 /** The stations of the company's journey, in their set order. */
 export function useTimeline() {
-  return useQuery({ queryKey: ['timeline-events'], queryFn: loadTimeline })
+  return useQuery({
+    queryKey: ['timeline-events'],
+    queryFn: loadTimeline,
+    meta: { tables: ['timeline_events'] },
+  })
 }
 
 export type TimelineEvent = Awaited<ReturnType<typeof loadTimeline>>[number]

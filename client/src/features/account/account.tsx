@@ -1,7 +1,5 @@
-import { useEffect } from 'react'
-
 import { Spinner } from '@/components/ui/spinner'
-import { startAuth, useSession } from '@/lib/session/session'
+import { useSession } from '@/lib/session/session'
 
 import { copy } from './copy'
 import { LoginForm } from './login-form'
@@ -17,8 +15,6 @@ interface AccountProps {
 /** The login, or the profile of whoever is signed in. */
 export function Account({ isVerified, onSignedIn }: AccountProps) {
   const session = useSession()
-  useEffect(() => void startAuth(), [])
-
   return (
     <div className="grid min-h-dvh place-items-center bg-mist px-5 pt-28 pb-20">
       {session === undefined && <Spinner label={copy.loading} />}

@@ -1,7 +1,7 @@
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { content } from '@/lib/supabase/content'
+import { supabase } from '@/lib/supabase/client'
 import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 
@@ -87,7 +87,7 @@ describe('Article', () => {
 
   it('says that something went wrong where reading breaks', async () => {
     stubBackend()
-    vi.spyOn(content, 'from').mockImplementation(() => {
+    vi.spyOn(supabase, 'from').mockImplementation(() => {
       throw new Error('not even a request')
     })
     renderFeature(<Article facts={factsOf('beyond-ads')} />)

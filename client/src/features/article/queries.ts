@@ -1,15 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** The backend answered with an error, as opposed to anything that broke on the way. */
 export class ArticleFetchError extends Error {}
 
 async function loadArticle(link: string) {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('blog_posts')
     .select('title, content, source_link1, source_title1, source_link2, source_title2')
     .eq('link', link)
+    .eq('is_visible', true)
     .single()
   if (error) throw new ArticleFetchError(error.message)
   return data
@@ -17,7 +19,11 @@ async function loadArticle(link: string) {
 
 /** The article at this route. */
 export function useArticle(link: string) {
-  return useQuery({ queryKey: ['article', link], queryFn: () => loadArticle(link) })
+  return useQuery({
+    queryKey: ['article', link],
+    queryFn: () => loadArticle(link),
+    meta: { tables: ['blog_posts'] },
+  })
 }
 
 type StoredArticle = Awaited<ReturnType<typeof loadArticle>>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadFaqs() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('faqs')
     .select('*')
     .eq('is_visible', true)
@@ -14,7 +15,7 @@ async function loadFaqs() {
 
 /** All questions that visitors may read, in their set order. */
 export function useFaqs() {
-  return useQuery({ queryKey: ['faqs'], queryFn: loadFaqs })
+  return useQuery({ queryKey: ['faqs'], queryFn: loadFaqs, meta: { tables: ['faqs'] } })
 }
 
 export type FaqEntry = Awaited<ReturnType<typeof loadFaqs>>[number]

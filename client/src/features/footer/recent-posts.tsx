@@ -2,14 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router-dom'
 
 import { RECENT_POSTS } from '@/lib/constants'
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 import { messages } from '@/lib/notices/messages'
 import { useMediaQuery } from '@/lib/browser/use-media-query'
 
 import { truncate } from './truncate'
 
 async function loadRecentPosts() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('blog_posts')
     .select('id, title, category, link')
     .eq('is_visible', true)
@@ -24,6 +25,7 @@ export function RecentPosts() {
   const { data: posts, isError } = useQuery({
     queryKey: ['recent-posts'],
     queryFn: loadRecentPosts,
+    meta: { tables: ['blog_posts'] },
   })
   const isSmall = useMediaQuery('(width < 768px)')
   if (isError && !posts) return <p role="status">{messages.posts.recentFailed}</p>

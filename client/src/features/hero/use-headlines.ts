@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 
 import { TYPEWRITER } from '@/lib/constants'
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 import { useAfter } from '@/lib/browser/use-after'
 
 import { FALLBACK_HEADLINES } from './copy'
 
 async function loadHeadlines() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('hero_headlines')
     .select('headline, order_index')
     .eq('is_visible', true)
@@ -21,7 +22,11 @@ async function loadHeadlines() {
  * where they take their time.
  */
 export function useHeadlines(): readonly string[] {
-  const { data, isPending } = useQuery({ queryKey: ['hero-headlines'], queryFn: loadHeadlines })
+  const { data, isPending } = useQuery({
+    queryKey: ['hero-headlines'],
+    queryFn: loadHeadlines,
+    meta: { tables: ['hero_headlines'] },
+  })
   const isLate = useAfter(TYPEWRITER.patienceMs)
   if (isPending && !isLate) return NONE
   return data && data.length > 0 ? data : FALLBACK_HEADLINES

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadPosts() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('blog_posts')
     .select('id, title, category, description, image_url, link, is_visible')
     .eq('is_visible', true)
@@ -14,7 +15,11 @@ async function loadPosts() {
 
 /** All articles that visitors may read, oldest first. */
 export function usePosts() {
-  return useQuery({ queryKey: ['blog-posts'], queryFn: loadPosts })
+  return useQuery({
+    queryKey: ['blog-posts'],
+    queryFn: loadPosts,
+    meta: { tables: ['blog_posts'] },
+  })
 }
 
 export type Post = Awaited<ReturnType<typeof loadPosts>>[number]

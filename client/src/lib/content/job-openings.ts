@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadJobOpenings() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('job_openings')
     .select('id, title, emoji, description, created_at')
     .eq('is_active', true)
@@ -14,13 +15,18 @@ async function loadJobOpenings() {
 
 /** The positions that are open, in their set order. */
 export function useJobOpenings() {
-  return useQuery({ queryKey: ['job-openings'], queryFn: loadJobOpenings })
+  return useQuery({
+    queryKey: ['job-openings'],
+    queryFn: loadJobOpenings,
+    meta: { tables: ['job_openings'] },
+  })
 }
 
 export type JobOpening = Awaited<ReturnType<typeof loadJobOpenings>>[number]
 
 async function loadJobRoles() {
-  const { data, error } = await content
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
     .from('job_openings')
     .select('id, title')
     .eq('is_active', true)
@@ -31,5 +37,9 @@ async function loadJobRoles() {
 
 /** The open positions to choose from in a form. */
 export function useJobRoles() {
-  return useQuery({ queryKey: ['job-roles'], queryFn: loadJobRoles })
+  return useQuery({
+    queryKey: ['job-roles'],
+    queryFn: loadJobRoles,
+    meta: { tables: ['job_openings'] },
+  })
 }

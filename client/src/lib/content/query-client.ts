@@ -1,5 +1,17 @@
 import { focusManager, QueryClient } from '@tanstack/react-query'
 
+import type { Database } from '@/lib/supabase/database.types'
+
+/** A table of the site's database. */
+export type Table = keyof Database['public']['Tables']
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    /** Queries of content name the tables whose rows they show; they are read again when one of these changes. */
+    queryMeta: { tables: readonly Table[] }
+  }
+}
+
 /** How long a page that is opened again shows what was read before without asking. */
 const FRESH_MS = 60_000
 

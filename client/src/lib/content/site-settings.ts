@@ -1,4 +1,4 @@
-import { content } from '@/lib/supabase/content'
+import { getSupabase, type Supabase } from '@/lib/supabase/get-supabase'
 import { DEFAULT_SETTINGS, FAVICONS, PAGE_TITLES } from './default-settings'
 import type { Favicons, PageTitles } from './default-settings'
 import { storedFileUrl } from '@/lib/supabase/storage-url'
@@ -27,21 +27,21 @@ function unquote(value: string) {
     .replace(/^"([\s\S]*)"$|^'([\s\S]*)'$/, (_, double, single) => String(double ?? single))
 }
 
-async function createSetting(key: SettingKey) {
-  const { error } = await content.from('settings').insert({ key, ...DEFAULT_SETTINGS[key] })
+async function createSetting(supabase: Supabase, key: SettingKey) {
+  const { error } = await supabase.from('settings').insert({ key, ...DEFAULT_SETTINGS[key] })
   if (error) console.error(`Setting "${key}" is missing and could not be created:`, error.message)
 }
 
-async function readSetting(key: SettingKey): Promise<string> {
+async function readSetting(supabase: Supabase, key: SettingKey): Promise<string> {
   const { category, value } = DEFAULT_SETTINGS[key]
-  const { data, error } = await content
+  const { data, error } = await supabase
     .from('settings')
     .select('value')
     .eq('key', key)
     .eq('category', category)
     .single()
   if (!error) return unquote(data.value)
-  if (error.code === NOT_FOUND) await createSetting(key)
+  if (error.code === NOT_FOUND) await createSetting(supabase, key)
   else console.error(`Setting "${key}" could not be read:`, error.message)
   return value
 }
@@ -97,6 +97,12 @@ export const DEFAULT_SITE_SETTINGS = parseSettings(
 
 /** Reads every setting and creates those that are missing. Never fails: what is unreadable has its default. */
 export async function loadSiteSettings(): Promise<SiteSettings> {
-  const read = SETTING_KEYS.map(async (key) => [key, await readSetting(key)] as const)
-  return parseSettings(settingValues(await Promise.all(read)))
+  try {
+    const supabase = await getSupabase()
+    const read = SETTING_KEYS.map(async (key) => [key, await readSetting(supabase, key)] as const)
+    return parseSettings(settingValues(await Promise.all(read)))
+  } catch (error) {
+    console.error('The settings could not be read:', error)
+    return DEFAULT_SITE_SETTINGS
+  }
 }

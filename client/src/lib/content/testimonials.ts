@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { content } from '@/lib/supabase/content'
+import { getSupabase } from '@/lib/supabase/get-supabase'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 
 /** The experts of a page in the order that is set for it; those that name the page if no order is. */
 async function loadTestimonials(page: string) {
-  const ordered = await content
+  const supabase = await getSupabase()
+  const ordered = await supabase
     .from('testimonial_page_orders')
     .select(`order_index, testimonials!inner(${EXPERT_COLUMNS})`)
     .eq('page_name', page)
@@ -15,7 +16,7 @@ async function loadTestimonials(page: string) {
   if (ordered.error) throw ordered.error
   if (ordered.data.length > 0) return ordered.data.map(({ testimonials }) => testimonials)
 
-  const named = await content
+  const named = await supabase
     .from('testimonials')
     .select(EXPERT_COLUMNS)
     .eq('is_visible', true)
@@ -25,7 +26,11 @@ async function loadTestimonials(page: string) {
 }
 
 export function useTestimonials(page: string) {
-  return useQuery({ queryKey: ['testimonials', page], queryFn: () => loadTestimonials(page) })
+  return useQuery({
+    queryKey: ['testimonials', page],
+    queryFn: () => loadTestimonials(page),
+    meta: { tables: ['testimonials', 'testimonial_page_orders'] },
+  })
 }
 
 export type Testimonial = Awaited<ReturnType<typeof loadTestimonials>>[number]

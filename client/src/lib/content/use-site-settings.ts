@@ -3,7 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { DEFAULT_SITE_SETTINGS, loadSiteSettings } from './site-settings'
 
 function useStoredSettings() {
-  return useQuery({ queryKey: ['site-settings'], queryFn: loadSiteSettings }).data
+  return useQuery({
+    queryKey: ['site-settings'],
+    queryFn: loadSiteSettings,
+    meta: { tables: ['settings'] },
+  }).data
 }
 
 /** The site's settings: the defaults at first, then what is stored. */

@@ -1,7 +1,7 @@
 import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
 import { useSyncExternalStore } from 'react'
 
-import { AUTH_STORAGE_KEY, hasStoredSession } from './auth-storage'
+import { hasStoredSession } from './auth-storage'
 import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
 import { getSupabase } from '@/lib/supabase/get-supabase'
@@ -38,26 +38,12 @@ async function start() {
   }
 }
 
-/** Loads what knows about sessions, once. Pages of visitors do without it until they need it. */
-export function startAuth() {
-  starting ??= start()
-  return starting
-}
-
-function startIfSignedIn() {
-  if (hasStoredSession()) void startAuth()
-  else if (!starting) set(null)
-}
-
 function subscribe(listener: () => void) {
   listeners.add(listener)
-  startIfSignedIn()
-  const onStorage = ({ key }: StorageEvent) => key === AUTH_STORAGE_KEY && startIfSignedIn()
-  window.addEventListener('storage', onStorage)
-  return () => {
-    listeners.delete(listener)
-    window.removeEventListener('storage', onStorage)
-  }
+  // Where no session is stored nobody is signed in; that is known before the client is there.
+  if (!starting && !hasStoredSession()) set(null)
+  starting ??= start()
+  return () => void listeners.delete(listener)
 }
 
 /** The signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */

@@ -1,8 +1,9 @@
 import { createClient } from '@supabase/supabase-js'
 
-import { backend } from './backend'
-import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
 import { DATABASE_SCHEMA, REALTIME } from '@/lib/constants'
+import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
+
+import { backend } from './backend'
 import type { Database } from './database.types'
 
 /** Tells the server which application calls; a header that every Supabase service lets browsers send. */
@@ -21,20 +22,8 @@ export const supabase = createClient<Database>(backend.url, backend.key, {
     heartbeatIntervalMs: REALTIME.heartbeatMs,
     timeout: REALTIME.timeoutMs,
     reconnectAfterMs: REALTIME.reconnectAfterMs,
+    // The site has one channel; without it there is nothing to stay connected for.
+    disconnectOnEmptyChannelsAfterMs: 0,
   },
   global: { headers: { 'X-Client-Info': CLIENT_INFO } },
 })
-
-/** A client that keeps nothing: whoever signs in with it stays a visitor of the site. */
-export function createPassingClient() {
-  return createClient<Database>(backend.url, backend.key, {
-    auth: {
-      flowType: 'pkce',
-      persistSession: false,
-      autoRefreshToken: false,
-      detectSessionInUrl: false,
-      storageKey: `${AUTH_STORAGE_KEY}-passing`,
-    },
-    global: { headers: { 'X-Client-Info': CLIENT_INFO } },
-  })
-}

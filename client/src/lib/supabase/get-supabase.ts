@@ -1,8 +1,11 @@
+/** The type of the site's client, for what is given it. */
+export type Supabase = typeof import('./client').supabase
+
 /**
- * The site's one client, the same on every call. It is a file of its own that comes when it is first
- * asked for, because the first screen can be shown without it.
+ * Returns the site's one client. It is a file of its own, loaded beside the entry: the first screen stands without it,
+ * and everything that reads or sends waits for it here.
  */
-export async function getSupabase() {
+export async function getSupabase(): Promise<Supabase> {
   const { supabase } = await import('./client')
   return supabase
 }
