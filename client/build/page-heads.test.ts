@@ -1,25 +1,15 @@
 import { expect, it } from 'vitest'
 
-import { ARTICLE_SLUGS } from '@/app/app'
 import { firstScreens } from '@/app/first-screens'
+import { NOT_FOUND, ROUTES } from '@/app/routes'
 
 import { describeHeads } from './page-heads'
 
 const heads = describeHeads()
 
 it('knows the head of every page that the site has', () => {
-  const fixed = [
-    '/',
-    '/about',
-    '/auth',
-    '/careers',
-    '/cookies',
-    '/imprint',
-    '/password',
-    '/privacy',
-  ]
-  const articles = ARTICLE_SLUGS.map((slug) => `/blog/${slug}`)
-  expect(Object.keys(heads.pages).sort()).toEqual([...articles, ...fixed].sort())
+  const paths = ROUTES.filter((route) => route !== NOT_FOUND).map(({ path }) => path)
+  expect(Object.keys(heads.pages)).toEqual(paths)
 })
 
 it('leaves to the server what only the database knows', () => {

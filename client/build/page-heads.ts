@@ -18,7 +18,8 @@ import {
   organization,
   type Site,
 } from '../src/app/structured-data.ts'
-import { PAGES, tabTitle, type PageFacts } from '../src/app/tab-title.ts'
+import { NOT_FOUND, ROUTES, type Route } from '../src/app/routes.ts'
+import { tabTitle } from '../src/app/tab-title.ts'
 import { ARTICLE_PICTURES, ARTICLES, type ArticleFacts } from '../src/features/article/articles.ts'
 import { FALLBACK_HEADLINES } from '../src/features/hero/copy.ts'
 import {
@@ -190,9 +191,9 @@ function preloadPicture(url: string) {
 /** The first screen's picture of the home page. */
 const HOME_PICTURE = `${placeholder('storage')}/${DEMO_FILE}.webp`
 
-function fixedPage(route: string, { description, noIndex = false }: PageFacts): Page {
+function fixedPage({ path: route, description, isHidden }: Route): Page {
   const facts = route === '/' ? {} : { description }
-  const head = { ...facts, title: tabTitle(route, SITE), isHidden: noIndex }
+  const head = { ...facts, title: tabTitle(route, SITE), isHidden: isHidden ?? false }
   const written = page(head, JSON_LD[route] ?? [])
   if (route === '/') written.elements.push(preloadPicture(HOME_PICTURE))
   return written
@@ -227,22 +228,7 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
   return written
 }
 
-/** The module of each page that comes in files of its own; the others come with the first one. */
-const MODULES: Record<string, string> = {
-  '/about': 'about',
-  '/auth': 'auth',
-  '/careers': 'careers',
-  '/cookies': 'legal',
-  '/imprint': 'legal',
-  '/password': 'password',
-  '/privacy': 'legal',
-}
-
-function moduleOf(route: string) {
-  return MODULES[route] ?? (route.startsWith('/blog/') ? 'article' : undefined)
-}
-
-/** The files that a page needs besides those that every page has, by the name of its module. */
+/** Returns the files that the page called `name` needs besides those that every page has. */
 function filesOf(name: string, bundle: Rolldown.OutputBundle) {
   const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
   const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
@@ -282,13 +268,15 @@ function manifest() {
 
 /** What a server has to know to write the head of each page: the same as the pages write themselves. */
 export function describeHeads() {
-  const fixed = Object.entries(PAGES).map(([route, facts]) => [route, fixedPage(route, facts)])
-  const articles = ARTICLES.map((facts) => [facts.link, articlePage(facts)])
+  const pages = ROUTES.filter((route) => route !== NOT_FOUND).map((route) => {
+    const article = ARTICLES.find(({ link }) => link === route.path)
+    return [route.path, article ? articlePage(article) : fixedPage(route)]
+  })
   return {
     queries: QUERIES,
     values: VALUES,
-    pages: Object.fromEntries([...fixed, ...articles]) as Record<string, Page>,
-    notFound: page({ title: tabTitle('/not-found', SITE), isHidden: true }, []),
+    pages: Object.fromEntries(pages) as Record<string, Page>,
+    notFound: page({ title: tabTitle(NOT_FOUND.path, SITE), isHidden: true }, []),
     closed: { value: 'site.protection', is: '1', page: '/password' },
     documents: {
       '/site.webmanifest': { type: 'application/manifest+json', body: manifest() },
@@ -304,12 +292,11 @@ export function pageHeads(): Plugin {
     async generateBundle(_options, bundle) {
       const heads = describeHeads()
       const screens = await renderFirstScreens(PLACEHOLDERS)
-      for (const [route, page] of Object.entries(heads.pages)) {
+      for (const { path: route, page: name } of ROUTES) {
+        const page = heads.pages[route] ?? heads.notFound
         page.screen = screens[route]
-        const name = moduleOf(route)
-        if (name !== undefined) preloadModules(page, name, bundle)
+        preloadModules(page, name, bundle)
       }
-      preloadModules(heads.notFound, 'not-found', bundle)
       this.emitFile({ type: 'asset', fileName: FILE, source: JSON.stringify(heads) })
     },
   }

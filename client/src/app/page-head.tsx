@@ -5,7 +5,8 @@ import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-se
 
 import { pageElements } from './head'
 import { isHeadOf, setHeadElements, setJsonLd } from './head-elements'
-import { canonicalPath, pageFacts, tabTitle } from './tab-title'
+import { canonicalPath, routeOf } from './routes'
+import { tabTitle } from './tab-title'
 
 interface PageHeadProps {
   /** The title of an article; other pages have theirs from the settings. */
@@ -16,8 +17,6 @@ interface PageHeadProps {
   image?: string
   /** What the page is about in the vocabulary of schema.org; undefined while that is not known. */
   jsonLd?: readonly object[]
-  /** Set by pages that search engines should not list. */
-  noIndex?: boolean
   /** Set while the page does not know its own content yet. */
   isPending?: boolean
 }
@@ -29,13 +28,13 @@ const NO_JSON_LD: readonly object[] = []
  * wrote there about this page stays until the page knows as much itself.
  */
 export function PageHead(props: PageHeadProps) {
-  const { articleTitle, description, image, jsonLd, noIndex, isPending } = props
+  const { articleTitle, description, image, jsonLd, isPending } = props
   const { pathname } = useLocation()
   const settings = useSiteSettings()
   const isKnown = useAreSettingsLoaded() && isPending !== true
-  const facts = pageFacts(pathname)
-  const isHidden = noIndex ?? facts?.noIndex ?? false
-  const summary = description ?? (pathname === '/' ? null : facts?.description)
+  const route = routeOf(pathname)
+  const isHidden = route.isHidden ?? false
+  const summary = description ?? (pathname === '/' ? null : route.description)
   const { origin } = window.location
   const url = `${origin}${canonicalPath(pathname)}`
 

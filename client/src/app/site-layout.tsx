@@ -7,18 +7,16 @@ import { Newsletter } from '@/features/newsletter/newsletter'
 import { useSession } from '@/lib/session/session'
 
 import { ErrorBoundary } from './error-boundary'
+import { routeOf } from './routes'
 
 const Widgets = lazy(() => import('./widgets'))
 const SessionWatch = lazy(() => import('@/features/session/session-watch'))
-
-/** Pages on which nothing floats over the form. */
-const BARE_PAGES = ['/auth', '/password']
 
 /** Header, page, footer, in the order in which the keyboard meets them; then what floats over the page. */
 export function SiteLayout() {
   const { pathname } = useLocation()
   const session = useSession()
-  const isBare = BARE_PAGES.includes(pathname.replace(/\/+$/, ''))
+  const { isBare } = routeOf(pathname)
   return (
     <>
       <a

@@ -4,8 +4,9 @@ import { BrowserRouter } from 'react-router-dom'
 
 import { rememberServedTitle } from '@/lib/loading/served-title'
 
-import { App, loadPage } from './app'
-import { canonicalPath } from './tab-title'
+import { App } from './app'
+import { loadPage } from './pages'
+import { canonicalPath } from './routes'
 
 /** Shows the site inside `root`, in place of the first screen that the server sent. */
 export async function start(root: HTMLElement) {

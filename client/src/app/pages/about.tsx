@@ -1,7 +1,9 @@
-import { About } from '@/features/about/about'
+import { About, AboutHero } from '@/features/about/about'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
+
+export const FirstScreen = AboutHero
 
 export default function AboutPage() {
   return (

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 
 import { Article } from '@/features/article/article'
-import { ARTICLE_PICTURES, ARTICLES } from '@/features/article/articles'
+import { ARTICLE_PICTURES, articleAt } from '@/features/article/articles'
 import { splitParagraphs } from '@/features/article/paragraphs'
 import { useArticle } from '@/features/article/queries'
 import { storedFileUrl } from '@/lib/supabase/storage-url'
@@ -10,6 +10,7 @@ import { useSiteSettings } from '@/lib/content/use-site-settings'
 import { HashScroll } from '../hash-scroll'
 import { DESCRIPTION_LENGTH } from '../head'
 import { PageHead } from '../page-head'
+import type { PageProps } from '../pages'
 import { article, siteOf } from '../structured-data'
 
 /** The beginning of the text, cut after a whole word. */
@@ -19,10 +20,13 @@ function summary(text: string) {
   return `${first.slice(0, DESCRIPTION_LENGTH).replace(/\s+\S*$/, '')}…`
 }
 
-/** The article whose route ends in `slug`. */
-export default function ArticlePage({ slug }: { slug: string }) {
-  const facts = ARTICLES.find((candidate) => candidate.slug === slug)
-  if (!facts) throw new Error(`No article is known by the name ${slug}`)
+export function FirstScreen({ path, title }: PageProps & { title: string }) {
+  return <Article facts={{ ...articleAt(path), defaultTitle: title }} />
+}
+
+/** The article at `path`. */
+export default function ArticlePage({ path }: PageProps) {
+  const facts = articleAt(path)
   const settings = useSiteSettings()
   const { data, isPending } = useArticle(facts.link)
 

@@ -2,13 +2,15 @@ import { useMemo, useState } from 'react'
 
 import { Application } from '@/features/application/application'
 import type { RoleChoice } from '@/features/application/application-form'
-import { Careers } from '@/features/careers/careers'
+import { Careers, CareersHero } from '@/features/careers/careers'
 import { useJobOpenings } from '@/lib/content/job-openings'
 import { useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
 import { jobPosting, siteOf } from '../structured-data'
+
+export const FirstScreen = CareersHero
 
 export default function CareersPage() {
   const [choice, setChoice] = useState<RoleChoice>()

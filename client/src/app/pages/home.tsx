@@ -1,21 +1,55 @@
-import { lazy, Suspense } from 'react'
+import { useEffect } from 'react'
 
+import { Benefits } from '@/features/benefits/benefits'
+import { Challenge } from '@/features/challenge/challenge'
+import { Contact } from '@/features/contact/contact'
+import { Faq } from '@/features/faq/faq'
+import { useFaqs } from '@/features/faq/queries'
 import { Hero } from '@/features/hero/hero'
+import { Insights } from '@/features/insights/insights'
+import { Intro } from '@/features/intro/intro'
+import { Solution } from '@/features/solution/solution'
+import { Testimonials } from '@/features/testimonials/testimonials'
+import { Urgency } from '@/features/urgency/urgency'
+import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-settings'
 
+import { HashScroll } from '../hash-scroll'
+import { setJsonLd } from '../head-elements'
 import { PageHead } from '../page-head'
+import { faqPage, organization, siteOf } from '../structured-data'
 
-/** Everything below the first screen comes in a second file, so that the first screen need not wait for it. */
-const HomeSections = lazy(() => import('./home-sections'))
+export const FirstScreen = Hero
 
-/** The home page. What it is about in the vocabulary of schema.org is told by its sections. */
-export function HomePage() {
+/** The home page, in the order in which the pitch is told. */
+export default function HomePage() {
   return (
     <>
+      {/* What it is about in the vocabulary of schema.org is told below. */}
       <PageHead jsonLd={undefined} />
       <Hero />
-      <Suspense fallback={<div className="min-h-dvh" />}>
-        <HomeSections />
-      </Suspense>
+      <Intro />
+      <Challenge />
+      <Solution />
+      <Testimonials />
+      <Benefits />
+      <Urgency />
+      <Insights />
+      <Faq />
+      <Contact />
+      <HashScroll />
+      <HomeStructuredData />
     </>
   )
+}
+
+/** Tells search engines whose site this is, and the questions that it answers. */
+function HomeStructuredData() {
+  const settings = useSiteSettings()
+  const isLoaded = useAreSettingsLoaded()
+  const { data: faqs, isPending } = useFaqs()
+  useEffect(() => {
+    if (!isLoaded || isPending) return
+    setJsonLd([organization(siteOf(settings)), ...(faqs?.length ? [faqPage(faqs)] : [])])
+  }, [settings, isLoaded, faqs, isPending])
+  return null
 }

@@ -1,19 +1,31 @@
+import type { ComponentType } from 'react'
+
 import { Cookies } from '@/features/legal/cookies'
 import { Imprint } from '@/features/legal/imprint'
 import { Privacy } from '@/features/legal/privacy'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
+import type { PageProps } from '../pages'
 
-const PAGES = { privacy: Privacy, cookies: Cookies, imprint: Imprint }
+const TEXTS: Record<string, ComponentType> = {
+  '/privacy': Privacy,
+  '/cookies': Cookies,
+  '/imprint': Imprint,
+}
+
+export function FirstScreen({ path }: PageProps) {
+  const Text = TEXTS[path]
+  if (!Text) throw new Error(`No legal text is known for ${path}`)
+  return <Text />
+}
 
 /** One of the three legal pages. */
-export default function LegalPage({ page }: { page: keyof typeof PAGES }) {
-  const Page = PAGES[page]
+export default function LegalPage({ path }: PageProps) {
   return (
     <>
       <PageHead />
-      <Page />
+      <FirstScreen path={path} />
       <HashScroll />
     </>
   )

@@ -17,7 +17,7 @@ export default function NotFoundPage() {
 
   return (
     <div className="relative bg-paper pt-36 pb-48">
-      <PageHead noIndex />
+      <PageHead />
       <div className="container-page flex flex-col items-start gap-8">
         <h1 className="font-display text-[clamp(8rem,28vw,20rem)] leading-[0.8] font-extrabold tracking-[-0.05em] text-pitch">
           404

@@ -6,7 +6,7 @@ import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 
 import { Article } from './article'
-import { ARTICLES } from './articles'
+import { articleAt } from './articles'
 import { arrange, splitParagraphs } from './paragraphs'
 
 const paragraphs = Array.from({ length: 13 }, (_, index) => `Paragraph ${index + 1}.`)
@@ -20,11 +20,7 @@ const STORED = {
   source_title2: null,
 }
 
-function factsOf(slug: string) {
-  const facts = ARTICLES.find((article) => article.slug === slug)
-  if (!facts) throw new Error(`no article ${slug}`)
-  return facts
-}
+const factsOf = (slug: string) => articleAt(`/blog/${slug}`)
 
 function open(slug = 'owning-the-goal-line', stored: object[] | 'failure' = [STORED]) {
   const requests = stubBackend({ blog_posts: stored })

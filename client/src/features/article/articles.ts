@@ -9,8 +9,6 @@ export interface Callout {
 export interface ArticleFacts {
   /** The article's route, by which the database knows it. */
   link: string
-  /** The last part of its route. */
-  slug: string
   /** Shown until the stored title arrives. */
   defaultTitle: string
   /** File in the bucket of article pictures. */
@@ -37,7 +35,7 @@ function article(
   defaultTitle: string,
   callouts: readonly Callout[],
 ): ArticleFacts {
-  return { link: `/blog/${slug}`, slug, image, defaultTitle, callouts }
+  return { link: `/blog/${slug}`, image, defaultTitle, callouts }
 }
 
 /** The bucket of the articles' pictures. */
@@ -69,3 +67,10 @@ export const ARTICLES: readonly ArticleFacts[] = [
     { after: 6, text: callout.points },
   ]),
 ]
+
+/** Returns what is fixed about the article whose route is `link`. */
+export function articleAt(link: string) {
+  const facts = ARTICLES.find((article) => article.link === link)
+  if (!facts) throw new Error(`No article is known at ${link}`)
+  return facts
+}
