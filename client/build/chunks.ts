@@ -6,48 +6,100 @@ import { aliases } from './aliases.ts'
 
 type Context = Pick<Rolldown.PluginContext, 'getModuleInfo'>
 
-/** What every page runs first, and with it the first screen of the home page. */
-const START = `${aliases['@']}/app/start.tsx`
+const SOURCE = aliases['@']
 
-const PAGES = `${aliases['@']}/app/pages`
+/** The entry: what has to run before anything can be shown. */
+const START = `${SOURCE}/app/start.tsx`
 
-const HOME = `${PAGES}/home-sections.tsx`
+const PAGES = readdirSync(`${SOURCE}/app/pages`).map((file) => `${SOURCE}/app/pages/${file}`)
 
-const OTHER_PAGES = readdirSync(PAGES)
-  .filter((file) => !file.startsWith('home'))
-  .map((file) => `${PAGES}/${file}`)
+const HOME = `${SOURCE}/app/pages/home.tsx`
 
-/** The modules that come with `id`: those that it imports, and theirs. */
+/** What stands around the pages. */
+const LAYOUT = `${SOURCE}/app/site-layout.tsx`
+
+/** The site's client, and what follows the content with it. */
+const SUPABASE = `${SOURCE}/lib/supabase/client.ts`
+const LIVE_CONTENT = `${SOURCE}/lib/content/live-content.ts`
+
+/** Modules that name all parts of a library, of which each module takes a few; the bundler knows which. */
+const INDEXES = /\/(?:radix-ui|lucide-react)\/dist\/(?!.*\/icons\/)/
+
+/** Icons are a few bytes each, and too small for files of their own. */
+const ICON = /\/lucide-react\/dist\/.*\/icons\//
+
+function importsOf(id: string, context: Context) {
+  return INDEXES.test(id) ? [] : (context.getModuleInfo(id)?.importedIds ?? [])
+}
+
+/** Returns the modules that come with `id`: those that it imports, and theirs. */
 function closure(id: string, context: Context, found = new Set<string>()) {
   if (found.has(id)) return found
   found.add(id)
-  for (const imported of context.getModuleInfo(id)?.importedIds ?? []) {
-    closure(imported, context, found)
-  }
+  for (const imported of importsOf(id, context)) closure(imported, context, found)
   return found
 }
 
-let firstFile: Set<string> | undefined
-
-function firstFileOf(context: Context) {
+function gather(context: Context) {
   const start = closure(START, context)
-  const others = new Set(OTHER_PAGES.flatMap((page) => [...closure(page, context)]))
-  const shared = [...closure(HOME, context)].filter((id) => others.has(id))
-  return new Set([...start, ...shared])
+  const others = PAGES.filter((page) => page !== HOME)
+  const ofOthers = new Set(others.flatMap((page) => [...closure(page, context)]))
+  const ofHome = [...closure(HOME, context)].filter((id) => ofOthers.has(id))
+  return {
+    start,
+    shared: new Set([...closure(LAYOUT, context), ...ofHome]),
+    supabase: closure(LIVE_CONTENT, context),
+  }
+}
+
+let gathered: ReturnType<typeof gather> | undefined
+
+/** A file for the modules that `gather` finds under this name. */
+function file(
+  name: keyof ReturnType<typeof gather>,
+  priority: number,
+): Rolldown.CodeSplittingGroup {
+  return {
+    name: (id, context) => {
+      gathered ??= gather(context)
+      return gathered[name].has(id) || (name === 'shared' && ICON.test(id)) ? name : null
+    },
+    debugName: name,
+    priority,
+  }
 }
 
 /**
- * Puts what every page needs into one file, together with what the home page shares with others. Left alone, the bundler
- * makes a file for each set of pages that share something, and a request costs more than the few bytes that it saves.
+ * The files that modules are gathered in, those with the highest priority first; the bundler finds one for the others.
+ *
+ * The entry is one file, the site's client of supabase-js another, and a third one has what stands around all pages and
+ * what the home page shares with others. Left alone, the bundler makes a file for each set of pages that share
+ * something, and a request costs more than the few bytes that it saves.
  */
-function fileOfModule(id: string, context: Context) {
-  firstFile ??= firstFileOf(context)
-  return firstFile.has(id) ? 'start' : null
-}
-
-/** The files that modules are gathered in, the first that applies; the bundler finds one for the others. */
 export const files: Rolldown.CodeSplittingGroup[] = [
   // What the bundler adds itself is needed before anything else is.
-  { name: 'loader', test: /^\0/, priority: 1 },
-  { name: fileOfModule, debugName: 'start' },
+  { name: 'loader', test: /^\0/, priority: 4 },
+  file('start', 3),
+  file('shared', 2),
+  file('supabase', 1),
 ]
+
+/** Returns the names of the files that the chunk made of `module` consists of, its own first. */
+export function filesOf(module: string, bundle: Rolldown.OutputBundle) {
+  const chunks = Object.values(bundle).filter((output) => output.type === 'chunk')
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
+  const collect = (chunk: Rolldown.OutputChunk | undefined, found: Set<string>) => {
+    if (!chunk || found.has(chunk.fileName)) return found
+    found.add(chunk.fileName)
+    for (const name of chunk.imports) collect(byName.get(name), found)
+    return found
+  }
+  const own = chunks.find(({ facadeModuleId }) => facadeModuleId === module)
+  if (!own) throw new Error(`No file is made of ${module}`)
+  return [...collect(own, new Set())]
+}
+
+/** Returns the files that every page needs, those first that are needed first. */
+export function filesOfAllPages(bundle: Rolldown.OutputBundle) {
+  return [...new Set([START, LAYOUT, SUPABASE].flatMap((module) => filesOf(module, bundle)))]
+}

@@ -5,6 +5,7 @@ import type { Plugin, Rolldown } from 'vite'
 
 import {
   DESCRIPTION_LENGTH,
+  jsonLdDocument,
   pageElements,
   siteElements,
   type HeadElement,
@@ -14,7 +15,6 @@ import {
   article,
   faqPage,
   jobPosting,
-  jsonLdDocument,
   organization,
   type Site,
 } from '../src/app/structured-data.ts'
@@ -30,6 +30,8 @@ import {
   type PageTitles,
 } from '../src/lib/content/default-settings.ts'
 import { DEMO_FILE } from '../src/lib/constants.ts'
+import { aliases } from './aliases.ts'
+import { filesOf, filesOfAllPages } from './chunks.ts'
 import { renderFirstScreens } from './first-screens.ts'
 
 /** The file that tells a server what to write into the pages' heads. Its format: docs/page-heads.md. */
@@ -228,28 +230,11 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
   return written
 }
 
-/** Returns the files that the page called `name` needs besides those that every page has. */
-function filesOf(name: string, bundle: Rolldown.OutputBundle) {
-  const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
-  const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
-  const collect = (chunk: Rolldown.OutputChunk | undefined, found: Set<string>) => {
-    if (!chunk || found.has(chunk.fileName)) return found
-    found.add(chunk.fileName)
-    for (const file of chunk.imports) collect(byFile.get(file), found)
-    return found
-  }
-  const shared = new Set<string>()
-  for (const chunk of chunks) if (chunk.isEntry || chunk.name === 'start') collect(chunk, shared)
-  const own = chunks.find(({ facadeModuleId }) =>
-    facadeModuleId?.endsWith(`/app/pages/${name}.tsx`),
-  )
-  if (!own) throw new Error(`No file is made of the page ${name}`)
-  return [...collect(own, new Set())].filter((file) => !shared.has(file))
-}
-
 /** Has the browser load a page's own files together with the shared ones, instead of after them. */
 function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle) {
-  for (const file of filesOf(name, bundle)) {
+  const ofAll = filesOfAllPages(bundle)
+  const module = `${aliases['@']}/app/pages/${name}.tsx`
+  for (const file of filesOf(module, bundle).filter((file) => !ofAll.includes(file))) {
     const attributes = {
       rel: 'modulepreload',
       fetchpriority: 'low',

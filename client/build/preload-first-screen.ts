@@ -1,5 +1,7 @@
 import type { HtmlTagDescriptor, Plugin } from 'vite'
 
+import { filesOfAllPages } from './chunks.ts'
+
 /** The two files that the first screen of every page needs; other alphabets load when text asks for them. */
 const FIRST_SCREEN_FONT = /(?:bricolage-grotesque|hanken-grotesk)-latin-wght-normal.*\.woff2$/
 
@@ -9,7 +11,7 @@ function preload(attrs: Record<string, string>): HtmlTagDescriptor {
 
 /**
  * Adds links to what the page will ask for in a moment and whose hashed names only the bundler knows: the first screen's
- * fonts, and behind them the scripts that are started once it is seen.
+ * fonts, and behind them the scripts that are started once it is seen, with the client that reads the content.
  */
 export function preloadFirstScreen(): Plugin {
   return {
@@ -20,14 +22,11 @@ export function preloadFirstScreen(): Plugin {
       handler(_html, { bundle }) {
         const files = Object.values(bundle ?? {})
         const fonts = files.filter(({ fileName }) => FIRST_SCREEN_FONT.test(fileName))
-        const start = files.flatMap((file) =>
-          file.type === 'chunk' && file.name === 'start' ? [file.fileName, ...file.imports] : [],
-        )
         return [
           ...fonts.map(({ fileName }) =>
             preload({ rel: 'preload', as: 'font', type: 'font/woff2', href: `/${fileName}` }),
           ),
-          ...[...new Set(start)].map((file) =>
+          ...filesOfAllPages(bundle ?? {}).map((file) =>
             preload({ rel: 'modulepreload', fetchpriority: 'low', href: `/${file}` }),
           ),
         ]

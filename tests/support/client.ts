@@ -1,7 +1,7 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import WebSocket from 'ws'
 
-import type { Database } from '@client/lib/database.types'
+import type { Database } from '@client/lib/supabase/database.types'
 
 export type Client = SupabaseClient<Database>
 

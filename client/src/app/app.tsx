@@ -1,16 +1,28 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Suspense, useState } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
 import { createQueryClient } from '@/lib/content/query-client'
+import { split } from '@/lib/loading/split'
 
 import { DocumentHead } from './document-head'
 import { LiveContent } from './live-content'
-import { pageOf } from './pages'
+import { loadPage, pageOf } from './pages'
 import { RequirePassword } from './require-password'
 import { ROUTES } from './routes'
-import { SiteLayout } from './site-layout'
+
+/** Header, footer and what the pages share, in a file beside the entry. */
+const SiteLayout = split(() => import('./site-layout'))
+
+/** Brings what `App` shows at `pathname`, so that all of it is in the document from the first moment. */
+export async function loadApp(pathname: string) {
+  const page = loadPage(pathname).catch((error: unknown) => {
+    // The page says so itself, between header and footer.
+    console.error('The page could not be loaded:', error)
+  })
+  await Promise.all([SiteLayout.load(), page])
+}
 
 function routes(isGate: boolean) {
   return ROUTES.filter((route) => (route.isGate ?? false) === isGate).map(({ path, page }) => {
@@ -26,12 +38,14 @@ export function App() {
     <QueryClientProvider client={queryClient}>
       <DocumentHead />
       <LiveContent />
-      <Routes>
-        <Route element={<SiteLayout />}>
-          <Route element={<RequirePassword />}>{routes(false)}</Route>
-          {routes(true)}
-        </Route>
-      </Routes>
+      <Suspense>
+        <Routes>
+          <Route element={<SiteLayout />}>
+            <Route element={<RequirePassword />}>{routes(false)}</Route>
+            {routes(true)}
+          </Route>
+        </Routes>
+      </Suspense>
       <Toaster />
     </QueryClientProvider>
   )

@@ -1,5 +1,4 @@
-import type { HeadElement } from './head'
-import { jsonLdDocument } from './structured-data'
+import { jsonLdDocument, type HeadElement } from './head'
 
 /** Puts `elements` into `<head>`, each in place of the one with its key. */
 export function setHeadElements(elements: readonly HeadElement[]) {

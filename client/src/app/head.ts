@@ -57,3 +57,8 @@ export function siteElements({
     meta('property', 'og:site_name', siteName),
   ]
 }
+
+/** Entities as one JSON-LD document. Source: JSON-LD 1.1, section 4.10. */
+export function jsonLdDocument(items: readonly object[]) {
+  return { '@context': 'https://schema.org', '@graph': items }
+}

@@ -13,7 +13,7 @@ const Widgets = lazy(() => import('./widgets'))
 const SessionWatch = lazy(() => import('@/features/session/session-watch'))
 
 /** Header, page, footer, in the order in which the keyboard meets them; then what floats over the page. */
-export function SiteLayout() {
+export default function SiteLayout() {
   const { pathname } = useLocation()
   const session = useSession()
   const { isBare } = routeOf(pathname)

@@ -4,17 +4,14 @@ import { BrowserRouter } from 'react-router-dom'
 
 import { rememberServedTitle } from '@/lib/loading/served-title'
 
-import { App } from './app'
-import { loadPage } from './pages'
+import { App, loadApp } from './app'
 import { canonicalPath } from './routes'
 
 /** Shows the site inside `root`, in place of the first screen that the server sent. */
 export async function start(root: HTMLElement) {
   const { pathname } = window.location
   rememberServedTitle(root, canonicalPath(pathname))
-  await loadPage(pathname).catch((error: unknown) => {
-    console.error('The page could not be loaded:', error)
-  })
+  await loadApp(pathname)
   // In pieces, so that the visitor can scroll and tap meanwhile.
   startTransition(() => {
     createRoot(root).render(

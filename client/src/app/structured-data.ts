@@ -8,11 +8,6 @@ export function siteOf(settings: SiteSettings): Site {
   return { ...settings, origin: window.location.origin }
 }
 
-/** Entities as one JSON-LD document. Source: JSON-LD 1.1, section 4.10. */
-export function jsonLdDocument(items: readonly object[]) {
-  return { '@context': 'https://schema.org', '@graph': items }
-}
-
 /** The organisation behind the site. Source: schema.org/Organization. */
 export function organization(site: Site) {
   return {

@@ -5,6 +5,7 @@ import { MemoryRouter } from 'react-router-dom'
 
 import '@/components/ui/sonner'
 import { Toaster } from '@/components/ui/toaster'
+import '@/lib/forms/form-control'
 import '@/lib/supabase/client'
 import { createQueryClient } from '@/lib/content/query-client'
 

@@ -8,8 +8,9 @@ import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
 
-import ApplicationForm from './application-form'
-import { applicationSchema, EMPTY } from './schema'
+import { ApplicationForm } from './application-form'
+import { EMPTY } from './fields'
+import { applicationSchema } from './schema'
 
 const ROLES = [
   { id: 'r1', title: 'Groundskeeper' },

@@ -1,6 +1,5 @@
-import { zodResolver } from '@hookform/resolvers/zod'
-import { useEffect } from 'react'
-import { useForm, type FieldErrors } from 'react-hook-form'
+import { useEffect, useEffectEvent } from 'react'
+import type { FieldErrors } from 'react-hook-form'
 import { Link } from 'react-router-dom'
 
 import { Button } from '@/components/ui/button'
@@ -13,16 +12,24 @@ import { notify } from '@/lib/notices/notify'
 import { localLimiter, minutesLeft } from '@/lib/forms/rate-limit'
 import { currentUserId, useSession } from '@/lib/session/session'
 import { recordId, submitRecord } from '@/lib/forms/submit'
+import { useLateForm } from '@/lib/forms/use-late-form'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 
 import { copy } from './copy'
-import { applicationSchema, EMPTY, isName, type ApplicationValues } from './schema'
+import { EMPTY, isName, type ApplicationValues } from './fields'
 
 const limiter = localLimiter(APPLICATION.rateLimit.key, APPLICATION.rateLimit)
+
+const rules = async () => (await import('./schema')).applicationSchema
 
 function complain(errors: FieldErrors<ApplicationValues>) {
   const first = Object.values(errors)[0]?.message
   if (first) notify.error(first)
+}
+
+function reportFailure(error: unknown) {
+  console.error('The application was not accepted:', error)
+  notify.error(messages.application.failed)
 }
 
 /** A role that was chosen above the form. The same role chosen again is another choice. */
@@ -35,18 +42,21 @@ interface ApplicationFormProps {
 }
 
 /** The form with which people apply. Keeps what was typed unless it was received. */
-export default function ApplicationForm({ choice }: ApplicationFormProps) {
+export function ApplicationForm({ choice }: ApplicationFormProps) {
   const { data: roles, error: rolesError } = useJobRoles()
   useErrorToast(roles ? null : rolesError, messages.jobs.rolesFailed)
-  const form = useForm({ resolver: zodResolver(applicationSchema), defaultValues: EMPTY })
-  const { register, setValue } = form
-  const { errors, isSubmitting } = form.formState
+  const form = useLateForm({ empty: EMPTY, rules })
+  const { errors, isSubmitting, register } = form
 
+  const choose = useEffectEvent((roleId: string) => {
+    form.setValue('jobRoleId', roleId).catch((error: unknown) => {
+      console.error('The role could not be chosen:', error)
+    })
+  })
   useEffect(() => {
     // The list's entries have to be there before one of them can be chosen.
-    if (choice && roles?.some(({ id }) => id === choice.roleId))
-      setValue('jobRoleId', choice.roleId)
-  }, [choice, roles, setValue])
+    if (choice && roles?.some(({ id }) => id === choice.roleId)) choose(choice.roleId)
+  }, [choice, roles])
 
   const submit = async ({ name, email, message, jobRoleId }: ApplicationValues) => {
     if (!isName(name.trim())) {
@@ -69,19 +79,21 @@ export default function ApplicationForm({ choice }: ApplicationFormProps) {
         user_id: currentUserId(),
       })
       regenerateCsrfToken()
-      form.reset()
+      await form.reset()
       notify.success(messages.application.succeeded)
     } catch (error) {
-      console.error('The application was not accepted:', error)
-      notify.error(messages.application.failed)
+      reportFailure(error)
     }
   }
 
   return (
     <form
-      noValidate
       aria-label={copy.title}
-      onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
+      {...form.formProps({
+        onValid: submit,
+        onInvalid: complain,
+        onUnavailable: reportFailure,
+      })}
       className="h-full rounded-lg bg-chalk p-6 sm:p-9"
     >
       <fieldset

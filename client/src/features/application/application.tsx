@@ -1,14 +1,9 @@
-import { lazy, Suspense } from 'react'
-
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
-import { WhenNear } from '@/components/layout/when-near'
 import { SECTION } from '@/lib/sections'
 
-import type { RoleChoice } from './application-form'
+import { ApplicationForm, type RoleChoice } from './application-form'
 import { copy } from './copy'
-
-const ApplicationForm = lazy(() => import('./application-form'))
 
 /** Where people apply; `choice` is the position that they chose from the list. */
 export function Application({ choice }: { choice: RoleChoice | undefined }) {
@@ -21,11 +16,7 @@ export function Application({ choice }: { choice: RoleChoice | undefined }) {
           lead={copy.lead}
           className="self-start"
         />
-        <WhenNear className="min-h-[50rem] sm:min-h-[42rem]">
-          <Suspense>
-            <ApplicationForm choice={choice} />
-          </Suspense>
-        </WhenNear>
+        <ApplicationForm choice={choice} />
       </div>
     </Section>
   )

@@ -5,6 +5,8 @@ import { checked } from '@/lib/forms/validation/checked'
 import { looksLikeEmail } from '@/lib/forms/validation/email'
 import { hasActiveContent, hasControlCharacters, TEXT_ERRORS } from '@shared/text'
 
+import { isName } from './fields'
+
 export const APPLICATION_ERRORS = {
   nameTooShort: 'Name must be at least 2 characters',
   nameTooLong: 'Name must be under 100 characters',
@@ -13,13 +15,6 @@ export const APPLICATION_ERRORS = {
   emailTooLong: 'Email must be under 254 characters',
   messageTooLong: 'Message must be under 2000 characters',
 } as const
-
-const NAME = /^[\p{L}\p{M} '’-]+$/u
-
-/** Whether the name has letters of any script, spaces, hyphens and apostrophes alone. */
-export function isName(text: string) {
-  return NAME.test(text)
-}
 
 function checkContent(text: string) {
   if (hasControlCharacters(text)) return TEXT_ERRORS.control
@@ -50,7 +45,3 @@ export const applicationSchema = z.object({
   message: checked(checkMessage),
   jobRoleId: z.string(),
 })
-
-export type ApplicationValues = z.infer<typeof applicationSchema>
-
-export const EMPTY: ApplicationValues = { name: '', email: '', message: '', jobRoleId: '' }

@@ -8,7 +8,7 @@ import { renderFeature } from '@/testing/render'
 import { testSession } from '@/testing/session'
 import { user } from '@/testing/user'
 
-import ApplicationForm from './application-form'
+import { ApplicationForm } from './application-form'
 
 // In a file of its own: who is signed in stays so for as long as the page, and its module, lives.
 it('goes out in the name of who is signed in', async () => {

@@ -7,6 +7,7 @@ import { renderFeature } from '@/testing/render'
 
 import { Article } from './article'
 import { articleAt } from './articles'
+import { CALLOUTS } from './callouts'
 import { arrange, splitParagraphs } from './paragraphs'
 
 const paragraphs = Array.from({ length: 13 }, (_, index) => `Paragraph ${index + 1}.`)
@@ -93,7 +94,7 @@ describe('Article', () => {
 
 describe('callouts', () => {
   const places = (slug: string) =>
-    arrange(paragraphs, factsOf(slug).callouts).flatMap(({ kind }, index, blocks) =>
+    arrange(paragraphs, CALLOUTS[`/blog/${slug}`] ?? []).flatMap(({ kind }, index, blocks) =>
       kind === 'callout'
         ? [blocks.slice(0, index).filter((block) => block.kind === 'paragraph').length]
         : [],

@@ -14,6 +14,7 @@ import { servedTitle } from '@/lib/loading/served-title'
 import { storedFileUrl } from '@/lib/supabase/storage-url'
 
 import { ARTICLE_PICTURES, type ArticleFacts } from './articles'
+import { CALLOUTS } from './callouts'
 import { copy } from './copy'
 import { arrange, splitParagraphs } from './paragraphs'
 import { ArticleFetchError, articleSources, useArticle } from './queries'
@@ -94,7 +95,7 @@ function HeroImage({ src }: { src: string }) {
 }
 
 function Body({ text, facts }: { text: string; facts: ArticleFacts }) {
-  const blocks = arrange(splitParagraphs(text), facts.callouts)
+  const blocks = arrange(splitParagraphs(text), CALLOUTS[facts.link] ?? [])
   return (
     <div className={cn(MEASURE, 'mt-12 flex flex-col gap-6 lg:mt-16')}>
       {blocks.map(({ kind, text: words }, index) =>

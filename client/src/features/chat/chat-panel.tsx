@@ -1,4 +1,5 @@
 import { RotateCcw, SendHorizontal, X } from 'lucide-react'
+import { Dialog } from 'radix-ui'
 import { useEffect, useRef, useState, type SubmitEvent } from 'react'
 
 import { cn } from '@/lib/cn'
@@ -15,70 +16,82 @@ interface ChatPanelProps {
   onClose: () => void
 }
 
-/** The conversation. Stays mounted while closed, so that it is still there when it is opened again. */
+/**
+ * The conversation in a dialog beside the page, which stays usable. What was said, and what was not sent yet, is still
+ * there when it is opened again.
+ */
 export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const conversation = useConversation(useWelcome())
   const { messages, isPending, failure, clearFailure } = conversation
-  const panelRef = useRef<HTMLElement>(null)
+  const [draft, setDraft] = useState('')
+  const panelRef = useRef<HTMLDivElement>(null)
   const inputRef = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
-    if (!isOpen) {
-      clearFailure()
-      return
-    }
+    if (!isOpen) clearFailure()
+  }, [isOpen, clearFailure])
+
+  const takeFocus = (event: Event) => {
+    event.preventDefault()
     // On phones a focused field brings up the screen's keyboard, which would cover what there is to read.
     const isPhone = window.innerWidth < MOBILE_BREAKPOINT
     const place = isPhone ? panelRef.current : inputRef.current
     place?.focus()
-  }, [isOpen, clearFailure])
-
-  useEffect(() => {
-    if (!isOpen) return
-    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [isOpen, onClose])
+  }
 
   return (
-    <section
-      ref={panelRef}
-      role="dialog"
-      aria-label={copy.title}
-      hidden={!isOpen}
-      tabIndex={-1}
-      style={{ height: CHAT.panelHeight }}
-      className="fixed inset-x-3 bottom-3 z-50 flex max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96 [&[hidden]]:hidden"
-    >
-      <div className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
-        <h2 className="text-subheading">{greeting(new Date().getHours())}</h2>
-        <button
-          type="button"
-          aria-label={copy.close}
-          onClick={onClose}
-          className="grid size-11 place-items-center rounded-md hover:bg-ink-raised"
-        >
-          <X aria-hidden className="size-5" />
-        </button>
-      </div>
-      <MessageList messages={messages} isPending={isPending}>
-        {messages.length === 1 && !isPending && (
-          <Suggestions onChoose={(question) => conversation.send(question)} />
-        )}
-        {failure && !isPending && (
-          <button
-            type="button"
-            onClick={conversation.retry}
-            className="inline-flex min-h-10 items-center gap-2 self-start rounded-md bg-mist px-3 text-left text-small font-semibold hover:bg-line"
+    <Dialog.Root open={isOpen} onOpenChange={(next) => !next && onClose()} modal={false}>
+      <Dialog.Content
+        ref={panelRef}
+        aria-label={copy.title}
+        aria-labelledby={undefined}
+        aria-describedby={undefined}
+        onOpenAutoFocus={takeFocus}
+        // The button that opened it is not on the page while it is open; it takes the focus itself when it is back.
+        onCloseAutoFocus={preventDefault}
+        // Whoever reads on beside it keeps it open.
+        onInteractOutside={preventDefault}
+        style={{ height: CHAT.panelHeight }}
+        className="fixed inset-x-3 bottom-3 z-50 flex max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96"
+      >
+        <div className="flex items-center justify-between gap-3 bg-ink py-3 pr-3 pl-5 text-chalk">
+          <Dialog.Title className="text-subheading">{greeting(new Date().getHours())}</Dialog.Title>
+          <Dialog.Close
+            aria-label={copy.close}
+            className="grid size-11 place-items-center rounded-md hover:bg-ink-raised"
           >
-            <RotateCcw aria-hidden className="size-4 shrink-0" />
-            {retryLabel(failure)}
-          </button>
-        )}
-      </MessageList>
-      <MessageForm inputRef={inputRef} isPending={isPending} onSend={conversation.send} />
-    </section>
+            <X aria-hidden className="size-5" />
+          </Dialog.Close>
+        </div>
+        <MessageList messages={messages} isPending={isPending}>
+          {messages.length === 1 && !isPending && (
+            <Suggestions onChoose={(question) => conversation.send(question)} />
+          )}
+          {failure && !isPending && (
+            <button
+              type="button"
+              onClick={conversation.retry}
+              className="inline-flex min-h-10 items-center gap-2 self-start rounded-md bg-mist px-3 text-left text-small font-semibold hover:bg-line"
+            >
+              <RotateCcw aria-hidden className="size-4 shrink-0" />
+              {retryLabel(failure)}
+            </button>
+          )}
+        </MessageList>
+        <MessageForm
+          inputRef={inputRef}
+          text={draft}
+          onType={setDraft}
+          isPending={isPending}
+          onSend={conversation.send}
+        />
+      </Dialog.Content>
+    </Dialog.Root>
   )
+}
+
+function preventDefault(event: Event) {
+  event.preventDefault()
 }
 
 interface MessageListProps {
@@ -169,23 +182,24 @@ function Suggestions({ onChoose }: { onChoose: (question: string) => void }) {
 
 interface MessageFormProps {
   inputRef: React.RefObject<HTMLInputElement | null>
+  text: string
+  onType: (text: string) => void
   isPending: boolean
   /** False if the message was not sent. */
   onSend: (text: string) => boolean
 }
 
-function MessageForm({ inputRef, isPending, onSend }: MessageFormProps) {
-  const [text, setText] = useState('')
+function MessageForm({ inputRef, text, onType, isPending, onSend }: MessageFormProps) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    if (onSend(text)) setText('')
+    if (onSend(text)) onType('')
   }
   return (
     <form onSubmit={submit} className="flex items-center gap-2 border-t border-line bg-chalk p-3">
       <input
         ref={inputRef}
         value={text}
-        onChange={({ target }) => setText(target.value)}
+        onChange={({ target }) => onType(target.value)}
         maxLength={CHAT.inputMax}
         placeholder={copy.placeholder}
         aria-label={copy.placeholder}

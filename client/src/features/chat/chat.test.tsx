@@ -88,12 +88,23 @@ describe('the chat', () => {
     await waitFor(() => expect(input()).toHaveFocus())
     await say('Hello')
     await screen.findByText('Nothing.')
+    await user.type(input(), 'Half a')
     await user.keyboard('{Escape}')
     expect(screen.queryByRole('dialog')).toBeNull()
     const button = screen.getByRole('button', { name: 'Open chat' })
     expect(button).toHaveFocus()
     await user.click(button)
     expect(within(await screen.findByRole('dialog')).getByText('Nothing.')).toBeInTheDocument()
+    expect(input()).toHaveValue('Half a')
+  })
+
+  it('leaves the page beside it usable, and stays open there', async () => {
+    await openChat()
+    const dialog = screen.getByRole('dialog', { name: 'Chat with the Terrace assistant' })
+    await user.click(document.body)
+    expect(dialog).toBeInTheDocument()
+    expect(dialog).not.toHaveAttribute('aria-modal')
+    expect(document.body).not.toHaveStyle({ pointerEvents: 'none' })
   })
 
   it('takes the focus, but not into the field, on a phone', async () => {

@@ -6,7 +6,7 @@ import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
-import ContactForm from './contact-form'
+import { ContactForm } from './contact-form'
 
 const accept = () => jsonAnswer({ ok: true }, 200)
 

@@ -1,5 +1,4 @@
-import { zodResolver } from '@hookform/resolvers/zod'
-import { useForm, type FieldErrors } from 'react-hook-form'
+import type { FieldErrors, UseFormRegisterReturn } from 'react-hook-form'
 
 import { Button } from '@/components/ui/button'
 import { TextareaField, TextField } from '@/components/ui/field'
@@ -9,19 +8,15 @@ import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
 import { localLimiter, minutesLeft } from '@/lib/forms/rate-limit'
 import { recordId, submitRecord } from '@/lib/forms/submit'
+import { useLateForm } from '@/lib/forms/use-late-form'
 import { useLimitedInput } from '@/lib/forms/use-limited-input'
 
 import { copy } from './copy'
-import {
-  contactSchema,
-  EMPTY,
-  LABELS,
-  REQUIRED,
-  type ContactField,
-  type ContactValues,
-} from './schema'
+import { EMPTY, LABELS, REQUIRED, type ContactField, type ContactValues } from './fields'
 
 const limiter = localLimiter('contact_submissions', CONTACT.rateLimit)
+
+const rules = async () => (await import('./schema')).contactSchema
 
 function complain(errors: FieldErrors<ContactValues>) {
   const texts = Object.values(errors).flatMap(({ message }) => message ?? [])
@@ -39,10 +34,15 @@ async function send({ name, company, email, message }: ContactValues) {
   })
 }
 
+function reportFailure(error: unknown) {
+  console.error('The contact request was not accepted:', error)
+  notify.error(messages.contact.failed.title, messages.contact.failed.description)
+}
+
 /** The form with which a club asks for a demo. Keeps what was typed unless it was received. */
-export default function ContactForm() {
-  const form = useForm({ resolver: zodResolver(contactSchema), defaultValues: EMPTY })
-  const { errors, isSubmitting } = form.formState
+export function ContactForm() {
+  const form = useLateForm({ empty: EMPTY, rules })
+  const { errors, isSubmitting } = form
 
   const submit = async (values: ContactValues) => {
     const wait = limiter.attempt()
@@ -53,25 +53,28 @@ export default function ContactForm() {
     try {
       await send(values)
       regenerateCsrfToken()
-      form.reset()
+      await form.reset()
       notify.success(messages.contact.succeeded.title, messages.contact.succeeded.description)
     } catch (error) {
-      console.error('The contact request was not accepted:', error)
-      notify.error(messages.contact.failed.title, messages.contact.failed.description)
+      reportFailure(error)
     }
   }
 
   const field = (name: ContactField) => ({
     ...form.register(name),
+    name,
     label: LABELS[name],
     error: errors[name]?.message,
   })
 
   return (
     <form
-      noValidate
       aria-label={copy.formLabel}
-      onSubmit={(event) => void form.handleSubmit(submit, complain)(event)}
+      {...form.formProps({
+        onValid: submit,
+        onInvalid: complain,
+        onUnavailable: reportFailure,
+      })}
       className="h-full rounded-lg bg-paper p-6 text-ink sm:p-9"
     >
       <fieldset
@@ -93,7 +96,7 @@ export default function ContactForm() {
   )
 }
 
-type LimitedFieldProps = Omit<ReturnType<ReturnType<typeof useForm>['register']>, 'name'> & {
+type LimitedFieldProps = Omit<Partial<UseFormRegisterReturn>, 'name'> & {
   name: ContactField
   label: string
   error: string | undefined
@@ -114,7 +117,7 @@ function LimitedField({ onChange, ...props }: LimitedFieldProps) {
   const handlers = {
     onFocus: limited.onFocus,
     onChange: (event: Parameters<typeof limited.accept>[0]) =>
-      void (limited.accept(event) && onChange(event)),
+      void (limited.accept(event) && onChange?.(event)),
   }
   return props.name === 'message' ? (
     <TextareaField rows={5} {...props} {...handlers} />

@@ -1,17 +1,13 @@
 import { ArrowUpRight } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
-import { WhenNear } from '@/components/layout/when-near'
 import { SECTION } from '@/lib/sections'
 import { useSiteSettings } from '@/lib/content/use-site-settings'
 
+import { ContactForm } from './contact-form'
 import { copy } from './copy'
-
-/** The libraries of forms are as heavy as the page's own code; they come when the form is near. */
-const ContactForm = lazy(() => import('./contact-form'))
 
 /** How to reach the people behind Terrace. */
 export function Contact() {
@@ -27,11 +23,7 @@ export function Contact() {
           <SectionHeading section={SECTION.contact} title={copy.title} lead={copy.lead} />
           <Ways />
         </div>
-        <WhenNear className="min-h-[46rem] sm:min-h-[40rem]">
-          <Suspense>
-            <ContactForm />
-          </Suspense>
-        </WhenNear>
+        <ContactForm />
       </div>
       <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
     </Section>

@@ -5,16 +5,7 @@ import { checked } from '@/lib/forms/validation/checked'
 import { checkBusinessEmail } from '@/lib/forms/validation/email'
 import { checkText } from '@shared/text'
 
-/** The fields' names in messages. */
-export const LABELS = {
-  name: 'Name',
-  company: 'Company',
-  email: 'Email',
-  message: 'Message',
-} as const
-
-/** Said below a required field that is empty. */
-export const REQUIRED = 'Please fill in this field.'
+import { LABELS, REQUIRED } from './fields'
 
 function required(rule: (value: string) => string | undefined) {
   return checked((value) => (value.trim() === '' ? REQUIRED : rule(value)))
@@ -28,8 +19,3 @@ export const contactSchema = z.object({
     checkText(value, { label: LABELS.message, ...CONTACT.message, allowsSpecialCharacters: true }),
   ),
 })
-
-export type ContactValues = z.infer<typeof contactSchema>
-export type ContactField = keyof ContactValues
-
-export const EMPTY: ContactValues = { name: '', company: '', email: '', message: '' }

@@ -19,7 +19,7 @@ function announce(outcome: Outcome) {
 }
 
 /** The footer's sign-up for the newsletter. */
-export default function FooterForm() {
+export function FooterForm() {
   const [isSubscribed, setIsSubscribed] = useState(false)
   const form = useNewsletterForm({
     texts: inputErrors.footer,
@@ -28,7 +28,7 @@ export default function FooterForm() {
       announce(outcome)
       if (outcome !== 'subscribed') return
       setIsSubscribed(true)
-      form.reset()
+      void form.reset()
     },
   })
 
@@ -38,12 +38,12 @@ export default function FooterForm() {
     return () => clearTimeout(timer)
   }, [isSubscribed])
 
-  const [email, consent] = form.watch(['email', 'consent'])
+  const { email, consent } = form.values
   const isIncomplete = !consent || email.trim() === ''
   const label = isSubscribed ? copy.subscribed : copy.subscribe
 
   return (
-    <form noValidate aria-label={copy.title} onSubmit={(event) => void form.submit(event)}>
+    <form aria-label={copy.title} {...form.formProps}>
       <fieldset
         disabled={form.isSubmitting}
         className="grid gap-x-4 gap-y-4 on-dark sm:grid-cols-[minmax(0,1fr)_auto] sm:items-start"

@@ -5,7 +5,7 @@ import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
-import FooterForm from './footer-form'
+import { FooterForm } from './footer-form'
 import { isIpAddress } from './ip-lookup'
 import PopupDialog from './popup-dialog'
 
@@ -50,7 +50,7 @@ describe('the footer’s form', () => {
     await user.type(email(), 'fan@club.example')
     expect(button).toBeDisabled()
     await user.click(screen.getByRole('checkbox'))
-    expect(button).toBeEnabled()
+    await waitFor(() => expect(button).toBeEnabled())
   })
 
   it('puts the address on the list and says so for three seconds', async () => {

@@ -1,12 +1,7 @@
-import { lazy, Suspense } from 'react'
-
-import { WhenNear } from '@/components/layout/when-near'
-
 import { copy } from './copy'
+import { FooterForm } from './footer-form'
 
-const FooterForm = lazy(() => import('./footer-form'))
-
-/** The band above the footer's links: why to subscribe, and the form, which comes when it is near. */
+/** The band above the footer's links: why to subscribe, and the form. */
 export function Newsletter() {
   return (
     <div className="grid gap-x-16 gap-y-6 border-b border-line-dark pb-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
@@ -14,11 +9,7 @@ export function Newsletter() {
         <h2 className="font-display text-heading font-bold">{copy.title}</h2>
         <p className="mt-3 max-w-[40ch] text-body text-haze">{copy.lead}</p>
       </div>
-      <WhenNear className="min-h-44 sm:min-h-32">
-        <Suspense>
-          <FooterForm />
-        </Suspense>
-      </WhenNear>
+      <FooterForm />
     </div>
   )
 }

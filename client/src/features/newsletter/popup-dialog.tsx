@@ -72,7 +72,7 @@ function PopupForm({ onClose }: { onClose: () => void }) {
     },
   })
   return (
-    <form noValidate className="mt-6" onSubmit={(event) => void form.submit(event)}>
+    <form className="mt-6" {...form.formProps}>
       <fieldset disabled={form.isSubmitting} className="flex flex-col gap-4">
         <TextField {...form.fields.email} />
         <CheckboxField {...form.fields.consent} label={<ConsentText />} />

@@ -23,13 +23,6 @@ function checkEmail(value: string, { emailRequired }: FormTexts) {
 export function newsletterSchema(texts: FormTexts) {
   return z.object({
     email: checked((value) => checkEmail(value, texts)),
-    consent: z.literal(true, { error: texts.consentRequired }),
+    consent: z.boolean().check(z.refine((given) => given, texts.consentRequired)),
   })
 }
-
-export interface NewsletterValues {
-  email: string
-  consent: boolean
-}
-
-export const EMPTY: NewsletterValues = { email: '', consent: false }

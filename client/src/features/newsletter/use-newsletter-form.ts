@@ -1,14 +1,14 @@
-import { zodResolver } from '@hookform/resolvers/zod'
-import { useMemo, type ChangeEvent } from 'react'
-import { useForm } from 'react-hook-form'
+import type { ChangeEvent } from 'react'
 
 import { NEWSLETTER } from '@/lib/constants'
 import { notify } from '@/lib/notices/notify'
+import { useLateForm } from '@/lib/forms/use-late-form'
 import { useLimitedInput } from '@/lib/forms/use-limited-input'
 
 import { copy, inputErrors, type FormTexts } from './copy'
-import { EMPTY, newsletterSchema, type NewsletterValues } from './schema'
 import { mayAttempt, subscribe, type Outcome } from './subscribe'
+
+const EMPTY = { email: '', consent: false }
 
 interface Options {
   texts: FormTexts
@@ -18,12 +18,11 @@ interface Options {
 
 /** What the two forms of the newsletter share: fields, rules, limits, sending. */
 export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
-  const resolver = useMemo(
-    () => zodResolver<NewsletterValues, unknown, NewsletterValues>(newsletterSchema(texts)),
-    [texts],
-  )
-  const form = useForm<NewsletterValues>({ resolver, defaultValues: EMPTY })
-  const { errors, isSubmitting } = form.formState
+  const form = useLateForm({
+    empty: EMPTY,
+    rules: async () => (await import('./schema')).newsletterSchema(texts),
+  })
+  const { errors, isSubmitting, values } = form
 
   const limited = useLimitedInput((value) => {
     const { title, description } = texts.tooLong
@@ -36,8 +35,8 @@ export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
   const email = form.register('email')
   return {
     isSubmitting,
-    reset: () => form.reset(),
-    watch: form.watch,
+    values,
+    reset: form.reset,
     fields: {
       email: {
         ...email,
@@ -48,22 +47,26 @@ export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
         error: errors.email?.message,
         onFocus: limited.onFocus,
         onChange: (event: ChangeEvent<HTMLInputElement>) =>
-          void (limited.accept(event) && email.onChange(event)),
+          void (limited.accept(event) && email.onChange?.(event)),
       },
       consent: { ...form.register('consent'), error: errors.consent?.message },
     },
-    submit: form.handleSubmit(
-      async (values) => {
+    formProps: form.formProps({
+      onValid: async ({ email: address }) => {
         if (!mayAttempt()) {
           notify.error(copy.tooMany)
           return
         }
-        onOutcome(await subscribe({ email: values.email, hasToken }))
+        onOutcome(await subscribe({ email: address, hasToken }))
       },
-      ({ email: badEmail, consent }) => {
+      onInvalid: ({ email: badEmail, consent }) => {
         const message = badEmail?.message ?? consent?.message
         if (message) notify.error(message)
       },
-    ),
+      onUnavailable: (error) => {
+        console.error('The newsletter could not be subscribed:', error)
+        onOutcome('offline')
+      },
+    }),
   }
 }

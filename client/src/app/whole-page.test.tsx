@@ -1,0 +1,44 @@
+import { screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
+
+import { stubBackend } from '@/testing/backend'
+import { stubIntersection } from '@/testing/intersection'
+import { visit } from '@/testing/visit'
+
+/** Opens a page of which nothing but the first screen is seen, and whose browser never comes to rest. */
+function open(path: string) {
+  stubIntersection()
+  vi.stubGlobal('requestIdleCallback', () => 0)
+  stubBackend()
+  visit(path)
+}
+
+/** The names of the fields of the form called `name`. */
+function fields(name: string) {
+  const form = screen.getByRole<HTMLFormElement>('form', { name })
+  return [...form.elements].flatMap((field) => field.getAttribute('name') ?? [])
+}
+
+// Nothing here waits: what is looked at has to be in the document with the first rendering.
+describe('from the first moment on', () => {
+  it('the home page has all of its sections, with the contact form', () => {
+    open('/')
+    const sections = ['problem', 'solution', 'testimonials', 'benefits', 'urgent', 'blog', 'faq']
+    for (const id of [...sections, 'contact']) expect(document.getElementById(id)).not.toBeNull()
+    expect(fields('Contact form')).toEqual(['name', 'company', 'email', 'message'])
+  })
+
+  it('the careers page has the application form', () => {
+    open('/careers')
+    expect(fields('Apply for a Position')).toEqual(['name', 'email', 'jobRoleId', 'message'])
+  })
+
+  it.each(['/', '/about', '/careers', '/blog/beyond-ads', '/imprint', '/auth', '/offside'])(
+    '%s has the newsletter’s form in its footer',
+    (path) => {
+      vi.spyOn(console, 'error').mockReturnValue()
+      open(path)
+      expect(fields('Insights, once a month')).toEqual(['email', 'consent'])
+    },
+  )
+})

@@ -1,0 +1,90 @@
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
+import { expect, it, vi } from 'vitest'
+import * as z from 'zod/mini'
+
+import { useLateForm } from './use-late-form'
+
+const EMPTY = { name: '', consent: false }
+
+const schema = z.object({
+  name: z.string().check(z.minLength(2, 'Too short')),
+  consent: z.boolean(),
+})
+
+interface FormProps {
+  rules?: () => Promise<typeof schema>
+  onValid?: (values: typeof EMPTY) => Promise<void>
+  onUnavailable?: (error: unknown) => void
+}
+
+function Form({
+  rules = () => Promise.resolve(schema),
+  onValid = () => Promise.resolve(),
+  onUnavailable = vi.fn(),
+}: FormProps) {
+  const form = useLateForm({ empty: EMPTY, rules })
+  return (
+    <form {...form.formProps({ onValid, onInvalid: vi.fn(), onUnavailable })}>
+      <input aria-label="Name" {...form.register('name')} />
+      <input aria-label="Consent" type="checkbox" {...form.register('consent')} />
+      <p>{form.errors.name?.message}</p>
+      <button disabled={form.isSubmitting}>Send</button>
+    </form>
+  )
+}
+
+const name = () => screen.getByLabelText<HTMLInputElement>('Name')
+const send = () => screen.getByRole('button', { name: 'Send' })
+
+it('takes over what was typed before its scripts came, in the same fields', async () => {
+  let arrive: (rules: typeof schema) => void = () => {}
+  const onValid = vi.fn(() => Promise.resolve())
+  const rules = () => new Promise<typeof schema>((resolve) => (arrive = resolve))
+  render(<Form rules={rules} onValid={onValid} />)
+  const field = name()
+  field.focus()
+  fireEvent.change(field, { target: { value: 'Ada' } })
+  fireEvent.click(screen.getByLabelText('Consent'))
+  fireEvent.click(send())
+  fireEvent.click(send())
+  await act(() => vi.advanceTimersByTimeAsync(100))
+  expect(onValid).not.toHaveBeenCalled()
+  act(() => arrive(schema))
+  await waitFor(() => expect(onValid).toHaveBeenCalled())
+  expect(name()).toBe(field)
+  expect(field).toHaveValue('Ada')
+  expect(field).toHaveFocus()
+  expect(onValid).toHaveBeenCalledExactlyOnceWith({ name: 'Ada', consent: true })
+})
+
+it('loads nothing before it is touched', () => {
+  const rules = vi.fn(() => Promise.resolve(schema))
+  render(<Form rules={rules} />)
+  expect(rules).not.toHaveBeenCalled()
+  name().focus()
+  name().blur()
+  name().focus()
+  expect(rules).toHaveBeenCalledOnce()
+})
+
+it('says what is wrong, leads there, and takes it back once it is right', async () => {
+  render(<Form />)
+  fireEvent.click(send())
+  expect(await screen.findByText('Too short')).toBeInTheDocument()
+  await waitFor(() => expect(name()).toHaveFocus())
+  fireEvent.change(name(), { target: { value: 'Ada' } })
+  await waitFor(() => expect(screen.queryByText('Too short')).toBeNull())
+})
+
+it('says that its scripts cannot be had, and tries again when it is sent again', async () => {
+  const onUnavailable = vi.fn()
+  const onValid = vi.fn(() => Promise.resolve())
+  const rules = vi.fn(() => Promise.resolve(schema)).mockRejectedValueOnce(new Error('offline'))
+  render(<Form rules={rules} onValid={onValid} onUnavailable={onUnavailable} />)
+  fireEvent.change(name(), { target: { value: 'Ada' } })
+  fireEvent.click(send())
+  await waitFor(() => expect(onUnavailable).toHaveBeenCalledOnce())
+  fireEvent.click(send())
+  await waitFor(() => expect(onValid).toHaveBeenCalledOnce())
+  expect(name()).toHaveValue('Ada')
+})

@@ -1,0 +1,118 @@
+import { useRef, useState, type SubmitEvent } from 'react'
+import { flushSync } from 'react-dom'
+import type {
+  createFormControl,
+  DefaultValues,
+  FieldErrors,
+  FieldValues,
+  Path,
+  PathValue,
+  UseFormRegisterReturn,
+} from 'react-hook-form'
+import type * as z from 'zod/mini'
+
+type Control<Values extends FieldValues> = ReturnType<
+  typeof createFormControl<Values, unknown, Values>
+>
+
+interface Options<Values extends FieldValues> {
+  /** The values of a form that nobody has filled in. */
+  empty: Values
+  /** Brings the rules of the fields, when the form is first touched. */
+  rules: () => Promise<z.ZodMiniType<Values, Values>>
+}
+
+interface Handlers<Values extends FieldValues> {
+  onValid: (values: Values) => Promise<void>
+  onInvalid: (errors: FieldErrors<Values>) => void
+  /** Called where the file behind the form cannot be had. */
+  onUnavailable: (error: unknown) => void
+}
+
+function valueOf(field: Element) {
+  if (field instanceof HTMLInputElement && field.type === 'checkbox') return field.checked
+  return 'value' in field ? field.value : undefined
+}
+
+/**
+ * A form whose fields are on the page from the start and whose scripts, react-hook-form and the rules, come when it is
+ * first touched. They take over the very fields, with what was typed by then.
+ */
+export function useLateForm<Values extends FieldValues>({ empty, rules }: Options<Values>) {
+  const formRef = useRef<HTMLFormElement>(null)
+  const opening = useRef<Promise<Control<Values>>>(undefined)
+  const isBusy = useRef(false)
+  const [control, setControl] = useState<Control<Values>>()
+  const [isSubmitting, setIsSubmitting] = useState(false)
+  const [state, setState] = useState({ errors: {}, values: empty })
+
+  const take = async () => {
+    const [library, schema] = await Promise.all([import('./form-control'), rules()])
+    const made = library.createFormControl<Values, unknown, Values>({
+      defaultValues: empty as DefaultValues<Values>,
+      resolver: library.zodResolver(schema),
+    })
+    made.subscribe({
+      formState: { errors: true, values: true },
+      callback: ({ errors = {}, values }) => setState({ errors, values }),
+    })
+    // Nothing can be typed between the look at the fields and the moment from which on they are followed.
+    flushSync(() => {
+      for (const name of Object.keys(empty) as Path<Values>[]) {
+        const field = formRef.current?.elements.namedItem(name)
+        if (field instanceof Element)
+          made.setValue(name, valueOf(field) as PathValue<Values, Path<Values>>)
+      }
+      setControl(made)
+    })
+    return made
+  }
+
+  /** Brings what is behind the fields, once; another time where that failed. */
+  const open = () => {
+    opening.current ??= take().catch((error: unknown) => {
+      opening.current = undefined
+      throw error
+    })
+    return opening.current
+  }
+
+  const submit = async ({ onValid, onInvalid, onUnavailable }: Handlers<Values>) => {
+    if (isBusy.current) return
+    isBusy.current = true
+    try {
+      const { handleSubmit } = await open()
+      const send = (values: Values) => {
+        setIsSubmitting(true)
+        return onValid(values)
+      }
+      await handleSubmit(send, onInvalid)()
+    } catch (error) {
+      onUnavailable(error)
+    } finally {
+      isBusy.current = false
+      setIsSubmitting(false)
+    }
+  }
+
+  return {
+    ...state,
+    isSubmitting,
+    register: (name: Path<Values>): Partial<UseFormRegisterReturn> =>
+      control ? control.register(name) : { name },
+    setValue: async <Name extends Path<Values>>(name: Name, value: PathValue<Values, Name>) =>
+      (await open()).setValue(name, value),
+    reset: async () => (await open()).reset(),
+    /** Properties of the `<form>`. */
+    formProps: (handlers: Handlers<Values>) => ({
+      ref: formRef,
+      noValidate: true,
+      // A file that does not come now is asked for again when the form is sent.
+      onFocus: () => void open().catch(() => undefined),
+      onSubmit: (event: SubmitEvent) => {
+        event.preventDefault()
+        void submit(handlers)
+      },
+    }),
+  }
+}
