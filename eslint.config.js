@@ -96,6 +96,15 @@ export default tseslint.config(
             ':matches(ImportDeclaration, ImportExpression)[source.value=/^@supabase.(?!supabase-js$)/]',
           message: 'The parts of supabase-js are used through the one client.',
         },
+        {
+          selector: "CallExpression[callee.name='requestIdleCallback'][arguments.length<2]",
+          message: 'A busy page is never idle: say how long to wait at most, { timeout: … }.',
+        },
+        {
+          selector:
+            "CallExpression[callee.property.name='requestIdleCallback'][arguments.length<2]",
+          message: 'A busy page is never idle: say how long to wait at most, { timeout: … }.',
+        },
       ],
     },
   },

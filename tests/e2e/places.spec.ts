@@ -50,6 +50,25 @@ test('the chat waits bottom right, and its panel is 30 rem high', async ({ page,
   }
 })
 
+for (const height of [720, 800])
+  test(`the chat's button covers no word of the demo's caption, 1280 by ${height} px`, async ({
+    page,
+    server,
+  }) => {
+    await settle(page)
+    await page.setViewportSize({ width: 1280, height })
+    for (const path of ['/', '/about']) {
+      await open(page, server.access.url + path)
+      const button = page.getByRole('button', { name: /^Open chat/ })
+      await expect(button).toBeVisible()
+      const caption = await page.locator('figcaption').boundingBox()
+      const chat = await button.boundingBox()
+      if (caption === null || chat === null) throw new Error('caption or button are not there')
+      // The page may be scrolled to where both are at the same height.
+      expect(caption.x + caption.width).toBeLessThan(chat.x)
+    }
+  })
+
 test('lists have as many columns as the screen has room for', async ({ page, server }) => {
   await settle(page)
   await open(page, server.access.url)

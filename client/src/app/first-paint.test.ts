@@ -43,3 +43,12 @@ it('waits for no picture longer than two seconds', async () => {
   await vi.advanceTimersByTimeAsync(2100)
   await shown
 })
+
+it('waits for no frame longer than half a second', async () => {
+  vi.stubGlobal('requestAnimationFrame', () => 0)
+  const shown = firstScreenShown(rootWith('<h1>Hello</h1>'))
+  await vi.advanceTimersByTimeAsync(490)
+  expect(await isSettled(shown)).toBe(false)
+  await vi.advanceTimersByTimeAsync(20)
+  await shown
+})

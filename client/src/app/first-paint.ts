@@ -1,15 +1,27 @@
 /** The longest that a picture is waited for, in milliseconds. */
 const PICTURE_LIMIT_MS = 2000
 
+/** The longest that the browser is given to paint a frame. One that is covered or put into the background paints none. */
+const FRAME_LIMIT_MS = 500
+
+/** Resolves with `done`, or after `ms` milliseconds without it. */
+function atMost(ms: number, done: Promise<unknown>) {
+  return Promise.race([done, new Promise((resolve) => setTimeout(resolve, ms))])
+}
+
 /**
  * Resolves once the first screen that the server sent inside `root` is to be seen, its picture included: whatever
- * runs before keeps the visitor waiting for it. At once where there is none, or nobody looks.
+ * runs before keeps the visitor waiting for it. At once where there is none, or nobody looks; never later than the
+ * limits above.
  */
 export async function firstScreenShown(root: HTMLElement) {
   if (root.childElementCount === 0 || document.hidden) return
   const picture = root.querySelector<HTMLImageElement>('img[fetchpriority="high"]')
-  const isDecoded = picture?.decode().catch(() => undefined)
-  const isLate = new Promise((resolve) => setTimeout(resolve, PICTURE_LIMIT_MS))
-  await Promise.race([isDecoded, isLate])
-  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+  if (picture)
+    await atMost(
+      PICTURE_LIMIT_MS,
+      picture.decode().catch(() => undefined),
+    )
+  const isPainted = new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+  await atMost(FRAME_LIMIT_MS, isPainted)
 }

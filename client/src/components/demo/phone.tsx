@@ -15,7 +15,7 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
   const isLive = useIsLive()
   const Icon = isPaused ? Play : Pause
   return (
-    <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)]">
+    <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)] lg:beside-chat">
       <div className="rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
         <div className="aspect-[304/658] overflow-hidden rounded-[2.25rem]">
           <DemoVideo isPaused={isPaused} onResume={() => onPausedChange(false)} />

@@ -44,7 +44,10 @@ export function useLateForm<Values extends FieldValues>({ empty, rules }: Option
   const isBusy = useRef(false)
   const [control, setControl] = useState<Control<Values>>()
   const [isSubmitting, setIsSubmitting] = useState(false)
-  const [state, setState] = useState({ errors: {}, values: empty })
+  const [state, setState] = useState<{ errors: FieldErrors<Values>; values: Values }>({
+    errors: {},
+    values: empty,
+  })
 
   const take = async () => {
     const [library, schema] = await Promise.all([import('./form-control'), rules()])
