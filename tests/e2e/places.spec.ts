@@ -61,7 +61,7 @@ for (const height of [720, 800])
       await open(page, server.access.url + path)
       const button = page.getByRole('button', { name: /^Open chat/ })
       await expect(button).toBeVisible()
-      const caption = await page.locator('figcaption').boundingBox()
+      const caption = await page.locator('figcaption').first().boundingBox()
       const chat = await button.boundingBox()
       if (caption === null || chat === null) throw new Error('caption or button are not there')
       // The page may be scrolled to where both are at the same height.

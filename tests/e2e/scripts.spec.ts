@@ -75,7 +75,7 @@ test('the page stands without the client, and with it once that has come', async
   await page.goto(server.access.url, { waitUntil: 'commit' })
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await expect(page.getByRole('contentinfo')).toBeAttached()
-  await expect(page.getByRole('button', { name: 'Pause animation' })).toBeEnabled()
+  await expect(page.getByRole('button', { name: 'Resume animation' })).toBeEnabled()
   await expect(page.locator('#faq').getByRole('status')).toBeAttached()
   release()
   await expect(page.locator('#faq h3').first()).toBeAttached()
