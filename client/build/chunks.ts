@@ -18,8 +18,7 @@ const HOME = `${SOURCE}/app/pages/home.tsx`
 /** What stands around the pages. */
 const LAYOUT = `${SOURCE}/app/site-layout.tsx`
 
-/** The site's client, and what follows the content with it. */
-const SUPABASE = `${SOURCE}/lib/supabase/client.ts`
+/** What follows the content, with the site's client. */
 const LIVE_CONTENT = `${SOURCE}/lib/content/live-content.ts`
 
 /** Modules that name all parts of a library, of which each module takes a few; the bundler knows which. */
@@ -99,7 +98,7 @@ export function filesOf(module: string, bundle: Rolldown.OutputBundle) {
   return [...collect(own, new Set())]
 }
 
-/** Returns the files that every page needs, those first that are needed first. */
+/** Returns the files without which no page can be shown, those first that are needed first. */
 export function filesOfAllPages(bundle: Rolldown.OutputBundle) {
-  return [...new Set([START, LAYOUT, SUPABASE].flatMap((module) => filesOf(module, bundle)))]
+  return [...new Set([START, LAYOUT].flatMap((module) => filesOf(module, bundle)))]
 }

@@ -11,7 +11,7 @@ function preload(attrs: Record<string, string>): HtmlTagDescriptor {
 
 /**
  * Adds links to what the page will ask for in a moment and whose hashed names only the bundler knows: the first screen's
- * fonts, and behind them the scripts that are started once it is seen, with the client that reads the content.
+ * fonts, and behind them the scripts that are started once it is seen.
  */
 export function preloadFirstScreen(): Plugin {
   return {

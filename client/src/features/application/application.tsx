@@ -16,7 +16,9 @@ export function Application({ choice }: { choice: RoleChoice | undefined }) {
           lead={copy.lead}
           className="self-start"
         />
-        <ApplicationForm choice={choice} />
+        <div className="min-h-[50rem] sm:min-h-[42rem]">
+          <ApplicationForm choice={choice} />
+        </div>
       </div>
     </Section>
   )

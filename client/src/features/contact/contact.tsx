@@ -23,7 +23,9 @@ export function Contact() {
           <SectionHeading section={SECTION.contact} title={copy.title} lead={copy.lead} />
           <Ways />
         </div>
-        <ContactForm />
+        <div className="min-h-[46rem] sm:min-h-[40rem]">
+          <ContactForm />
+        </div>
       </div>
       <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
     </Section>

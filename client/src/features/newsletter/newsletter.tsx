@@ -9,7 +9,9 @@ export function Newsletter() {
         <h2 className="font-display text-heading font-bold">{copy.title}</h2>
         <p className="mt-3 max-w-[40ch] text-body text-haze">{copy.lead}</p>
       </div>
-      <FooterForm />
+      <div className="min-h-44 sm:min-h-32">
+        <FooterForm />
+      </div>
     </div>
   )
 }
