@@ -83,6 +83,7 @@ mod tests {
     async fn check(token: &str, answer: MockResponse) -> (Result<(), (u16, String)>, Vec<ReceivedRequest>) {
         let mock = Mock::start(vec![answer]).await;
         let captcha = Captcha {
+            enabled: true,
             provider: CaptchaProvider::Turnstile,
             secret: " hunter2 ".into(),
             url: Some(format!("{}/siteverify", mock.url)),

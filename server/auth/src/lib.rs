@@ -45,8 +45,8 @@ use database::Database;
 use poem::{Endpoint, Response};
 use tokens::Keys;
 
+pub use crate::settings::*;
 pub use error::{Code, Error, InvalidSettings};
-pub use settings::*;
 pub use third_party::ThirdParties;
 
 pub(crate) use state::Auth;

@@ -58,8 +58,8 @@ impl PasswordSettings {
             reasons.push("length".to_owned());
         }
         let lacks = |set: &String| !set.is_empty() && !password.contains(|character| set.contains(character));
-        if self.required_characters.iter().any(lacks) {
-            let sets = self.required_characters.join(", ");
+        if self.required_characters.0.iter().any(lacks) {
+            let sets = self.required_characters.0.join(", ");
             messages.push(format!("Password should contain at least one character of each: {sets}."));
             reasons.push("characters".to_owned());
         }
@@ -75,7 +75,7 @@ mod tests {
     fn weak_passwords_are_told_what_they_lack() {
         let settings = PasswordSettings {
             min_length: 8,
-            required_characters: vec!["abc".into(), "0123456789".into()],
+            required_characters: crate::CharacterSets(vec!["abc".into(), "0123456789".into()]),
             ..PasswordSettings::default()
         };
         assert_eq!(settings.weakness("abcdefg1"), None);

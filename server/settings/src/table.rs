@@ -85,7 +85,8 @@ pub fn shown<T: Table>(table: &T) -> impl Iterator<Item = (&'static Setting<T>, 
 impl Invalid {
     /// Returns the refusal of a value that was `found` for `name`, which is not repeated where it may be a secret.
     pub(crate) fn of_value(name: &str, expected: &str, found: &str) -> Self {
-        let lower = name.to_ascii_lowercase();
+        // The letters of `uri` are in `security`, too.
+        let lower = name.to_ascii_lowercase().replace("security", "");
         let may_be_secret =
             ["secret", "key", "password", "url", "uri"].iter().any(|word| lower.contains(word));
         Self::new(name, expected, &if may_be_secret { "something else" } else { found })

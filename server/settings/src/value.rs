@@ -107,12 +107,27 @@ macro_rules! numbers {
 }
 
 numbers! {
+    u8: "a whole number from 0 to 255",
     u16: "a whole number from 0 to 65535",
     i64: "a whole number",
     u32: "a whole number from 0 on",
     u64: "a whole number from 0 on",
     usize: "a whole number from 0 on",
     IpAddr: "an IP address such as 127.0.0.1, or 0.0.0.0 for all interfaces",
+}
+
+/// A number that is not negative and may have a fraction.
+impl Value for f64 {
+    const EXPECTED: &'static str = "a number from 0 on";
+    const IS_BARE: bool = true;
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.trim().parse().ok().filter(|number: &Self| number.is_finite() && *number >= 0.0)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }
 
 impl Value for PathBuf {

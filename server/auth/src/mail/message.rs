@@ -36,12 +36,12 @@ impl Sender {
             format!("GOTRUE_SMTP_ADMIN_EMAIL: expected a mail address, found {:?}: {error}", smtp.admin_email)
         })?;
         let name = smtp.sender_name.trim();
-        for name in smtp.headers.keys() {
+        for name in smtp.headers.0.keys() {
             HeaderName::new_from_ascii(name.clone())
                 .map_err(|_| format!("GOTRUE_SMTP_HEADERS: {name:?} is not the name of a header"))?;
         }
         let from = Mailbox::new((!name.is_empty()).then(|| name.to_owned()), address);
-        Ok(Sender { from, headers: smtp.headers.clone(), domain })
+        Ok(Sender { from, headers: smtp.headers.0.clone(), domain })
     }
 
     /// Returns the message of `kind` to `to`: `html` with its text as an alternative for programs that show none.

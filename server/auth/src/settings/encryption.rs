@@ -1,17 +1,76 @@
+//! Keys of secrets at rest.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
+use ::settings::{Invalid, Reader, Secret};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 /// Secrets at rest: TOTP secrets, codes that were sent, hashes of passwords.
 #[derive(Debug, Clone, Default)]
 pub struct EncryptionSettings {
-    /// Name and key that encrypt from now on (`SECURITY_DB_ENCRYPTION_ENCRYPT`, `…_ENCRYPTION_KEY_ID`,
-    /// `…_ENCRYPTION_KEY`). Default none: secrets are stored as they are.
+    /// Name and key that encrypt from now on; without one secrets are stored as they are.
     pub current: Option<(String, EncryptionKey)>,
-    /// All keys that secrets may have been encrypted with, by name (`SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS`).
+    /// All keys that secrets may have been encrypted with, by name.
     pub keys: BTreeMap<String, EncryptionKey>,
+}
+
+::settings::settings! {
+    /// [`EncryptionSettings`] as they are written. The first name of each is that of upstream's documentation, the second
+    /// follows from its configuration.
+    pub(super) struct WrittenKeys {
+        /// Encrypts secrets at rest.
+        #[setting(variables = ["GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPT"])]
+        encrypts: bool = false,
+        /// The name of the key that encrypts.
+        #[setting(variables = [
+            "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY_ID",
+            "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPTION_KEY_ID"
+        ])]
+        id: Option<String> = None,
+        /// The key that encrypts: 256 bits in base64url without padding.
+        #[setting(variables = [
+            "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY",
+            "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPTION_KEY"
+        ])]
+        key: Secret = Secret::default(),
+        /// All keys that secrets may have been encrypted with, by name; the one that encrypts is among them.
+        #[setting(variables = [
+            "GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS",
+            "GOTRUE_SECURITY_DATABASE_ENCRYPTION_DECRYPTION_KEYS"
+        ])]
+        keys: BTreeMap<String, String> = BTreeMap::new(),
+    }
+}
+
+impl EncryptionSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut written = WrittenKeys::default();
+        reader.apply(&mut written)?;
+        let refused = |part: &str, expected: &str, found: &str| {
+            Invalid::new(&format!("GOTRUE_SECURITY_DB_ENCRYPTION_{part}"), expected, &found)
+        };
+        let parse = |part: &str, text: &str| {
+            let expected = "256 bits in base64url without padding";
+            EncryptionKey::parse(text).ok_or_else(|| refused(part, expected, "something else"))
+        };
+        let mut keys = BTreeMap::new();
+        for (id, text) in written.keys {
+            keys.insert(id, parse("DECRYPTION_KEYS", &text)?);
+        }
+        if !written.encrypts {
+            return Ok(Self { current: None, keys });
+        }
+        let missing = || refused("ENCRYPTION_KEY_ID", "the name of the key that encrypts", "none");
+        let id = written.id.ok_or_else(missing)?;
+        let key = parse("ENCRYPTION_KEY", written.key.expose())?;
+        if keys.get(&id) != Some(&key) {
+            let expected = "the key that encrypts among those that decrypt, under the same name";
+            return Err(refused("DECRYPTION_KEYS", expected, "another or none"));
+        }
+        Ok(Self { current: Some((id, key)), keys })
+    }
 }
 
 /// A key of 256 bits.

@@ -1,6 +1,8 @@
+//! Code of the project that takes part in decisions.
+
 use std::collections::BTreeMap;
 
-use super::Secret;
+use ::settings::{Invalid, Reader, Secret};
 
 /// Where code of the project takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,13 +52,13 @@ impl HookName {
 /// A hook that is switched on.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// `https://…`, `http://…` on this machine, or `pg-functions://<any>/<schema>/<function>` (`HOOK_<NAME>_URI`).
+    /// `https://…`, `http://…` on this machine, or `pg-functions://<any>/<schema>/<function>`.
     pub uri: String,
-    /// Secrets that sign calls over HTTP, `v1,whsec_<base64>` each (`HOOK_<NAME>_SECRETS`, separated by `|`).
+    /// Secrets that sign calls over HTTP, `v1,whsec_<base64>` each.
     pub secrets: Vec<Secret>,
 }
 
-/// The hooks that are switched on (`HOOK_<NAME>_ENABLED`). Default none.
+/// The hooks that are switched on.
 #[derive(Debug, Clone, Default)]
 pub struct HookSettings(pub BTreeMap<HookName, Hook>);
 
@@ -64,5 +66,30 @@ impl HookSettings {
     /// The hook of this name, if it is switched on.
     pub fn get(&self, name: HookName) -> Option<&Hook> {
         self.0.get(&name)
+    }
+}
+
+impl HookSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut hooks = Self::default();
+        for name in HookName::ALL {
+            let places = ("auth.hook", "GOTRUE_HOOK", name.setting());
+            let is_enabled = super::named(reader, places, "enabled")?.unwrap_or(false);
+            let uri: Option<String> = super::named(reader, places, "uri")?;
+            let secrets: String = super::named(reader, places, "secrets")?.unwrap_or_default();
+            if !is_enabled {
+                continue;
+            }
+            let missing = || {
+                let variable = format!("GOTRUE_HOOK_{}_URI", name.setting().to_ascii_uppercase());
+                let expected =
+                    "https://… or pg-functions://postgres/<schema>/<function>, since the hook is enabled";
+                Invalid::new(&variable, expected, &"none")
+            };
+            let uri = uri.ok_or_else(missing)?;
+            let secrets = secrets.split('|').filter(|secret| !secret.is_empty()).map(Secret::from).collect();
+            hooks.0.insert(name, Hook { uri, secrets });
+        }
+        Ok(hooks)
     }
 }

@@ -1,4 +1,12 @@
+//! How often things may be done.
+
 use std::time::Duration;
+
+use ::settings::{Invalid, Reader, Value};
+
+/// Mails that may go into a folder in an hour: as good as all, since they cost nothing and reach nobody.
+const KEPT_MAILS: Rate = Rate { events: 360_000.0, per: None };
+const HOURLY: Rate = Rate { events: 30.0, per: None };
 
 /// How often something may happen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,61 +17,88 @@ pub struct Rate {
     pub per: Option<Duration>,
 }
 
-/// How often things may be done. All but the first and the mails count per value of a header.
-#[derive(Debug, Clone)]
-pub struct LimitSettings {
-    /// The header whose first item tells clients apart (`RATE_LIMIT_HEADER`); requests without it are not limited.
-    /// Default none: clients are told apart by their address, and those on this machine are not limited.
-    pub header: Option<String>,
-    /// Requests for codes and sign-ups in five minutes, per endpoint (`RATE_LIMIT_OTP`). Default 30.
-    pub otp: f64,
-    /// Requests for tokens in five minutes (`RATE_LIMIT_TOKEN_REFRESH`). Default 150.
-    pub token: f64,
-    /// Sign-ins with wallets in five minutes (`RATE_LIMIT_WEB3`). Default 30.
-    pub web3: f64,
-    /// Verifications in five minutes (`RATE_LIMIT_VERIFY`). Default 30.
-    pub verify: f64,
-    /// Single sign-ons in five minutes (`RATE_LIMIT_SSO`). Default 30.
-    pub sso: f64,
-    /// Passkey ceremonies in five minutes (`RATE_LIMIT_PASSKEY`). Default 30.
-    pub passkey: f64,
-    /// Anonymous users in an hour (`RATE_LIMIT_ANONYMOUS_USERS`). Default 30.
-    pub anonymous_users: f64,
-    /// Challenges and verifications of second factors in a minute (`MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY`).
-    /// Default 15.
-    pub mfa: f64,
-    /// SAML assertions in five minutes (`SAML_RATE_LIMIT_ASSERTION`). Default 15.
-    pub saml_assertion: f64,
-    /// OAuth clients that register themselves in five minutes (`RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER`).
-    /// Default 10.
-    pub oauth_client_registration: f64,
-    /// All mails (`RATE_LIMIT_EMAIL_SENT`). Default 30 in an hour.
-    pub mails: Rate,
-    /// All text messages (`RATE_LIMIT_SMS_SENT`). Default 30 in an hour.
-    pub text_messages: Rate,
-    /// Whether each process counts alone and in memory, and only what has the header, as upstream does: for a database
-    /// that has nothing but schema `auth`. Default false: all nodes count together.
-    pub per_process: bool,
+/// A number an hour, or `<number>/<duration>`: so many at once, and one more each time that the duration has passed.
+impl Value for Rate {
+    const EXPECTED: &'static str = "a number an hour such as 30, or a burst and a pause such as 10/6m";
+
+    fn from_text(text: &str) -> Option<Self> {
+        let Some((events, per)) = text.split_once('/') else {
+            return f64::from_text(text).map(|events| Self { events, per: None });
+        };
+        let events: u32 = events.trim().parse().ok()?;
+        let per = Duration::from_text(per).filter(|per| !per.is_zero())?;
+        Some(Self { events: f64::from(events), per: Some(per) })
+    }
+
+    fn show(&self) -> Option<String> {
+        let Self { events, per } = self;
+        Some(per.map_or_else(|| events.to_string(), |per| format!("{events}/{per:?}")))
+    }
 }
 
-impl Default for LimitSettings {
-    fn default() -> LimitSettings {
-        let hourly = Rate { events: 30.0, per: None };
-        LimitSettings {
-            header: None,
-            otp: 30.0,
-            token: 150.0,
-            web3: 30.0,
-            verify: 30.0,
-            sso: 30.0,
-            passkey: 30.0,
-            anonymous_users: 30.0,
-            mfa: 15.0,
-            saml_assertion: 15.0,
-            oauth_client_registration: 10.0,
-            mails: hourly,
-            text_messages: hourly,
-            per_process: false,
+::settings::settings! {
+    /// How often things may be done. All but the mails and text messages count per client.
+    #[derive(Debug, Clone)]
+    pub struct LimitSettings {
+        /// The header whose first item tells clients apart; requests without it are not limited. Where it is not set, clients
+        /// are told apart by their address, and those on this machine are not limited.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_HEADER"])]
+        pub header: Option<String> = None,
+        /// Requests for codes and sign-ups in five minutes, per endpoint.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_OTP"], key = "auth.rate_limit.sign_in_sign_ups")]
+        pub otp: f64 = 30.0,
+        /// Requests for tokens in five minutes.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_TOKEN_REFRESH"], key = "auth.rate_limit.token_refresh")]
+        pub token: f64 = 150.0,
+        /// Sign-ins with wallets in five minutes.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_WEB3"], key = "auth.rate_limit.web3")]
+        pub web3: f64 = 30.0,
+        /// Verifications in five minutes.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_VERIFY"], key = "auth.rate_limit.token_verifications")]
+        pub verify: f64 = 30.0,
+        /// Single sign-ons in five minutes.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_SSO"])]
+        pub sso: f64 = 30.0,
+        /// Passkey ceremonies in five minutes.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_PASSKEY"])]
+        pub passkey: f64 = 30.0,
+        /// Anonymous users in an hour.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_ANONYMOUS_USERS"], key = "auth.rate_limit.anonymous_users")]
+        pub anonymous_users: f64 = 30.0,
+        /// Challenges and verifications of second factors in a minute.
+        #[setting(variables = ["GOTRUE_MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY"])]
+        pub mfa: f64 = 15.0,
+        /// SAML assertions in five minutes.
+        #[setting(variables = ["GOTRUE_SAML_RATE_LIMIT_ASSERTION"])]
+        pub saml_assertion: f64 = 15.0,
+        /// OAuth clients that register themselves in five minutes. The first name follows from upstream's configuration, the
+        /// second is that of its documentation.
+        #[setting(variables = [
+            "GOTRUE_RATE_LIMIT_O_AUTH_DYNAMIC_CLIENT_REGISTER",
+            "GOTRUE_RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER"
+        ])]
+        pub oauth_client_registration: f64 = 10.0,
+        /// All mails. Without a mail server the key of `config.toml` has no effect, and there is no limit to speak of.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_EMAIL_SENT"], key = "auth.rate_limit.email_sent")]
+        pub mails: Rate = HOURLY,
+        /// All text messages.
+        #[setting(variables = ["GOTRUE_RATE_LIMIT_SMS_SENT"], key = "auth.rate_limit.sms_sent")]
+        pub text_messages: Rate = HOURLY,
+        /// Whether each process counts alone and in memory, and only what has the header, as upstream does: for a database
+        /// that has nothing but schema `auth`. Else all nodes count together.
+        pub per_process: bool = false,
+    }
+}
+
+impl LimitSettings {
+    /// Reads them. `sends_mail` tells whether mails leave this machine.
+    pub(super) fn read(reader: &mut Reader<'_>, sends_mail: bool) -> Result<Self, Invalid> {
+        let mut settings = Self::default();
+        reader.apply(&mut settings)?;
+        // As in the CLI, the file's number is for mails that leave the machine.
+        if !sends_mail && !reader.is_in_environment("GOTRUE_RATE_LIMIT_EMAIL_SENT") {
+            settings.mails = KEPT_MAILS;
         }
+        Ok(settings)
     }
 }

@@ -1,8 +1,12 @@
+//! Mails and how they are sent.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Secret;
+use ::settings::{Invalid, Reader, Secret, Value};
+
+use super::{Places, otp_length};
 
 /// The mails that there are. The first six carry a code, the others tell of a change that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,89 +109,184 @@ impl MailKind {
     }
 }
 
-/// Mails and how they are sent.
-#[derive(Debug, Clone)]
-pub struct MailSettings {
-    /// The server that takes mails. None, the default: mails are kept in [`folder`](Self::folder).
-    pub smtp: Option<SmtpSettings>,
-    /// Where mails are kept as files without an SMTP server. Default none: they are dropped with a warning.
-    pub folder: Option<PathBuf>,
-    /// Shortest time between two mails of one kind to one user (`SMTP_MAX_FREQUENCY`). Default one minute.
-    pub max_frequency: Duration,
-    /// New addresses need no confirmation (`MAILER_AUTOCONFIRM`). Default false.
-    pub autoconfirm: bool,
-    /// Both addresses must confirm a change (`MAILER_SECURE_EMAIL_CHANGE_ENABLED`). Default true.
-    pub secure_email_change: bool,
-    /// Providers' unverified addresses sign in, too (`MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS`). Default false.
-    pub allow_unverified_sign_ins: bool,
-    /// Life of codes and links (`MAILER_OTP_EXP`). Default one day.
-    pub otp_expiry: Duration,
-    /// Digits of a code (`MAILER_OTP_LENGTH`), 6 to 10. Default 6.
-    pub otp_length: usize,
-    /// Hosts that links point to in place of the external URL's where requests come to them (`MAILER_EXTERNAL_HOSTS`),
-    /// with their port if they are to have one. Default none.
-    pub external_hosts: Vec<String>,
-    /// The only addresses that get mails (`EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES`). Default none: all.
-    pub authorized_addresses: Vec<String>,
-    /// Subjects that replace the built-in ones (`MAILER_SUBJECTS_<KIND>`).
-    pub subjects: BTreeMap<MailKind, String>,
-    /// Templates that replace the built-in ones (`MAILER_TEMPLATES_<KIND>`): URLs, paths below the site's URL, or
-    /// files after `file:`.
-    pub templates: BTreeMap<MailKind, String>,
-    /// Paths that links open, by kind (`MAILER_URLPATHS_<KIND>`). Default `/verify` below the external URL.
-    pub url_paths: BTreeMap<MailKind, String>,
-    /// Notifications that are sent (`MAILER_NOTIFICATIONS_<KIND>_ENABLED`). Default none.
-    pub notifications: BTreeSet<MailKind>,
-    /// Largest template in bytes (`MAILER_TEMPLATE_MAX_SIZE`). Default 1,000,000.
-    pub template_max_size: usize,
-    /// How long a fetched template is used (`MAILER_TEMPLATE_MAX_AGE`). Default ten minutes.
-    pub template_max_age: Duration,
-    /// Pause after a template could not be fetched (`MAILER_TEMPLATE_RETRY_INTERVAL`). Default 10 s.
-    pub template_retry_interval: Duration,
-}
-
-impl Default for MailSettings {
-    fn default() -> MailSettings {
-        MailSettings {
-            smtp: None,
-            folder: None,
-            max_frequency: Duration::from_secs(60),
-            autoconfirm: false,
-            secure_email_change: true,
-            allow_unverified_sign_ins: false,
-            otp_expiry: Duration::from_secs(86_400),
-            otp_length: 6,
-            external_hosts: Vec::new(),
-            authorized_addresses: Vec::new(),
-            subjects: BTreeMap::new(),
-            templates: BTreeMap::new(),
-            url_paths: BTreeMap::new(),
-            notifications: BTreeSet::new(),
-            template_max_size: 1_000_000,
-            template_max_age: Duration::from_secs(600),
-            template_retry_interval: Duration::from_secs(10),
-        }
+::settings::settings! {
+    /// Mails and how they are sent. With a `config.toml` the defaults are those of the Supabase CLI's template.
+    #[derive(Debug, Clone)]
+    pub struct MailSettings {
+        /// The server that takes mails. Without one mails are kept in [`folder`](Self::folder).
+        pub smtp: Option<SmtpSettings> = None,
+        /// Where mails are kept as files without an SMTP server; without a folder they are dropped with a warning.
+        pub folder: Option<PathBuf> = None,
+        /// Shortest time between two mails of one kind to one user; 1 s by default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_SMTP_MAX_FREQUENCY"], key = "auth.email.max_frequency")]
+        pub max_frequency: Duration = Duration::from_secs(60),
+        /// New addresses need no confirmation: by default the opposite of `auth.email.enable_confirmations`, which is false
+        /// by default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_MAILER_AUTOCONFIRM", "ENABLE_EMAIL_AUTOCONFIRM"])]
+        pub autoconfirm: bool = false,
+        /// Both addresses must confirm a change.
+        #[setting(
+            variables = ["GOTRUE_MAILER_SECURE_EMAIL_CHANGE_ENABLED"],
+            key = "auth.email.double_confirm_changes"
+        )]
+        pub secure_email_change: bool = true,
+        /// Providers' unverified addresses sign in, too.
+        #[setting(variables = ["GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS"])]
+        pub allow_unverified_sign_ins: bool = false,
+        /// Life of codes and links; an hour by default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_MAILER_OTP_EXP"], key = "auth.email.otp_expiry")]
+        pub otp_expiry: Duration = Duration::from_secs(86_400),
+        /// Digits of a code, 6 to 10.
+        #[setting(variables = ["GOTRUE_MAILER_OTP_LENGTH"], key = "auth.email.otp_length", check = otp_length)]
+        pub otp_length: usize = 6,
+        /// Hosts that links point to in place of the external URL's where requests come to them, with their port if they are
+        /// to have one.
+        #[setting(variables = ["GOTRUE_MAILER_EXTERNAL_HOSTS"])]
+        pub external_hosts: Vec<String> = Vec::new(),
+        /// The only addresses that get mails; empty for all.
+        #[setting(variables = ["GOTRUE_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"])]
+        pub authorized_addresses: Vec<String> = Vec::new(),
+        /// Subjects that replace the built-in ones.
+        pub subjects: BTreeMap<MailKind, String> = BTreeMap::new(),
+        /// Templates that replace the built-in ones: URLs, paths below the site's URL, or files after `file:`.
+        pub templates: BTreeMap<MailKind, String> = BTreeMap::new(),
+        /// Paths that links open, by kind, if not `/verify` below the external URL.
+        pub url_paths: BTreeMap<MailKind, String> = BTreeMap::new(),
+        /// Notifications that are sent.
+        pub notifications: BTreeSet<MailKind> = BTreeSet::new(),
+        /// Largest template in bytes.
+        #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_MAX_SIZE"])]
+        pub template_max_size: usize = 1_000_000,
+        /// How long a fetched template is used.
+        #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_MAX_AGE"])]
+        pub template_max_age: Duration = Duration::from_secs(600),
+        /// Pause after a template could not be fetched.
+        #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL"])]
+        pub template_retry_interval: Duration = Duration::from_secs(10),
     }
 }
 
-/// The server that takes mails.
-#[derive(Debug, Clone)]
-pub struct SmtpSettings {
-    /// Its name (`SMTP_HOST`).
-    pub host: String,
-    /// Its port (`SMTP_PORT`). Upstream's default is 587.
-    pub port: u16,
-    /// Who logs in there (`SMTP_USER`); empty for nobody.
-    pub user: String,
-    /// The user's password (`SMTP_PASS`).
-    pub password: Secret,
-    /// Who mails are from (`SMTP_ADMIN_EMAIL`).
-    pub admin_email: String,
-    /// The name of who mails are from (`SMTP_SENDER_NAME`).
-    pub sender_name: String,
-    /// Further headers of mails, several values each (`SMTP_HEADERS`, a JSON object of arrays).
-    pub headers: BTreeMap<String, Vec<String>>,
-    /// PEM file of a certificate authority that the server's certificate may come from, besides the system's
-    /// (`BASALT_SMTP_ROOT_CERTIFICATE`). Default none.
-    pub root_certificate: Option<PathBuf>,
+impl MailSettings {
+    pub(super) fn read(reader: &mut Reader<'_>, places: &Places<'_>) -> Result<Self, Invalid> {
+        let mut mail = Self { folder: places.mails.clone(), ..Self::default() };
+        if reader.has_config() {
+            // Where the file says nothing, the CLI's template does. Without a file upstream's defaults hold.
+            mail.autoconfirm = true;
+            mail.max_frequency = Duration::from_secs(1);
+            mail.otp_expiry = Duration::from_secs(3600);
+        }
+        let confirmations: Option<bool> = reader.get("auth.email.enable_confirmations", &[])?;
+        mail.autoconfirm = confirmations.map_or(mail.autoconfirm, |confirmations| !confirmations);
+        reader.apply(&mut mail)?;
+        mail.smtp = SmtpSettings::read(reader)?;
+        for kind in MailKind::ALL {
+            mail.read_texts(reader, places, kind)?;
+        }
+        for kind in [MailKind::Invite, MailKind::Confirmation, MailKind::Recovery, MailKind::EmailChange] {
+            let name = format!("MAILER_URLPATHS_{}", kind.name().to_ascii_uppercase());
+            let path: Option<String> = reader.get("", &[&format!("GOTRUE_{name}"), &name])?;
+            mail.url_paths.extend(path.map(|path| (kind, path)));
+        }
+        if mail.autoconfirm && mail.allow_unverified_sign_ins {
+            let name = "GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS";
+            return Err(Invalid::new(name, "false where mail addresses need no confirmation", &true));
+        }
+        Ok(mail)
+    }
+
+    /// Reads subject and template of one kind, and whether it is sent.
+    fn read_texts(
+        &mut self,
+        reader: &mut Reader<'_>,
+        places: &Places<'_>,
+        kind: MailKind,
+    ) -> Result<(), Invalid> {
+        let name = kind.name().to_ascii_uppercase();
+        let (suffix, table) =
+            if kind.is_notification() { ("_NOTIFICATION", "notification") } else { ("", "template") };
+        let key = |part: &str| format!("auth.email.{table}.{}.{part}", kind.name());
+        let subject = reader.get(&key("subject"), &[&format!("GOTRUE_MAILER_SUBJECTS_{name}{suffix}")])?;
+        self.subjects.extend(subject.map(|subject| (kind, subject)));
+        let path: Option<PathBuf> = reader.get(&key("content_path"), &[])?;
+        let template: Option<String> =
+            reader.get("", &[&format!("GOTRUE_MAILER_TEMPLATES_{name}{suffix}")])?;
+        let file = path.map(|path| {
+            let found = (places.files)(&path).into_iter().find(|candidate| candidate.is_file());
+            let missing = || Invalid::new(&key("content_path"), "a file that exists", &path.display());
+            found.map(|file| format!("file:{}", file.display())).ok_or_else(missing)
+        });
+        self.templates.extend(template.or(file.transpose()?).map(|template| (kind, template)));
+        if kind.is_notification() {
+            let variable = format!("GOTRUE_MAILER_NOTIFICATIONS_{name}_ENABLED");
+            let is_sent: Option<bool> = reader.get(&key("enabled"), &[&variable])?;
+            self.notifications.extend(is_sent.filter(|is_sent| *is_sent).map(|_| kind));
+        }
+        Ok(())
+    }
+}
+
+::settings::settings! {
+    /// The server that takes mails.
+    #[derive(Debug, Clone)]
+    pub struct SmtpSettings {
+        /// Its name; without one there is no such server.
+        #[setting(variables = ["GOTRUE_SMTP_HOST", "SMTP_HOST"], key = "auth.email.smtp.host")]
+        pub host: String = String::new(),
+        /// Its port.
+        #[setting(variables = ["GOTRUE_SMTP_PORT", "SMTP_PORT"], key = "auth.email.smtp.port")]
+        pub port: u16 = 587,
+        /// Who logs in there; empty for nobody.
+        #[setting(variables = ["GOTRUE_SMTP_USER", "SMTP_USER"], key = "auth.email.smtp.user")]
+        pub user: String = String::new(),
+        /// The user's password.
+        #[setting(variables = ["GOTRUE_SMTP_PASS", "SMTP_PASS"], key = "auth.email.smtp.pass")]
+        pub password: Secret = Secret::default(),
+        /// Who mails are from.
+        #[setting(variables = ["GOTRUE_SMTP_ADMIN_EMAIL", "SMTP_ADMIN_EMAIL"], key = "auth.email.smtp.admin_email")]
+        pub admin_email: String = String::new(),
+        /// The name of who mails are from.
+        #[setting(variables = ["GOTRUE_SMTP_SENDER_NAME", "SMTP_SENDER_NAME"], key = "auth.email.smtp.sender_name")]
+        pub sender_name: String = String::new(),
+        /// Further headers of mails, several values each.
+        #[setting(variables = ["GOTRUE_SMTP_HEADERS"])]
+        pub headers: MailHeaders = MailHeaders::default(),
+        /// PEM file of a certificate authority that the server's certificate may come from, besides the system's.
+        #[setting(variables = ["BASALT_SMTP_ROOT_CERTIFICATE"])]
+        pub root_certificate: Option<PathBuf> = None,
+    }
+}
+
+impl SmtpSettings {
+    /// Reads them; `None` where no server is named or it is switched off.
+    fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, Invalid> {
+        let mut smtp = Self::default();
+        reader.apply(&mut smtp)?;
+        let enabled: Option<bool> = reader.get("auth.email.smtp.enabled", &[])?;
+        // The switch is the file's; whoever names a server in the environment wants it.
+        let is_off = enabled == Some(false) && reader.is_in_config(&["auth", "email", "smtp", "host"]);
+        if smtp.host.is_empty() || is_off {
+            return Ok(None);
+        }
+        if smtp.admin_email.is_empty() {
+            let expected = "the address that mails are from, since a mail server is set";
+            return Err(Invalid::new("GOTRUE_SMTP_ADMIN_EMAIL", expected, &"none"));
+        }
+        Ok(Some(smtp))
+    }
+}
+
+/// Headers by name.
+#[derive(Debug, Clone, Default)]
+pub struct MailHeaders(pub BTreeMap<String, Vec<String>>);
+
+impl Value for MailHeaders {
+    const EXPECTED: &'static str = r#"a JSON object of lists such as {"X-Kind": ["$messageType"]}"#;
+
+    fn from_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).map(Self).ok()
+    }
+
+    fn show(&self) -> Option<String> {
+        (!self.0.is_empty()).then(|| "…".to_owned())
+    }
 }

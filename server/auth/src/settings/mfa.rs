@@ -1,106 +1,131 @@
+//! Second factors and passkeys.
+
 use std::time::Duration;
 
-/// Second factors.
-#[derive(Debug, Clone)]
-pub struct MfaSettings {
-    /// One-time passwords of an app (`MFA_TOTP_*`). Default on.
-    pub totp: FactorSettings,
-    /// Codes by text message (`MFA_PHONE_*`). Default off.
-    pub phone: PhoneFactorSettings,
-    /// Security keys (`MFA_WEB_AUTHN_*`). Default off.
-    pub webauthn: FactorSettings,
-    /// Most factors of one user (`MFA_MAX_ENROLLED_FACTORS`). Default 10.
-    pub max_enrolled_factors: usize,
-    /// Most verified ones (`MFA_MAX_VERIFIED_FACTORS`). Default 10.
-    pub max_verified_factors: usize,
-    /// Life of a challenge (`MFA_CHALLENGE_EXPIRY_DURATION`), at least and by default 300 s.
-    pub challenge_expiry: Duration,
-    /// Life of an unverified factor without a challenge (`MFA_FACTOR_EXPIRY_DURATION`). Default 300 s.
-    pub factor_expiry: Duration,
-}
+use ::settings::{Invalid, Reader};
 
-impl Default for MfaSettings {
-    fn default() -> MfaSettings {
-        MfaSettings {
-            totp: FactorSettings { enroll: true, verify: true },
-            phone: PhoneFactorSettings::default(),
-            webauthn: FactorSettings::default(),
-            max_enrolled_factors: 10,
-            max_verified_factors: 10,
-            challenge_expiry: Duration::from_secs(300),
-            factor_expiry: Duration::from_secs(300),
-        }
+use super::otp_length;
+
+::settings::settings! {
+    /// Second factors.
+    #[derive(Debug, Clone)]
+    pub struct MfaSettings {
+        /// One-time passwords of an app.
+        pub totp: FactorSettings = FactorSettings { enroll: true, verify: true },
+        /// Codes by text message.
+        pub phone: PhoneFactorSettings = PhoneFactorSettings::default(),
+        /// Security keys.
+        pub webauthn: FactorSettings = FactorSettings::default(),
+        /// Most factors of one user.
+        #[setting(variables = ["GOTRUE_MFA_MAX_ENROLLED_FACTORS"], key = "auth.mfa.max_enrolled_factors")]
+        pub max_enrolled_factors: usize = 10,
+        /// Most verified ones.
+        #[setting(variables = ["GOTRUE_MFA_MAX_VERIFIED_FACTORS"])]
+        pub max_verified_factors: usize = 10,
+        /// Life of a challenge, at least 300 s.
+        #[setting(variables = ["GOTRUE_MFA_CHALLENGE_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
+        pub challenge_expiry: Duration = Duration::from_secs(300),
+        /// Life of an unverified factor without a challenge, at least 300 s.
+        #[setting(variables = ["GOTRUE_MFA_FACTOR_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
+        pub factor_expiry: Duration = Duration::from_secs(300),
     }
 }
 
 /// What may be done with a kind of factor.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FactorSettings {
-    /// New ones (`ENROLL_ENABLED`).
+    /// New ones.
     pub enroll: bool,
-    /// Challenges (`VERIFY_ENABLED`).
+    /// Challenges.
     pub verify: bool,
 }
 
-/// Codes by text message as second factor.
-#[derive(Debug, Clone)]
-pub struct PhoneFactorSettings {
-    /// What may be done with them. Default nothing.
-    pub enabled: FactorSettings,
-    /// Digits of a code (`MFA_PHONE_OTP_LENGTH`), 6 to 10. Default 6.
-    pub otp_length: usize,
-    /// Shortest time between two messages (`MFA_PHONE_MAX_FREQUENCY`). Default one minute.
-    pub max_frequency: Duration,
-    /// Text of a message (`MFA_PHONE_TEMPLATE`). Default `Your code is {{ .Code }}`.
-    pub template: String,
-}
-
-impl Default for PhoneFactorSettings {
-    fn default() -> PhoneFactorSettings {
-        PhoneFactorSettings {
-            enabled: FactorSettings::default(),
-            otp_length: 6,
-            max_frequency: Duration::from_secs(60),
-            template: "Your code is {{ .Code }}".to_owned(),
-        }
+::settings::settings! {
+    /// What may be done with each kind of factor, as it is written.
+    pub(super) struct Factors {
+        /// Apps for one-time passwords may be added.
+        #[setting(variables = ["GOTRUE_MFA_TOTP_ENROLL_ENABLED"], key = "auth.mfa.totp.enroll_enabled")]
+        totp_enroll: bool = true,
+        /// Apps for one-time passwords may be used.
+        #[setting(variables = ["GOTRUE_MFA_TOTP_VERIFY_ENABLED"], key = "auth.mfa.totp.verify_enabled")]
+        totp_verify: bool = true,
+        /// Phones may be added.
+        #[setting(variables = ["GOTRUE_MFA_PHONE_ENROLL_ENABLED"], key = "auth.mfa.phone.enroll_enabled")]
+        phone_enroll: bool = false,
+        /// Phones may be used.
+        #[setting(variables = ["GOTRUE_MFA_PHONE_VERIFY_ENABLED"], key = "auth.mfa.phone.verify_enabled")]
+        phone_verify: bool = false,
+        /// Security keys may be added.
+        #[setting(variables = ["GOTRUE_MFA_WEB_AUTHN_ENROLL_ENABLED"], key = "auth.mfa.web_authn.enroll_enabled")]
+        webauthn_enroll: bool = false,
+        /// Security keys may be used.
+        #[setting(variables = ["GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"], key = "auth.mfa.web_authn.verify_enabled")]
+        webauthn_verify: bool = false,
     }
 }
 
-/// This site as WebAuthn's relying party.
-#[derive(Debug, Clone)]
-pub struct WebauthnSettings {
-    /// Its domain (`WEBAUTHN_RP_ID`). Default none: the host of the site's URL.
-    pub rp_id: Option<String>,
-    /// Its name for people (`WEBAUTHN_RP_DISPLAY_NAME`). Default none: its domain.
-    pub rp_display_name: Option<String>,
-    /// Origins of its pages (`WEBAUTHN_RP_ORIGINS`). Default none: that of the site's URL.
-    pub rp_origins: Vec<String>,
-    /// Life of a challenge (`WEBAUTHN_CHALLENGE_EXPIRY_DURATION`). Default five minutes.
-    pub challenge_expiry: Duration,
-}
-
-impl Default for WebauthnSettings {
-    fn default() -> WebauthnSettings {
-        WebauthnSettings {
-            rp_id: None,
-            rp_display_name: None,
-            rp_origins: Vec::new(),
-            challenge_expiry: Duration::from_secs(300),
+impl MfaSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let (mut mfa, mut factors) = (Self::default(), Factors::default());
+        if reader.has_config() {
+            mfa.phone.max_frequency = super::TEMPLATES_SMS_FREQUENCY;
         }
+        reader.apply(&mut mfa)?;
+        reader.apply(&mut mfa.phone)?;
+        reader.apply(&mut factors)?;
+        mfa.totp = FactorSettings { enroll: factors.totp_enroll, verify: factors.totp_verify };
+        mfa.phone.enabled = FactorSettings { enroll: factors.phone_enroll, verify: factors.phone_verify };
+        mfa.webauthn = FactorSettings { enroll: factors.webauthn_enroll, verify: factors.webauthn_verify };
+        Ok(mfa)
     }
 }
 
-/// Passkeys as first factor.
-#[derive(Debug, Clone)]
-pub struct PasskeySettings {
-    /// Whether there are any (`PASSKEY_ENABLED`). Default false.
-    pub enabled: bool,
-    /// Most of one user (`PASSKEY_MAX_PASSKEYS_PER_USER`). Default 10.
-    pub max_per_user: usize,
+::settings::settings! {
+    /// Codes by text message as second factor.
+    #[derive(Debug, Clone)]
+    pub struct PhoneFactorSettings {
+        /// What may be done with them.
+        pub enabled: FactorSettings = FactorSettings::default(),
+        /// Digits of a code, 6 to 10.
+        #[setting(variables = ["GOTRUE_MFA_PHONE_OTP_LENGTH"], key = "auth.mfa.phone.otp_length", check = otp_length)]
+        pub otp_length: usize = 6,
+        /// Shortest time between two messages; 5 s by default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_MFA_PHONE_MAX_FREQUENCY"], key = "auth.mfa.phone.max_frequency")]
+        pub max_frequency: Duration = Duration::from_secs(60),
+        /// Text of a message.
+        #[setting(variables = ["GOTRUE_MFA_PHONE_TEMPLATE"], key = "auth.mfa.phone.template")]
+        pub template: String = "Your code is {{ .Code }}".to_owned(),
+    }
 }
 
-impl Default for PasskeySettings {
-    fn default() -> PasskeySettings {
-        PasskeySettings { enabled: false, max_per_user: 10 }
+::settings::settings! {
+    /// This site as WebAuthn's relying party.
+    #[derive(Debug, Clone)]
+    pub struct WebauthnSettings {
+        /// Its domain, if not the host of the site's URL.
+        #[setting(variables = ["GOTRUE_WEBAUTHN_RP_ID"], key = "auth.webauthn.rp_id")]
+        pub rp_id: Option<String> = None,
+        /// Its name for people, if not its domain.
+        #[setting(variables = ["GOTRUE_WEBAUTHN_RP_DISPLAY_NAME"], key = "auth.webauthn.rp_display_name")]
+        pub rp_display_name: Option<String> = None,
+        /// Origins of its pages, if not that of the site's URL.
+        #[setting(variables = ["GOTRUE_WEBAUTHN_RP_ORIGINS"], key = "auth.webauthn.rp_origins")]
+        pub rp_origins: Vec<String> = Vec::new(),
+        /// Life of a challenge.
+        #[setting(variables = ["GOTRUE_WEBAUTHN_CHALLENGE_EXPIRY_DURATION"])]
+        pub challenge_expiry: Duration = Duration::from_secs(300),
+    }
+}
+
+::settings::settings! {
+    /// Passkeys as first factor.
+    #[derive(Debug, Clone)]
+    pub struct PasskeySettings {
+        /// Whether there are any.
+        #[setting(variables = ["GOTRUE_PASSKEY_ENABLED"], key = "auth.passkey.enabled")]
+        pub enabled: bool = false,
+        /// Most of one user.
+        #[setting(variables = ["GOTRUE_PASSKEY_MAX_PASSKEYS_PER_USER"])]
+        pub max_per_user: usize = 10,
     }
 }

@@ -1,126 +1,191 @@
-//! Settings of the auth service, one file per area.
-//!
-//! Names in brackets are upstream's environment variables, without `GOTRUE_`.
+//! Settings of the auth service, one file per area: `[auth]` of `config.toml`, upstream's variables `GOTRUE_*`, and the
+//! names that Supabase's compose file uses without the prefix (`SITE_URL`, `SMTP_HOST`, …).
 
 mod encryption;
 mod hooks;
+mod ignored;
 mod limits;
 mod mail;
 mod mfa;
 mod oauth_server;
 mod passwords;
 mod providers;
+mod reference;
 mod saml;
-mod secret;
 mod security;
+mod server;
 mod sessions;
 mod sms;
+#[cfg(test)]
+mod tests;
+mod third_party;
 mod token;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+pub use ::settings::Secret;
+use ::settings::{Invalid, Reader, Value};
 
 pub use encryption::{EncryptionKey, EncryptionSettings};
 pub use hooks::{Hook, HookName, HookSettings};
 pub use limits::{LimitSettings, Rate};
-pub use mail::{MailKind, MailSettings, SmtpSettings};
+pub use mail::{MailHeaders, MailKind, MailSettings, SmtpSettings};
 pub use mfa::{FactorSettings, MfaSettings, PasskeySettings, PhoneFactorSettings, WebauthnSettings};
 pub use oauth_server::OauthServerSettings;
-pub use passwords::PasswordSettings;
+pub use passwords::{CharacterSets, PasswordSettings};
 pub use providers::{OauthProvider, ProviderSettings, Web3Settings};
+pub use reference::settings_reference;
 pub use saml::SamlSettings;
-pub use secret::Secret;
 pub use security::{Captcha, CaptchaProvider, SecuritySettings};
+pub use server::ServerSettings;
 pub use sessions::SessionSettings;
-pub use sms::{SmsProvider, SmsSettings};
+pub use sms::{Messagebird, Moment, SmsProvider, SmsSettings, Textlocal, Twilio, TwilioVerify, Vonage};
+pub use third_party::read_third_parties;
 pub use token::TokenSettings;
 
-/// Settings of the auth service.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// URL under which clients reach this service, `…/auth/v1` included (`API_EXTERNAL_URL`).
-    pub external_url: String,
-    /// Where users come from and are sent back to (`SITE_URL`).
-    pub site_url: String,
-    /// Globs of further URLs that users may be sent to (`URI_ALLOW_LIST`). Default none.
-    pub uri_allow_list: Vec<String>,
-    /// Refuses new users (`DISABLE_SIGNUP`). Default false.
-    pub disable_signup: bool,
-    /// Longest time for one request (`API_MAX_REQUEST_DURATION`). Default 10 s.
-    pub request_timeout: Duration,
-    /// Keeps the audit log out of the database (`AUDIT_LOG_DISABLE_POSTGRES`). Default false.
-    pub audit_log_disabled: bool,
-    /// Deletes expired rows as requests come in (`DB_CLEANUP_ENABLED`). Default false.
-    pub cleanup_enabled: bool,
-    /// Pages of `/admin/users` may be asked for by cursor (`EXPERIMENTAL_CURSOR_PAGINATION_ENABLED`). Default false.
-    pub cursor_pagination: bool,
-    /// Serves the description of SCIM (`EXPERIMENTAL_SCIM_ENABLED`). Default false.
-    pub scim_enabled: bool,
-    /// What access tokens say.
-    pub token: TokenSettings,
-    /// When sessions end.
-    pub sessions: SessionSettings,
-    /// What passwords must be like.
-    pub passwords: PasswordSettings,
-    /// Mails and how they are sent.
-    pub mail: MailSettings,
-    /// Text messages and how they are sent.
-    pub sms: SmsSettings,
-    /// Ways to sign in.
-    pub providers: ProviderSettings,
-    /// Second factors.
-    pub mfa: MfaSettings,
-    /// This site as WebAuthn's relying party.
-    pub webauthn: WebauthnSettings,
-    /// Passkeys as first factor.
-    pub passkeys: PasskeySettings,
-    /// SAML single sign-on.
-    pub saml: SamlSettings,
-    /// This service as somebody else's OAuth server.
-    pub oauth_server: OauthServerSettings,
-    /// Code of the project that takes part in decisions.
-    pub hooks: HookSettings,
-    /// Refresh tokens, captcha, changes of passwords.
-    pub security: SecuritySettings,
-    /// Secrets at rest.
-    pub encryption: EncryptionSettings,
-    /// How often things may be done.
-    pub limits: LimitSettings,
-}
+/// Sections of `config.toml` that are off where they do not say `enabled = true`.
+pub const OFF_BY_DEFAULT: &[&str] = &[
+    "auth.captcha",
+    "auth.email.notification.*",
+    "auth.external.*",
+    "auth.hook.*",
+    "auth.sms.*",
+    "auth.third_party.*",
+    "auth.web3.*",
+];
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            external_url: "http://127.0.0.1:54321/auth/v1".to_owned(),
-            site_url: "http://127.0.0.1:3000".to_owned(),
-            uri_allow_list: Vec::new(),
-            disable_signup: false,
-            request_timeout: Duration::from_secs(10),
-            audit_log_disabled: false,
-            cleanup_enabled: false,
-            cursor_pagination: false,
-            scim_enabled: false,
-            token: TokenSettings::default(),
-            sessions: SessionSettings::default(),
-            passwords: PasswordSettings::default(),
-            mail: MailSettings::default(),
-            sms: SmsSettings::default(),
-            providers: ProviderSettings::default(),
-            mfa: MfaSettings::default(),
-            webauthn: WebauthnSettings::default(),
-            passkeys: PasskeySettings::default(),
-            saml: SamlSettings::default(),
-            oauth_server: OauthServerSettings::default(),
-            hooks: HookSettings::default(),
-            security: SecuritySettings::default(),
-            encryption: EncryptionSettings::default(),
-            limits: LimitSettings::default(),
-        }
+/// Shortest time between two text messages to one user in the Supabase CLI's template.
+const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
+
+::settings::settings! {
+    /// Settings of the auth service.
+    #[derive(Debug, Clone)]
+    pub struct Settings {
+        /// URL under which clients reach this service: `/auth/v1` below the API's where it is not set.
+        #[setting(variables = ["GOTRUE_API_EXTERNAL_URL"], key = "auth.external_url")]
+        pub external_url: String = "http://127.0.0.1:54321/auth/v1".to_owned(),
+        /// Where users come from and are sent back to.
+        #[setting(variables = ["GOTRUE_SITE_URL", "SITE_URL"], key = "auth.site_url")]
+        pub site_url: String = "http://127.0.0.1:3000".to_owned(),
+        /// Globs of further URLs that users may be sent to.
+        #[setting(
+            variables = ["GOTRUE_URI_ALLOW_LIST", "ADDITIONAL_REDIRECT_URLS"],
+            key = "auth.additional_redirect_urls"
+        )]
+        pub uri_allow_list: Vec<String> = Vec::new(),
+        /// Refuses new users: by default the opposite of `auth.enable_signup`.
+        #[setting(variables = ["GOTRUE_DISABLE_SIGNUP", "DISABLE_SIGNUP"])]
+        pub disable_signup: bool = false,
+        /// Longest time for one request.
+        #[setting(variables = ["GOTRUE_API_MAX_REQUEST_DURATION"])]
+        pub request_timeout: Duration = Duration::from_secs(10),
+        /// Keeps the audit log out of the database.
+        #[setting(variables = ["GOTRUE_AUDIT_LOG_DISABLE_POSTGRES"])]
+        pub audit_log_disabled: bool = false,
+        /// Deletes expired rows as requests come in.
+        #[setting(variables = ["GOTRUE_DB_CLEANUP_ENABLED"])]
+        pub cleanup_enabled: bool = false,
+        /// Pages of `/admin/users` may be asked for by cursor.
+        #[setting(variables = ["GOTRUE_EXPERIMENTAL_CURSOR_PAGINATION_ENABLED"])]
+        pub cursor_pagination: bool = false,
+        /// Serves the description of SCIM.
+        #[setting(variables = ["GOTRUE_EXPERIMENTAL_SCIM_ENABLED"])]
+        pub scim_enabled: bool = false,
+        /// What access tokens say.
+        pub token: TokenSettings = TokenSettings::default(),
+        /// When sessions end.
+        pub sessions: SessionSettings = SessionSettings::default(),
+        /// What passwords must be like.
+        pub passwords: PasswordSettings = PasswordSettings::default(),
+        /// Mails and how they are sent.
+        pub mail: MailSettings = MailSettings::default(),
+        /// Text messages and how they are sent.
+        pub sms: SmsSettings = SmsSettings::default(),
+        /// Ways to sign in.
+        pub providers: ProviderSettings = ProviderSettings::default(),
+        /// Second factors.
+        pub mfa: MfaSettings = MfaSettings::default(),
+        /// This site as WebAuthn's relying party.
+        pub webauthn: WebauthnSettings = WebauthnSettings::default(),
+        /// Passkeys as first factor.
+        pub passkeys: PasskeySettings = PasskeySettings::default(),
+        /// SAML single sign-on.
+        pub saml: SamlSettings = SamlSettings::default(),
+        /// This service as somebody else's OAuth server.
+        pub oauth_server: OauthServerSettings = OauthServerSettings::default(),
+        /// Code of the project that takes part in decisions.
+        pub hooks: HookSettings = HookSettings::default(),
+        /// Refresh tokens, captcha, changes of passwords.
+        pub security: SecuritySettings = SecuritySettings::default(),
+        /// Secrets at rest.
+        pub encryption: EncryptionSettings = EncryptionSettings::default(),
+        /// How often things may be done.
+        pub limits: LimitSettings = LimitSettings::default(),
     }
 }
 
+/// Where things are that settings refer to.
+pub struct Places<'a> {
+    /// Where clients reach the API.
+    pub api_url: &'a str,
+    /// Folder of mails where no mail server is set; `None` to keep none.
+    pub mails: Option<PathBuf>,
+    /// Returns where the file of a template may be, the likelier first.
+    pub files: &'a dyn Fn(&Path) -> Vec<PathBuf>,
+}
+
 impl Settings {
+    /// Reads them.
+    ///
+    /// Errors: [`Invalid`] for the first that cannot be used.
+    pub fn read(reader: &mut Reader<'_>, places: &Places<'_>) -> Result<Self, Invalid> {
+        ignored::note(reader)?;
+        let mut settings = Self { external_url: format!("{}/auth/v1", places.api_url), ..Self::default() };
+        let signup: Option<bool> = reader.get("auth.enable_signup", &[])?;
+        settings.disable_signup = signup == Some(false);
+        reader.apply(&mut settings)?;
+        reader.apply(&mut settings.token)?;
+        reader.apply(&mut settings.sessions)?;
+        reader.apply(&mut settings.passwords)?;
+        reader.apply(&mut settings.webauthn)?;
+        reader.apply(&mut settings.passkeys)?;
+        reader.apply(&mut settings.oauth_server)?;
+        settings.mail = MailSettings::read(reader, places)?;
+        settings.sms = SmsSettings::read(reader)?;
+        settings.providers = ProviderSettings::read(reader)?;
+        settings.mfa = MfaSettings::read(reader)?;
+        settings.saml = SamlSettings::read(reader)?;
+        settings.hooks = HookSettings::read(reader)?;
+        settings.security = SecuritySettings::read(reader)?;
+        settings.encryption = EncryptionSettings::read(reader)?;
+        settings.limits = LimitSettings::read(reader, settings.mail.smtp.is_some())?;
+        Ok(settings)
+    }
+
     /// Claim `iss` of access tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.token.issuer.as_deref().unwrap_or(&self.external_url)
     }
+}
+
+/// Reads what `places` (a table of `config.toml`, the beginning of variables, a name) have for `part`.
+fn named<T: Value>(
+    reader: &mut Reader<'_>,
+    places: (&str, &str, &str),
+    part: &str,
+) -> Result<Option<T>, Invalid> {
+    let (table, prefix, name) = places;
+    let variable = format!("{prefix}_{name}_{part}").to_ascii_uppercase();
+    reader.get(&format!("{table}.{name}.{part}"), &[&variable])
+}
+
+/// Upstream takes six digits for a code where the number is not from six to ten; here that is a mistake.
+fn otp_length(length: usize) -> Result<usize, &'static str> {
+    if (6..=10).contains(&length) { Ok(length) } else { Err("a number of digits from 6 to 10") }
+}
+
+/// Raises what is less, as upstream does.
+fn at_least_five_minutes(span: Duration) -> Result<Duration, &'static str> {
+    Ok(span.max(Duration::from_secs(300)))
 }

@@ -1,29 +1,35 @@
+//! This service as somebody else's OAuth 2.1 server.
+
 use std::time::Duration;
 
-/// This service as somebody else's OAuth 2.1 server.
-#[derive(Debug, Clone)]
-pub struct OauthServerSettings {
-    /// Whether it is one (`OAUTH_SERVER_ENABLED`). Default false.
-    pub enabled: bool,
-    /// Clients may register themselves, RFC 7591 (`OAUTH_SERVER_ALLOW_DYNAMIC_REGISTRATION`). Default false.
-    pub allow_dynamic_registration: bool,
-    /// The site's page that asks for consent, a path below the site's URL (`OAUTH_SERVER_AUTHORIZATION_PATH`).
-    /// Default `/oauth/consent`.
-    pub authorization_path: String,
-    /// How long a user may think about consent (`OAUTH_SERVER_AUTHORIZATION_TTL`). Default ten minutes.
-    pub authorization_ttl: Duration,
-    /// Scope of requests that name none (`OAUTH_SERVER_DEFAULT_SCOPE`). Default `email`.
-    pub default_scope: String,
+::settings::settings! {
+    /// This service as somebody else's OAuth 2.1 server.
+    #[derive(Debug, Clone)]
+    pub struct OauthServerSettings {
+        /// Whether it is one.
+        #[setting(variables = ["GOTRUE_OAUTH_SERVER_ENABLED"], key = "auth.oauth_server.enabled")]
+        pub enabled: bool = false,
+        /// Clients may register themselves, RFC 7591.
+        #[setting(
+            variables = ["GOTRUE_OAUTH_SERVER_ALLOW_DYNAMIC_REGISTRATION"],
+            key = "auth.oauth_server.allow_dynamic_registration"
+        )]
+        pub allow_dynamic_registration: bool = false,
+        /// The site's page that asks for consent, a path below the site's URL.
+        #[setting(
+            variables = ["GOTRUE_OAUTH_SERVER_AUTHORIZATION_PATH"],
+            key = "auth.oauth_server.authorization_url_path"
+        )]
+        pub authorization_path: String = "/oauth/consent".to_owned(),
+        /// How long a user may think about consent.
+        #[setting(variables = ["GOTRUE_OAUTH_SERVER_AUTHORIZATION_TTL"], check = not_zero)]
+        pub authorization_ttl: Duration = Duration::from_secs(600),
+        /// Scope of requests that name none.
+        #[setting(variables = ["GOTRUE_OAUTH_SERVER_DEFAULT_SCOPE"])]
+        pub default_scope: String = "email".to_owned(),
+    }
 }
 
-impl Default for OauthServerSettings {
-    fn default() -> OauthServerSettings {
-        OauthServerSettings {
-            enabled: false,
-            allow_dynamic_registration: false,
-            authorization_path: "/oauth/consent".to_owned(),
-            authorization_ttl: Duration::from_secs(600),
-            default_scope: "email".to_owned(),
-        }
-    }
+fn not_zero(span: Duration) -> Result<Duration, &'static str> {
+    if span.is_zero() { Err("a duration such as 10m") } else { Ok(span) }
 }

@@ -1,37 +1,93 @@
-/// What passwords must be like, and how they are hashed.
-#[derive(Debug, Clone)]
-pub struct PasswordSettings {
-    /// Fewest characters (`PASSWORD_MIN_LENGTH`), at least 6. Default 6.
-    pub min_length: usize,
-    /// Sets of characters, each of which must be represented (`PASSWORD_REQUIRED_CHARACTERS`). Default none.
-    pub required_characters: Vec<String>,
-    /// Refuses passwords that are known to have leaked (`PASSWORD_HIBP_ENABLED`). Default false.
-    pub leaked_check: bool,
-    /// Refuses passwords that cannot be checked for a leak right now (`PASSWORD_HIBP_FAIL_CLOSED`). Default false.
-    pub leaked_check_fails_closed: bool,
-    /// Where leaked passwords are looked up by the first five hex digits of their SHA-1.
-    /// Default `https://api.pwnedpasswords.com/range/`.
-    pub leaked_check_url: String,
-    /// bcrypt's cost: 2 to this power rounds. Default 10, as upstream.
-    pub bcrypt_cost: u32,
-    /// Hashes computed at the same time, each on a thread of its own that lets others go first. Default: the number of
-    /// processors.
-    pub parallel_hashes: usize,
-    /// Sign-ins whose hash may be under way or waiting; more get 429. Default 100.
-    pub queue_length: usize,
+//! What passwords must be like.
+
+use ::settings::Value;
+
+::settings::settings! {
+    /// What passwords must be like, and how they are hashed.
+    #[derive(Debug, Clone)]
+    pub struct PasswordSettings {
+        /// Fewest characters, at least 6.
+        #[setting(variables = ["GOTRUE_PASSWORD_MIN_LENGTH"], key = "auth.minimum_password_length", check = at_least_six)]
+        pub min_length: usize = 6,
+        /// Sets of characters, each of which must be represented.
+        #[setting(variables = ["GOTRUE_PASSWORD_REQUIRED_CHARACTERS"], key = "auth.password_requirements")]
+        pub required_characters: CharacterSets = CharacterSets::default(),
+        /// Refuses passwords that are known to have leaked.
+        #[setting(variables = ["GOTRUE_PASSWORD_HIBP_ENABLED"])]
+        pub leaked_check: bool = false,
+        /// Refuses passwords that cannot be checked for a leak right now.
+        #[setting(variables = ["GOTRUE_PASSWORD_HIBP_FAIL_CLOSED"])]
+        pub leaked_check_fails_closed: bool = false,
+        /// Where leaked passwords are looked up by the first five hex digits of their SHA-1.
+        #[setting(variables = ["BASALT_PASSWORD_HIBP_URL"])]
+        pub leaked_check_url: String = "https://api.pwnedpasswords.com/range/".to_owned(),
+        /// bcrypt's cost: 2 to this power rounds. Upstream's by default.
+        pub bcrypt_cost: u32 = 10,
+        /// Hashes computed at the same time, each on a thread of its own that lets others go first: by default as many as
+        /// there are processors.
+        pub parallel_hashes: usize = std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        /// Sign-ins whose hash may be under way or waiting; more get 429.
+        pub queue_length: usize = 100,
+    }
 }
 
-impl Default for PasswordSettings {
-    fn default() -> PasswordSettings {
-        PasswordSettings {
-            min_length: 6,
-            required_characters: Vec::new(),
-            leaked_check: false,
-            leaked_check_fails_closed: false,
-            leaked_check_url: "https://api.pwnedpasswords.com/range/".to_owned(),
-            bcrypt_cost: 10,
-            parallel_hashes: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            queue_length: 100,
-        }
+fn at_least_six(length: usize) -> Result<usize, &'static str> {
+    if length < 6 { Err("at least 6") } else { Ok(length) }
+}
+
+/// Sets of characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CharacterSets(pub Vec<String>);
+
+impl Value for CharacterSets {
+    const EXPECTED: &'static str = "letters_digits, lower_upper_letters_digits or \
+        lower_upper_letters_digits_symbols (sets of characters, separated by colons, in the environment)";
+
+    /// A colon within a set is escaped.
+    fn from_text(text: &str) -> Option<Self> {
+        let sets = text.replace("\\:", "\0");
+        let sets = sets.split(':').filter(|set| !set.is_empty());
+        Some(Self(sets.map(|set| set.replace('\0', ":")).collect()))
+    }
+
+    /// The CLI has names for sets.
+    fn from_toml(value: &toml::Value) -> Option<Self> {
+        const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
+        const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        const DIGITS: &str = "0123456789";
+        const SYMBOLS: &str = "!@#$%^&*()_+-=[]{};'\\:\"|<>?,./`~";
+        let letters = [LOWER, UPPER].concat();
+        let sets: &[&str] = match value.as_str()? {
+            "" => &[],
+            "letters_digits" => &[&letters, DIGITS],
+            "lower_upper_letters_digits" => &[LOWER, UPPER, DIGITS],
+            "lower_upper_letters_digits_symbols" => &[LOWER, UPPER, DIGITS, SYMBOLS],
+            _ => return None,
+        };
+        Some(Self(sets.iter().map(|set| (*set).to_owned()).collect()))
+    }
+
+    fn show(&self) -> Option<String> {
+        let sets: Vec<String> = self.0.iter().map(|set| set.replace(':', "\\:")).collect();
+        (!sets.is_empty()).then(|| sets.join(":"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_characters_are_split_at_plain_colons() {
+        let sets = CharacterSets::from_text("abc:123:a\\:b").unwrap();
+        assert_eq!(sets.0, ["abc", "123", "a:b"]);
+        assert_eq!(sets.show().as_deref(), Some("abc:123:a\\:b"));
+    }
+
+    #[test]
+    fn requirements_have_names() {
+        let sets = |name: &str| CharacterSets::from_toml(&name.into());
+        assert_eq!(sets("lower_upper_letters_digits").unwrap().0.len(), 3);
+        assert_eq!((sets(""), sets("strong")), (Some(CharacterSets::default()), None));
     }
 }

@@ -1,99 +1,228 @@
+//! Ways to sign in.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Secret;
+use ::settings::{Invalid, Reader, Secret, Value};
 
-/// Ways to sign in.
-#[derive(Debug, Clone)]
-pub struct ProviderSettings {
-    /// E-mail addresses (`EXTERNAL_EMAIL_ENABLED`). Default true.
-    pub email: bool,
-    /// Links by mail (`EXTERNAL_EMAIL_MAGIC_LINK_ENABLED`). Default true.
-    pub magic_link: bool,
-    /// Phone numbers (`EXTERNAL_PHONE_ENABLED`). Default false.
-    pub phone: bool,
-    /// Nothing at all (`EXTERNAL_ANONYMOUS_USERS_ENABLED`). Default false.
-    pub anonymous_users: bool,
-    /// OAuth providers that are switched on, by lowercase name (`EXTERNAL_<NAME>_*`). Default none.
-    pub oauth: BTreeMap<String, OauthProvider>,
-    /// Providers that administrators define (`CUSTOM_OAUTH_ENABLED`). Default true.
-    pub custom_oauth: bool,
-    /// Most of those; 0, the default, for no limit (`CUSTOM_OAUTH_MAX_PROVIDERS`).
-    pub custom_oauth_max: usize,
-    /// Lets those be in private networks, and without TLS (`CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES`, which upstream does
-    /// not have). Default false: an administrator's token must not open the network that this server stands in.
-    pub custom_oauth_private_addresses: bool,
-    /// Where this service is for those, if not at the external URL (`CUSTOM_OAUTH_EXTERNAL_URL`): their users come back
-    /// to `/callback` below it. Default none: empty.
-    pub custom_oauth_external_url: String,
-    /// Where users end who come back from providers, whatever the request asked for (`EXTERNAL_REDIRECT_URL`). Default
-    /// none: empty.
-    pub redirect_url: String,
-    /// Solana's sign-in messages (`EXTERNAL_WEB3_SOLANA_*`).
-    pub solana: Web3Settings,
-    /// Ethereum's sign-in messages (`EXTERNAL_WEB3_ETHEREUM_*`).
-    pub ethereum: Web3Settings,
-    /// Life of a sign-in that is under way (`EXTERNAL_FLOW_STATE_EXPIRY_DURATION`), at least and by default 300 s.
-    pub flow_state_expiry: Duration,
-    /// Issuers whose ID tokens are taken although no provider has them (`EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS`).
-    /// Default none.
-    pub allowed_id_token_issuers: Vec<String>,
-    /// Another audience of Apple's ID tokens (`EXTERNAL_IOS_BUNDLE_ID`). Default none: empty.
-    pub ios_bundle_id: String,
-    /// How long providers' discovery documents and keys are kept (`EXTERNAL_OIDC_PROVIDER_CACHE_TTL`). Default 1 h.
-    pub discovery_cache: Duration,
-    /// Which providers link accounts among themselves only, each with its linking domain
-    /// (`EXPERIMENTAL_PROVIDER_LINKING_DOMAINS`). Default none: all share the domain `default`.
-    pub linking_domains: BTreeMap<String, String>,
+use super::named;
+
+/// The OAuth providers that upstream knows.
+pub(super) const PROVIDERS: [&str; 25] = [
+    "apple",
+    "azure",
+    "bitbucket",
+    "discord",
+    "facebook",
+    "figma",
+    "fly",
+    "github",
+    "gitlab",
+    "google",
+    "kakao",
+    "keycloak",
+    "linkedin",
+    "linkedin_oidc",
+    "notion",
+    "slack",
+    "slack_oidc",
+    "snapchat",
+    "spotify",
+    "twitch",
+    "twitter",
+    "vercel_marketplace",
+    "workos",
+    "x",
+    "zoom",
+];
+
+::settings::settings! {
+    /// Ways to sign in.
+    #[derive(Debug, Clone)]
+    pub struct ProviderSettings {
+        /// E-mail addresses.
+        #[setting(
+            variables = ["GOTRUE_EXTERNAL_EMAIL_ENABLED", "ENABLE_EMAIL_SIGNUP"],
+            key = "auth.email.enable_signup"
+        )]
+        pub email: bool = true,
+        /// Links by mail.
+        #[setting(variables = ["GOTRUE_EXTERNAL_EMAIL_MAGIC_LINK_ENABLED"])]
+        pub magic_link: bool = true,
+        /// Phone numbers.
+        #[setting(
+            variables = ["GOTRUE_EXTERNAL_PHONE_ENABLED", "ENABLE_PHONE_SIGNUP"],
+            key = "auth.sms.enable_signup"
+        )]
+        pub phone: bool = false,
+        /// Nothing at all.
+        #[setting(
+            variables = ["GOTRUE_EXTERNAL_ANONYMOUS_USERS_ENABLED", "ENABLE_ANONYMOUS_USERS"],
+            key = "auth.enable_anonymous_sign_ins"
+        )]
+        pub anonymous_users: bool = false,
+        /// OAuth providers that are switched on, by lowercase name.
+        pub oauth: BTreeMap<String, OauthProvider> = BTreeMap::new(),
+        /// Providers that administrators define.
+        #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_ENABLED"])]
+        pub custom_oauth: bool = true,
+        /// Most of those; 0 for no limit.
+        #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_MAX_PROVIDERS"])]
+        pub custom_oauth_max: usize = 0,
+        /// Lets those be in private networks, and without TLS. Off by default: an administrator's token must not open the
+        /// network that this server stands in. Upstream has no such setting.
+        #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES"])]
+        pub custom_oauth_private_addresses: bool = false,
+        /// Where this service is for those, if not at the external URL: their users come back to `/callback` below it.
+        #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_EXTERNAL_URL"], check = absolute)]
+        pub custom_oauth_external_url: String = String::new(),
+        /// Where users end who come back from providers, whatever the request asked for. Upstream's own spelling is the
+        /// second.
+        #[setting(variables = ["GOTRUE_EXTERNAL_REDIRECT_URL", "GOTRUE_EXTERNAL_REDIRECTURL"], check = absolute)]
+        pub redirect_url: String = String::new(),
+        /// Solana's sign-in messages.
+        pub solana: Web3Settings = Web3Settings::default(),
+        /// Ethereum's sign-in messages.
+        pub ethereum: Web3Settings = Web3Settings::default(),
+        /// Life of a sign-in that is under way, at least 300 s.
+        #[setting(variables = ["GOTRUE_EXTERNAL_FLOW_STATE_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
+        pub flow_state_expiry: Duration = Duration::from_secs(300),
+        /// Issuers whose ID tokens are taken although no provider has them.
+        #[setting(variables = ["GOTRUE_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS"])]
+        pub allowed_id_token_issuers: Vec<String> = Vec::new(),
+        /// Another audience of Apple's ID tokens.
+        #[setting(variables = ["GOTRUE_EXTERNAL_IOS_BUNDLE_ID"])]
+        pub ios_bundle_id: String = String::new(),
+        /// How long providers' discovery documents and keys are kept.
+        #[setting(variables = ["GOTRUE_EXTERNAL_OIDC_PROVIDER_CACHE_TTL"])]
+        pub discovery_cache: Duration = Duration::from_secs(3600),
+        /// Which providers link accounts among themselves only, each with its linking domain; all others share the domain
+        /// `default`.
+        pub linking_domains: BTreeMap<String, String> = BTreeMap::new(),
+    }
 }
 
-impl Default for ProviderSettings {
-    fn default() -> ProviderSettings {
-        ProviderSettings {
-            email: true,
-            magic_link: true,
-            phone: false,
-            anonymous_users: false,
-            oauth: BTreeMap::new(),
-            custom_oauth: true,
-            custom_oauth_max: 0,
-            custom_oauth_private_addresses: false,
-            custom_oauth_external_url: String::new(),
-            redirect_url: String::new(),
-            solana: Web3Settings::default(),
-            ethereum: Web3Settings::default(),
-            flow_state_expiry: Duration::from_secs(300),
-            allowed_id_token_issuers: Vec::new(),
-            ios_bundle_id: String::new(),
-            discovery_cache: Duration::from_secs(3600),
-            linking_domains: BTreeMap::new(),
+::settings::settings! {
+    /// What [`ProviderSettings`] makes domains and chains of.
+    pub(super) struct DomainsAndChains {
+        /// Which providers link accounts among themselves only, each with its linking domain; all others share the domain
+        /// `default`.
+        #[setting(variables = ["GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS"])]
+        linking: LinkingDomains = LinkingDomains::default(),
+        /// Providers with a linking domain of their own; older than the other.
+        #[setting(variables = ["GOTRUE_EXPERIMENTAL_PROVIDERS_WITH_OWN_LINKING_DOMAIN"])]
+        own_linking: Vec<String> = Vec::new(),
+        /// Whether Solana's sign-in messages are taken.
+        #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_SOLANA_ENABLED"], key = "auth.web3.solana.enabled")]
+        solana: bool = false,
+        /// How old they may be.
+        #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_SOLANA_MAXIMUM_VALIDITY_DURATION"])]
+        solana_validity: Duration = Duration::from_secs(600),
+        /// Whether Ethereum's sign-in messages are taken.
+        #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_ETHEREUM_ENABLED"], key = "auth.web3.ethereum.enabled")]
+        ethereum: bool = false,
+        /// How old they may be.
+        #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_ETHEREUM_MAXIMUM_VALIDITY_DURATION"])]
+        ethereum_validity: Duration = Duration::from_secs(600),
+    }
+}
+
+impl ProviderSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let (mut settings, mut others) = (Self::default(), DomainsAndChains::default());
+        reader.apply(&mut settings)?;
+        reader.apply(&mut others)?;
+        settings.linking_domains = others.own_linking.into_iter().map(|name| (name.clone(), name)).collect();
+        settings.linking_domains.extend(others.linking.0);
+        settings.solana = Web3Settings { enabled: others.solana, maximum_validity: others.solana_validity };
+        settings.ethereum =
+            Web3Settings { enabled: others.ethereum, maximum_validity: others.ethereum_validity };
+        for name in PROVIDERS {
+            let provider = OauthProvider::read(reader, name)?;
+            settings.oauth.extend(provider.map(|provider| (name.to_owned(), provider)));
         }
+        Ok(settings)
+    }
+}
+
+fn absolute(url: String) -> Result<String, &'static str> {
+    let is_absolute = |uri: http::Uri| uri.scheme().is_some() && uri.authority().is_some();
+    match url.is_empty() || url.parse().is_ok_and(is_absolute) {
+        true => Ok(url),
+        false => Err("a URL such as https://auth.example.com"),
+    }
+}
+
+/// Linking domains by provider. Names of providers may have a colon.
+#[derive(Default)]
+struct LinkingDomains(BTreeMap<String, String>);
+
+impl Value for LinkingDomains {
+    const EXPECTED: &'static str = "pairs provider=domain, separated by commas";
+
+    fn from_text(text: &str) -> Option<Self> {
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| {
+            let (provider, domain) = pair.split_once('=')?;
+            let (provider, domain) = (provider.trim(), domain.trim());
+            let is_whole = !provider.is_empty() && !domain.is_empty();
+            is_whole.then(|| (provider.to_owned(), domain.to_owned()))
+        });
+        pairs.collect::<Option<_>>().map(Self)
+    }
+
+    fn show(&self) -> Option<String> {
+        let pairs: Vec<String> =
+            self.0.iter().map(|(provider, domain)| format!("{provider}={domain}")).collect();
+        (!pairs.is_empty()).then(|| pairs.join(","))
     }
 }
 
 /// This project as an OAuth provider's client.
 #[derive(Debug, Clone, Default)]
 pub struct OauthProvider {
-    /// The client's id, then further audiences of ID tokens (`CLIENT_ID`, a comma list).
+    /// The client's id, then further audiences of ID tokens.
     pub client_ids: Vec<String>,
-    /// The client's secret (`SECRET`).
+    /// The client's secret.
     pub secret: Secret,
-    /// Where the provider sends users back to (`REDIRECT_URI`); empty for `/callback` below the external URL.
+    /// Where the provider sends users back to; empty for `/callback` below the external URL.
     pub redirect_uri: String,
-    /// Where a self-hosted provider is (`URL`); empty for the public one.
+    /// Where a self-hosted provider is; empty for the public one.
     pub url: String,
-    /// Takes ID tokens without looking at their nonce (`SKIP_NONCE_CHECK`).
+    /// Takes ID tokens without looking at their nonce.
     pub skip_nonce_check: bool,
-    /// Takes users without an e-mail address (`EMAIL_OPTIONAL`).
+    /// Takes users without an e-mail address.
     pub email_optional: bool,
+}
+
+impl OauthProvider {
+    /// Reads the provider `name`, if it is switched on.
+    fn read(reader: &mut Reader<'_>, name: &str) -> Result<Option<Self>, Invalid> {
+        let places = ("auth.external", "GOTRUE_EXTERNAL", name);
+        let is_enabled = named(reader, places, "enabled")?.unwrap_or(false);
+        let provider = Self {
+            client_ids: named(reader, places, "client_id")?.unwrap_or_default(),
+            secret: named(reader, places, "secret")?.unwrap_or_default(),
+            redirect_uri: named(reader, places, "redirect_uri")?.unwrap_or_default(),
+            url: named(reader, places, "url")?.unwrap_or_default(),
+            skip_nonce_check: named(reader, places, "skip_nonce_check")?.unwrap_or_default(),
+            email_optional: named(reader, places, "email_optional")?.unwrap_or_default(),
+        };
+        if is_enabled && provider.client_ids.is_empty() {
+            let variable = format!("GOTRUE_EXTERNAL_{}_CLIENT_ID", name.to_ascii_uppercase());
+            let expected = format!("the client's id at {name}, since it is enabled");
+            return Err(Invalid::new(&variable, &expected, &"none"));
+        }
+        Ok(Some(provider).filter(|_| is_enabled))
+    }
 }
 
 /// Sign-in messages of a blockchain's wallets.
 #[derive(Debug, Clone)]
 pub struct Web3Settings {
-    /// Whether they are taken (`ENABLED`). Default false.
+    /// Whether they are taken.
     pub enabled: bool,
-    /// How old they may be (`MAXIMUM_VALIDITY_DURATION`). Default ten minutes.
+    /// How old they may be.
     pub maximum_validity: Duration,
 }
 

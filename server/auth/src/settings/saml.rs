@@ -1,38 +1,46 @@
+//! SAML single sign-on.
+
 use std::time::Duration;
 
-use super::Secret;
+use ::settings::{Invalid, Reader, Secret};
 
-/// SAML single sign-on.
-#[derive(Debug, Clone)]
-pub struct SamlSettings {
-    /// Whether there is any (`SAML_ENABLED`). Default false.
-    pub enabled: bool,
-    /// The service provider's RSA key, PKCS#1 DER in base64 (`SAML_PRIVATE_KEY`). Default none: empty.
-    pub private_key: Secret,
-    /// The key that will replace it, published in advance (`SAML_PRIVATE_KEY_NEXT`). Default none: empty.
-    pub private_key_next: Secret,
-    /// URL of this service in metadata (`SAML_EXTERNAL_URL`). Default none: the external URL.
-    pub external_url: Option<String>,
-    /// Takes encrypted assertions (`SAML_ALLOW_ENCRYPTED_ASSERTIONS`). Default false.
-    pub allow_encrypted_assertions: bool,
-    /// How long a sign-in may take at the identity provider (`SAML_RELAY_STATE_VALIDITY_PERIOD`).
-    /// Default two minutes.
-    pub relay_state_validity: Duration,
-    /// Lets metadata be fetched from private networks, and without TLS (`SAML_ALLOW_PRIVATE_ADDRESSES`, which upstream
-    /// does not have). Default false: an administrator's token must not open the network that this server stands in.
-    pub private_addresses: bool,
+::settings::settings! {
+    /// SAML single sign-on.
+    #[derive(Debug, Clone)]
+    pub struct SamlSettings {
+        /// Whether there is any.
+        #[setting(variables = ["GOTRUE_SAML_ENABLED"])]
+        pub enabled: bool = false,
+        /// The service provider's RSA key, PKCS#1 DER in base64.
+        #[setting(variables = ["GOTRUE_SAML_PRIVATE_KEY"])]
+        pub private_key: Secret = Secret::default(),
+        /// The key that will replace it, published in advance.
+        #[setting(variables = ["GOTRUE_SAML_PRIVATE_KEY_NEXT"])]
+        pub private_key_next: Secret = Secret::default(),
+        /// URL of this service in metadata, if not the external URL.
+        #[setting(variables = ["GOTRUE_SAML_EXTERNAL_URL"])]
+        pub external_url: Option<String> = None,
+        /// Takes encrypted assertions.
+        #[setting(variables = ["GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS"])]
+        pub allow_encrypted_assertions: bool = false,
+        /// How long a sign-in may take at the identity provider.
+        #[setting(variables = ["GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD"])]
+        pub relay_state_validity: Duration = Duration::from_secs(120),
+        /// Lets metadata be fetched from private networks, and without TLS. Off by default: an administrator's token must not
+        /// open the network that this server stands in. Upstream has no such setting.
+        #[setting(variables = ["GOTRUE_SAML_ALLOW_PRIVATE_ADDRESSES"])]
+        pub private_addresses: bool = false,
+    }
 }
 
-impl Default for SamlSettings {
-    fn default() -> SamlSettings {
-        SamlSettings {
-            enabled: false,
-            private_key: Secret::default(),
-            private_key_next: Secret::default(),
-            external_url: None,
-            allow_encrypted_assertions: false,
-            relay_state_validity: Duration::from_secs(120),
-            private_addresses: false,
+impl SamlSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::default();
+        reader.apply(&mut settings)?;
+        if settings.enabled && settings.private_key.is_empty() {
+            let expected = "an RSA key of at least 2048 bits (PKCS#1 DER in base64) where SAML is enabled";
+            return Err(Invalid::new("GOTRUE_SAML_PRIVATE_KEY", expected, &"none"));
         }
+        Ok(settings)
     }
 }

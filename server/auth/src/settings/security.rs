@@ -1,68 +1,104 @@
+//! Refresh tokens, captcha, changes of passwords.
+
 use std::time::Duration;
 
-use super::Secret;
+use ::settings::{Invalid, Reader, Secret, Value};
 
-/// Refresh tokens, captcha, changes of passwords.
-#[derive(Debug, Clone)]
-pub struct SecuritySettings {
-    /// Revokes all tokens of a session when one of them is used twice (`SECURITY_REFRESH_TOKEN_ROTATION_ENABLED`).
-    /// Default true.
-    pub refresh_token_rotation: bool,
-    /// How long a replaced refresh token may still be used (`SECURITY_REFRESH_TOKEN_REUSE_INTERVAL`).
-    /// Default 0; the Supabase CLI's `config.toml` has 10 s.
-    pub refresh_token_reuse_interval: Duration,
-    /// Replaced refresh tokens of the second format may always be used (`SECURITY_REFRESH_TOKEN_ALLOW_REUSE`).
-    /// Default false.
-    pub refresh_token_allow_reuse: bool,
-    /// Format of new refresh tokens: 2 for counted and signed ones, else rows of a table
-    /// (`SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION`). Default 0.
-    pub refresh_token_algorithm: u8,
-    /// How many refreshes of a hundred replace a token of the first format by one of the second
-    /// (`SECURITY_REFRESH_TOKEN_UPGRADE_PERCENTAGE`). Default 0.
-    pub refresh_token_upgrade_percentage: u8,
-    /// A new password needs a code by mail when the session is older than a day
-    /// (`SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION`). Default false.
-    pub password_change_requires_reauthentication: bool,
-    /// A new password needs the current one (`SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD`). Default false.
-    pub password_change_requires_current: bool,
-    /// Users may link identities themselves (`SECURITY_MANUAL_LINKING_ENABLED`). Default false.
-    pub manual_linking: bool,
-    /// Proof of being human that some endpoints demand (`SECURITY_CAPTCHA_*`). Default none.
-    pub captcha: Option<Captcha>,
-    /// Reads the client's address from header `sb-forwarded-for` (`SECURITY_SB_FORWARDED_FOR_ENABLED`).
-    /// Default false.
-    pub sb_forwarded_for: bool,
-}
+/// Longest time that a captcha may take; upstream waits longer than a request may last here.
+const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(8);
 
-impl Default for SecuritySettings {
-    fn default() -> SecuritySettings {
-        SecuritySettings {
-            refresh_token_rotation: true,
-            refresh_token_reuse_interval: Duration::ZERO,
-            refresh_token_allow_reuse: false,
-            refresh_token_algorithm: 0,
-            refresh_token_upgrade_percentage: 0,
-            password_change_requires_reauthentication: false,
-            password_change_requires_current: false,
-            manual_linking: false,
-            captcha: None,
-            sb_forwarded_for: false,
-        }
+::settings::settings! {
+    /// Refresh tokens, captcha, changes of passwords.
+    #[derive(Debug, Clone)]
+    pub struct SecuritySettings {
+        /// Revokes all tokens of a session when one of them is used twice.
+        #[setting(
+            variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED"],
+            key = "auth.enable_refresh_token_rotation"
+        )]
+        pub refresh_token_rotation: bool = true,
+        /// How long a replaced refresh token may still be used. The Supabase CLI's template has 10 s.
+        #[setting(
+            variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL"],
+            key = "auth.refresh_token_reuse_interval"
+        )]
+        pub refresh_token_reuse_interval: Duration = Duration::ZERO,
+        /// Replaced refresh tokens of the second format may always be used.
+        #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ALLOW_REUSE"])]
+        pub refresh_token_allow_reuse: bool = false,
+        /// Format of new refresh tokens: 2 for counted and signed ones, else rows of a table.
+        #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION"], check = at_most_two)]
+        pub refresh_token_algorithm: u8 = 0,
+        /// How many refreshes of a hundred replace a token of the first format by one of the second.
+        #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_UPGRADE_PERCENTAGE"], check = at_most_a_hundred)]
+        pub refresh_token_upgrade_percentage: u8 = 0,
+        /// A new password needs a code by mail when the session is older than a day.
+        #[setting(
+            variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION"],
+            key = "auth.email.secure_password_change"
+        )]
+        pub password_change_requires_reauthentication: bool = false,
+        /// A new password needs the current one.
+        #[setting(variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD"])]
+        pub password_change_requires_current: bool = false,
+        /// Users may link identities themselves.
+        #[setting(variables = ["GOTRUE_SECURITY_MANUAL_LINKING_ENABLED"], key = "auth.enable_manual_linking")]
+        pub manual_linking: bool = false,
+        /// Proof of being human that some endpoints demand.
+        pub captcha: Option<Captcha> = None,
+        /// Reads the client's address from header `sb-forwarded-for`.
+        #[setting(variables = ["GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED"])]
+        pub sb_forwarded_for: bool = false,
     }
 }
 
-/// Proof of being human.
-#[derive(Debug, Clone)]
-pub struct Captcha {
-    /// Who judges it (`SECURITY_CAPTCHA_PROVIDER`).
-    pub provider: CaptchaProvider,
-    /// This site's secret there (`SECURITY_CAPTCHA_SECRET`).
-    pub secret: Secret,
-    /// Where to ask in place of the provider's own address (`BASALT_CAPTCHA_URL`). Default none.
-    pub url: Option<String>,
-    /// How long to wait for the answer (`SECURITY_CAPTCHA_TIMEOUT`). Upstream's default is 10 s, which is more than a
-    /// request may take here.
-    pub timeout: Duration,
+impl SecuritySettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::default();
+        reader.apply(&mut settings)?;
+        let mut captcha = Captcha::default();
+        reader.apply(&mut captcha)?;
+        if captcha.enabled && captcha.secret.expose().trim().is_empty() {
+            let expected = "this site's secret at the captcha's provider, since captchas are enabled";
+            return Err(Invalid::new("GOTRUE_SECURITY_CAPTCHA_SECRET", expected, &"none"));
+        }
+        settings.captcha = Some(captcha).filter(|captcha| captcha.enabled);
+        Ok(settings)
+    }
+}
+
+fn at_most_two(version: u8) -> Result<u8, &'static str> {
+    if version > 2 { Err("a number from 0 to 2") } else { Ok(version) }
+}
+
+fn at_most_a_hundred(percentage: u8) -> Result<u8, &'static str> {
+    if percentage > 100 { Err("a number from 0 to 100") } else { Ok(percentage) }
+}
+
+::settings::settings! {
+    /// Proof of being human.
+    #[derive(Debug, Clone)]
+    pub struct Captcha {
+        /// Whether it is demanded.
+        #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_ENABLED"], key = "auth.captcha.enabled")]
+        pub enabled: bool = false,
+        /// Who judges it.
+        #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_PROVIDER"], key = "auth.captcha.provider")]
+        pub provider: CaptchaProvider = CaptchaProvider::Hcaptcha,
+        /// This site's secret there.
+        #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_SECRET"], key = "auth.captcha.secret")]
+        pub secret: Secret = Secret::default(),
+        /// Where to ask in place of the provider's own address.
+        #[setting(variables = ["BASALT_CAPTCHA_URL"])]
+        pub url: Option<String> = None,
+        /// How long to wait for the answer, at most 8 s: a request may not take longer here.
+        #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_TIMEOUT"], check = within_a_request)]
+        pub timeout: Duration = CAPTCHA_TIMEOUT,
+    }
+}
+
+fn within_a_request(timeout: Duration) -> Result<Duration, &'static str> {
+    Ok(timeout.min(CAPTCHA_TIMEOUT))
 }
 
 /// Who judges captchas.
@@ -72,4 +108,23 @@ pub enum CaptchaProvider {
     Hcaptcha,
     /// Cloudflare's Turnstile.
     Turnstile,
+}
+
+impl Value for CaptchaProvider {
+    const EXPECTED: &'static str = "hcaptcha or turnstile";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "hcaptcha" => Some(Self::Hcaptcha),
+            "turnstile" => Some(Self::Turnstile),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(match self {
+            Self::Hcaptcha => "hcaptcha".to_owned(),
+            Self::Turnstile => "turnstile".to_owned(),
+        })
+    }
 }

@@ -1,60 +1,31 @@
+//! Text messages and how they are sent.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ::settings::{Invalid, Reader, Secret, Table, Value};
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-use super::Secret;
+use super::otp_length;
 
 /// Who sends text messages.
 #[derive(Debug, Clone)]
 pub enum SmsProvider {
-    /// Twilio's messages (`SMS_TWILIO_*`).
-    Twilio {
-        /// `ACCOUNT_SID`
-        account_sid: String,
-        /// `AUTH_TOKEN`
-        auth_token: Secret,
-        /// `MESSAGE_SERVICE_SID`: a messaging service or a sender's number.
-        message_service_sid: String,
-        /// `CONTENT_SID`: the template of WhatsApp messages; empty for none.
-        content_sid: String,
-    },
-    /// Twilio's own codes (`SMS_TWILIO_VERIFY_*`).
-    TwilioVerify {
-        /// `ACCOUNT_SID`
-        account_sid: String,
-        /// `AUTH_TOKEN`
-        auth_token: Secret,
-        /// `MESSAGE_SERVICE_SID`: the verification service.
-        message_service_sid: String,
-    },
-    /// MessageBird (`SMS_MESSAGEBIRD_*`).
-    Messagebird {
-        /// `ACCESS_KEY`
-        access_key: Secret,
-        /// `ORIGINATOR`
-        originator: String,
-    },
-    /// Textlocal (`SMS_TEXTLOCAL_*`).
-    Textlocal {
-        /// `API_KEY`
-        api_key: Secret,
-        /// `SENDER`
-        sender: String,
-    },
-    /// Vonage (`SMS_VONAGE_*`).
-    Vonage {
-        /// `API_KEY`
-        api_key: String,
-        /// `API_SECRET`
-        api_secret: Secret,
-        /// `FROM`
-        from: String,
-    },
+    /// Twilio's messages.
+    Twilio(Twilio),
+    /// Twilio's own codes.
+    TwilioVerify(TwilioVerify),
+    /// MessageBird.
+    Messagebird(Messagebird),
+    /// Textlocal.
+    Textlocal(Textlocal),
+    /// Vonage.
+    Vonage(Vonage),
 }
 
 impl SmsProvider {
-    /// The name in `SMS_PROVIDER`.
+    /// The name in `GOTRUE_SMS_PROVIDER`.
     pub const fn name(&self) -> &'static str {
         match self {
             SmsProvider::Twilio { .. } => "twilio",
@@ -66,49 +37,218 @@ impl SmsProvider {
     }
 }
 
-/// Text messages and how they are sent.
-#[derive(Debug, Clone)]
-pub struct SmsSettings {
-    /// Who sends them (`SMS_PROVIDER`). Default none.
-    pub provider: Option<SmsProvider>,
-    /// New numbers need no confirmation (`SMS_AUTOCONFIRM`). Default false.
-    pub autoconfirm: bool,
-    /// Shortest time between two messages of one kind to one user (`SMS_MAX_FREQUENCY`). Default one minute.
-    pub max_frequency: Duration,
-    /// Life of codes (`SMS_OTP_EXP`). Default 60 s.
-    pub otp_expiry: Duration,
-    /// Digits of a code (`SMS_OTP_LENGTH`), 6 to 10. Default 6.
-    pub otp_length: usize,
-    /// Text of a message (`SMS_TEMPLATE`). Default `Your code is {{ .Code }}`.
-    pub template: String,
-    /// Codes by phone number for which nothing is sent (`SMS_TEST_OTP`). Default none.
-    pub test_otps: BTreeMap<String, String>,
-    /// When those codes cease to work (`SMS_TEST_OTP_VALID_UNTIL`). Default never.
-    pub test_otps_valid_until: Option<OffsetDateTime>,
-    /// Where to ask in place of the provider's own host, scheme included (`BASALT_SMS_URL`). Default none.
-    pub base_url: Option<String>,
+::settings::settings! {
+    /// An account at Twilio for messages.
+    #[derive(Debug, Clone)]
+    pub struct Twilio {
+        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        #[setting(variables = [], key = "auth.sms.twilio.enabled")]
+        pub enabled: bool = false,
+        /// The account.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_ACCOUNT_SID"], key = "auth.sms.twilio.account_sid")]
+        pub account_sid: String = String::new(),
+        /// Its token.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_AUTH_TOKEN"], key = "auth.sms.twilio.auth_token")]
+        pub auth_token: Secret = Secret::default(),
+        /// A messaging service or a sender's number.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_MESSAGE_SERVICE_SID"], key = "auth.sms.twilio.message_service_sid")]
+        pub message_service_sid: String = String::new(),
+        /// The template of WhatsApp messages; empty for none.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_CONTENT_SID"], key = "auth.sms.twilio.content_sid"; may_be_empty)]
+        pub content_sid: String = String::new(),
+    }
 }
 
-impl Default for SmsSettings {
-    fn default() -> SmsSettings {
-        SmsSettings {
-            provider: None,
-            autoconfirm: false,
-            max_frequency: Duration::from_secs(60),
-            otp_expiry: Duration::from_secs(60),
-            otp_length: 6,
-            template: "Your code is {{ .Code }}".to_owned(),
-            test_otps: BTreeMap::new(),
-            test_otps_valid_until: None,
-            base_url: None,
-        }
+::settings::settings! {
+    /// An account at Twilio for codes.
+    #[derive(Debug, Clone)]
+    pub struct TwilioVerify {
+        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        #[setting(variables = [], key = "auth.sms.twilio_verify.enabled")]
+        pub enabled: bool = false,
+        /// The account.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_VERIFY_ACCOUNT_SID"], key = "auth.sms.twilio_verify.account_sid")]
+        pub account_sid: String = String::new(),
+        /// Its token.
+        #[setting(variables = ["GOTRUE_SMS_TWILIO_VERIFY_AUTH_TOKEN"], key = "auth.sms.twilio_verify.auth_token")]
+        pub auth_token: Secret = Secret::default(),
+        /// The verification service.
+        #[setting(
+            variables = ["GOTRUE_SMS_TWILIO_VERIFY_MESSAGE_SERVICE_SID"],
+            key = "auth.sms.twilio_verify.message_service_sid"
+        )]
+        pub message_service_sid: String = String::new(),
+    }
+}
+
+::settings::settings! {
+    /// An account at MessageBird.
+    #[derive(Debug, Clone)]
+    pub struct Messagebird {
+        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        #[setting(variables = [], key = "auth.sms.messagebird.enabled")]
+        pub enabled: bool = false,
+        /// The account's key.
+        #[setting(variables = ["GOTRUE_SMS_MESSAGEBIRD_ACCESS_KEY"], key = "auth.sms.messagebird.access_key")]
+        pub access_key: Secret = Secret::default(),
+        /// Who messages are from.
+        #[setting(variables = ["GOTRUE_SMS_MESSAGEBIRD_ORIGINATOR"], key = "auth.sms.messagebird.originator")]
+        pub originator: String = String::new(),
+    }
+}
+
+::settings::settings! {
+    /// An account at Textlocal.
+    #[derive(Debug, Clone)]
+    pub struct Textlocal {
+        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        #[setting(variables = [], key = "auth.sms.textlocal.enabled")]
+        pub enabled: bool = false,
+        /// The account's key.
+        #[setting(variables = ["GOTRUE_SMS_TEXTLOCAL_API_KEY"], key = "auth.sms.textlocal.api_key")]
+        pub api_key: Secret = Secret::default(),
+        /// Who messages are from.
+        #[setting(variables = ["GOTRUE_SMS_TEXTLOCAL_SENDER"], key = "auth.sms.textlocal.sender")]
+        pub sender: String = String::new(),
+    }
+}
+
+::settings::settings! {
+    /// An account at Vonage.
+    #[derive(Debug, Clone)]
+    pub struct Vonage {
+        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        #[setting(variables = [], key = "auth.sms.vonage.enabled")]
+        pub enabled: bool = false,
+        /// The account's key.
+        #[setting(variables = ["GOTRUE_SMS_VONAGE_API_KEY"], key = "auth.sms.vonage.api_key")]
+        pub api_key: String = String::new(),
+        /// The account's secret.
+        #[setting(variables = ["GOTRUE_SMS_VONAGE_API_SECRET"], key = "auth.sms.vonage.api_secret")]
+        pub api_secret: Secret = Secret::default(),
+        /// Who messages are from.
+        #[setting(variables = ["GOTRUE_SMS_VONAGE_FROM"], key = "auth.sms.vonage.from")]
+        pub from: String = String::new(),
+    }
+}
+
+::settings::settings! {
+    /// Text messages and how they are sent.
+    #[derive(Debug, Clone)]
+    pub struct SmsSettings {
+        /// Who sends them.
+        pub provider: Option<SmsProvider> = None,
+        /// New numbers need no confirmation: by default the opposite of `auth.sms.enable_confirmations`, which is false by
+        /// default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_SMS_AUTOCONFIRM", "ENABLE_PHONE_AUTOCONFIRM"])]
+        pub autoconfirm: bool = false,
+        /// Shortest time between two messages of one kind to one user; 5 s by default where there is a `config.toml`.
+        #[setting(variables = ["GOTRUE_SMS_MAX_FREQUENCY"], key = "auth.sms.max_frequency")]
+        pub max_frequency: Duration = Duration::from_secs(60),
+        /// Life of codes.
+        #[setting(variables = ["GOTRUE_SMS_OTP_EXP"])]
+        pub otp_expiry: Duration = Duration::from_secs(60),
+        /// Digits of a code, 6 to 10.
+        #[setting(variables = ["GOTRUE_SMS_OTP_LENGTH"], check = otp_length)]
+        pub otp_length: usize = 6,
+        /// Text of a message.
+        #[setting(variables = ["GOTRUE_SMS_TEMPLATE"], key = "auth.sms.template")]
+        pub template: String = "Your code is {{ .Code }}".to_owned(),
+        /// Codes by phone number for which nothing is sent.
+        #[setting(variables = ["GOTRUE_SMS_TEST_OTP"], key = "auth.sms.test_otp", check = bare_numbers)]
+        pub test_otps: BTreeMap<String, String> = BTreeMap::new(),
+        /// When those codes cease to work; never where it is not set.
+        #[setting(variables = ["GOTRUE_SMS_TEST_OTP_VALID_UNTIL"])]
+        pub test_otps_valid_until: Option<Moment> = None,
+        /// Where to ask in place of the provider's own host, scheme included.
+        #[setting(variables = ["BASALT_SMS_URL"])]
+        pub base_url: Option<String> = None,
+    }
+}
+
+/// Phone numbers are kept without plus sign and blanks.
+fn bare_numbers(codes: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, &'static str> {
+    Ok(codes.into_iter().map(|(phone, code)| (phone.replace(['+', ' '], ""), code)).collect())
+}
+
+/// A moment, as RFC 3339 writes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment(pub OffsetDateTime);
+
+impl Value for Moment {
+    const EXPECTED: &'static str = "a moment such as 2030-01-31T12:00:00Z";
+
+    fn from_text(text: &str) -> Option<Self> {
+        OffsetDateTime::parse(text.trim(), &Rfc3339).map(Self).ok()
+    }
+
+    fn show(&self) -> Option<String> {
+        self.0.format(&Rfc3339).ok()
     }
 }
 
 impl SmsSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut sms = Self::default();
+        if reader.has_config() {
+            // As with mails, the CLI's template speaks where the file says nothing.
+            sms.autoconfirm = true;
+            sms.max_frequency = super::TEMPLATES_SMS_FREQUENCY;
+        }
+        let confirmations: Option<bool> = reader.get("auth.sms.enable_confirmations", &[])?;
+        sms.autoconfirm = confirmations.map_or(sms.autoconfirm, |confirmations| !confirmations);
+        reader.apply(&mut sms)?;
+        sms.provider = provider(reader)?;
+        Ok(sms)
+    }
+
     /// The code that always works for `phone`, if there is one now.
     pub(crate) fn test_otp(&self, phone: &str) -> Option<&str> {
-        let valid = self.test_otps_valid_until.is_none_or(|until| OffsetDateTime::now_utc() < until);
+        let valid = self.test_otps_valid_until.is_none_or(|Moment(until)| OffsetDateTime::now_utc() < until);
         self.test_otps.get(phone).filter(|_| valid).map(String::as_str)
     }
+}
+
+/// Reads the provider that is named, or else the first that is switched on in `config.toml`.
+fn provider(reader: &mut Reader<'_>) -> Result<Option<SmsProvider>, Invalid> {
+    let named: Option<String> = reader.get("", &["GOTRUE_SMS_PROVIDER"])?;
+    // All are read, so that what is set for one that is off counts as known.
+    let (twilio, twilio_missing): (Twilio, _) = account(reader)?;
+    let (verify, verify_missing): (TwilioVerify, _) = account(reader)?;
+    let (messagebird, messagebird_missing): (Messagebird, _) = account(reader)?;
+    let (textlocal, textlocal_missing): (Textlocal, _) = account(reader)?;
+    let (vonage, vonage_missing): (Vonage, _) = account(reader)?;
+    let all = [
+        (twilio.enabled, twilio_missing, SmsProvider::Twilio(twilio)),
+        (verify.enabled, verify_missing, SmsProvider::TwilioVerify(verify)),
+        (messagebird.enabled, messagebird_missing, SmsProvider::Messagebird(messagebird)),
+        (textlocal.enabled, textlocal_missing, SmsProvider::Textlocal(textlocal)),
+        (vonage.enabled, vonage_missing, SmsProvider::Vonage(vonage)),
+    ];
+    let names = all.each_ref().map(|(.., provider)| provider.name());
+    let is_chosen = |is_enabled: bool, provider: &SmsProvider| {
+        named.as_deref().map_or(is_enabled, |name| name == provider.name())
+    };
+    match (all.into_iter().find(|(is_enabled, _, provider)| is_chosen(*is_enabled, provider)), &named) {
+        (Some((_, None, provider)), _) => Ok(Some(provider)),
+        (Some((_, Some(variable), provider)), _) => {
+            let expected = format!("what {} needs to send messages", provider.name());
+            Err(Invalid::new(variable, &expected, &"none"))
+        }
+        (None, None) => Ok(None),
+        (None, Some(name)) => {
+            let expected = format!("one of {}", names.join(", "));
+            Err(Invalid::new("GOTRUE_SMS_PROVIDER", &expected, &format!("{name:?}")))
+        }
+    }
+}
+
+/// Reads an account at a provider, and which variable of what it needs has no value.
+fn account<T: Table>(reader: &mut Reader<'_>) -> Result<(T, Option<&'static str>), Invalid> {
+    let mut account = T::default();
+    reader.apply(&mut account)?;
+    let missing = ::settings::shown(&account)
+        .find(|(setting, value)| value.is_none() && !setting.may_be_empty)
+        .and_then(|(setting, _)| setting.variables.first().copied());
+    Ok((account, missing))
 }

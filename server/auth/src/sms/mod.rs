@@ -8,7 +8,7 @@ mod vonage;
 use reqwest::{Method, RequestBuilder};
 
 use crate::http_client::{Answer, HttpClient, HttpError, Reach};
-use crate::{SmsProvider, SmsSettings};
+use crate::{Messagebird, SmsProvider, SmsSettings, Textlocal, Twilio, TwilioVerify, Vonage};
 use gotemplate::{Format, Template, Value};
 
 /// Why a message did not go out, in the provider's words or ours.
@@ -116,21 +116,27 @@ impl SmsSender {
             return Err(SmsError::Channel(sms.channel.name().to_owned(), title(provider)));
         }
         match provider {
-            SmsProvider::Twilio { account_sid, auth_token, message_service_sid, content_sid } => {
+            SmsProvider::Twilio(Twilio {
+                account_sid, auth_token, message_service_sid, content_sid, ..
+            }) => {
                 let account =
                     twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
                 twilio::send(self, account, content_sid, sms).await
             }
-            SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid } => {
+            SmsProvider::TwilioVerify(TwilioVerify {
+                account_sid, auth_token, message_service_sid, ..
+            }) => {
                 let account =
                     twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
                 twilio::send_verification(self, account, sms).await
             }
-            SmsProvider::Messagebird { access_key, originator } => {
+            SmsProvider::Messagebird(Messagebird { access_key, originator, .. }) => {
                 messagebird::send(self, access_key, originator, sms).await
             }
-            SmsProvider::Textlocal { api_key, sender } => textlocal::send(self, api_key, sender, sms).await,
-            SmsProvider::Vonage { api_key, api_secret, from } => {
+            SmsProvider::Textlocal(Textlocal { api_key, sender, .. }) => {
+                textlocal::send(self, api_key, sender, sms).await
+            }
+            SmsProvider::Vonage(Vonage { api_key, api_secret, from, .. }) => {
                 vonage::send(self, (api_key, api_secret), from, sms).await
             }
         }
@@ -139,7 +145,12 @@ impl SmsSender {
     /// Returns whether the provider has sent `code` to `phone`; false where it makes no codes.
     pub(crate) async fn check(&self, phone: &str, code: &str) -> Result<bool, SmsError> {
         match &self.provider {
-            Some(SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid }) => {
+            Some(SmsProvider::TwilioVerify(TwilioVerify {
+                account_sid,
+                auth_token,
+                message_service_sid,
+                ..
+            })) => {
                 let account =
                     twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
                 twilio::check_verification(self, account, phone, code).await

@@ -18,42 +18,53 @@ const SMS: Sms<'static> =
     Sms { phone: "4915112345", text: "Dein Code: 123456", code: "123456", channel: Channel::Sms };
 
 fn twilio(content_sid: &str) -> SmsProvider {
-    SmsProvider::Twilio {
+    SmsProvider::Twilio(Twilio {
         account_sid: "AC1".to_owned(),
         auth_token: "secret".into(),
         message_service_sid: "+15550001111".to_owned(),
         content_sid: content_sid.to_owned(),
-    }
+        ..Twilio::default()
+    })
 }
 
 fn all() -> Vec<(SmsProvider, Json, &'static str)> {
     vec![
         (twilio(""), json!({ "sid": "SM1", "status": "queued", "error_code": null }), "SM1"),
         (
-            SmsProvider::TwilioVerify {
+            SmsProvider::TwilioVerify(TwilioVerify {
                 account_sid: "AC1".to_owned(),
                 auth_token: "secret".into(),
                 message_service_sid: "VA1".to_owned(),
-            },
+                ..TwilioVerify::default()
+            }),
             json!({ "sid": "VE1", "status": "pending", "valid": false }),
             "VE1",
         ),
         (
-            SmsProvider::Messagebird { access_key: "secret".into(), originator: "Row".to_owned() },
+            SmsProvider::Messagebird(Messagebird {
+                access_key: "secret".into(),
+                originator: "Row".to_owned(),
+                ..Messagebird::default()
+            }),
             json!({ "id": "mb1", "recipients": { "totalSentCount": 1 } }),
             "mb1",
         ),
         (
-            SmsProvider::Textlocal { api_key: "secret".into(), sender: "ROW".to_owned() },
+            SmsProvider::Textlocal(Textlocal {
+                api_key: "secret".into(),
+                sender: "ROW".to_owned(),
+                ..Textlocal::default()
+            }),
             json!({ "status": "success", "messages": [{ "id": 77 }] }),
             "77",
         ),
         (
-            SmsProvider::Vonage {
+            SmsProvider::Vonage(Vonage {
                 api_key: "key".to_owned(),
                 api_secret: "secret".into(),
                 from: "Row".to_owned(),
-            },
+                ..Vonage::default()
+            }),
             json!({ "messages": [{ "message-id": "v1", "status": "0" }] }),
             "v1",
         ),

@@ -95,7 +95,7 @@ async fn known_users_sign_in_and_recover_by_link_or_code() {
 async fn a_magic_link_for_somebody_unknown_is_a_sign_up() {
     let mut settings = Settings::default();
     // A password that nobody has chosen keeps to no rules.
-    settings.passwords.required_characters = vec!["!".to_owned()];
+    settings.passwords.required_characters = auth::CharacterSets(vec!["!".to_owned()]);
     let server = Server::with(settings).await;
     let answer = link(&server, json!({ "type": "magiclink", "email": ADA })).await;
     assert_eq!((answer.status.as_u16(), answer.text("verification_type")), (200, "signup"));

@@ -16,6 +16,7 @@ const JUDGE: &str = "/siteverify";
 async fn guarded(provider: CaptchaProvider) -> (Provider, Server) {
     let judge = Provider::start().await;
     let captcha = Captcha {
+        enabled: true,
         provider,
         secret: "site secret".into(),
         url: Some(format!("{}{JUDGE}", judge.url)),

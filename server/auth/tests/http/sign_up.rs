@@ -145,7 +145,10 @@ async fn what_cannot_be_an_account_is_refused() {
 
 #[tokio::test]
 async fn a_weak_password_is_told_what_it_lacks() {
-    let passwords = PasswordSettings { required_characters: vec!["0123456789".into()], ..Default::default() };
+    let passwords = PasswordSettings {
+        required_characters: auth::CharacterSets(vec!["0123456789".into()]),
+        ..Default::default()
+    };
     let server = Server::with(Settings { passwords, ..Default::default() }).await;
     let body = json!({ "email": "ada@example.com", "password": "abc" }).to_string();
     let version = [("x-supabase-api-version", "2024-01-01")];

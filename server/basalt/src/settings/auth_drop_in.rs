@@ -8,19 +8,12 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use database::conninfo::Conninfo;
-use settings::{Environment, Invalid, Reader, Value as _};
+use settings::{Environment, Invalid, Reader};
 
 use super::drop_in::Place;
-use super::{Flags, Project, Service};
+use super::{Flags, Service};
 use crate::uri;
 
-/// Upstream's default of `PORT`.
-const PORT: u16 = 8081;
-/// Upstream's name of all addresses of this machine is none at all.
-const ALL_ADDRESSES: &str = "*";
-/// The only schema that the service's SQL knows.
-const NAMESPACE: &str = "auth";
 /// How the names of parameters of a database's URL begin that upstream's driver reads itself, or that say what holds here
 /// anyway.
 const DRIVERS_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
@@ -36,9 +29,9 @@ pub(crate) struct AuthDropIn {
     pub(crate) database: database::Settings,
     /// Where callers come from.
     pub(crate) gateway: gateway::Settings,
-    /// Where clients are answered. `GOTRUE_API_HOST`, `PORT`. Default: all addresses, port 8081.
+    /// Where clients are answered.
     pub(crate) place: Place,
-    /// `GOTRUE_LOG_LEVEL`.
+    /// What is logged, in upstream's words.
     pub(crate) log_level: Option<String>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
@@ -77,81 +70,42 @@ impl AuthDropIn {
         Self::read(flags, &Environment::from_pairs(variables))
     }
 
-    /// Reads `environment`; `None` unless `--only auth` is given and upstream's variables name the database:
-    /// `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL` beside `GOTRUE_DB_DRIVER`, without which upstream does not start.
+    /// Reads `environment`; `None` unless `--only auth` is given and upstream's variables name the database.
     ///
     /// Errors: [`Invalid`] with the name of the first setting that cannot be used, or that upstream wants and that is
     /// missing.
     pub(crate) fn read(flags: &Flags, environment: &Environment) -> Result<Option<Self>, Invalid> {
-        let uri = environment.get("GOTRUE_DB_DATABASE_URL").or_else(|| {
-            environment.get("GOTRUE_DB_DRIVER")?;
-            environment.get("DATABASE_URL")
-        });
-        let Some(uri) = uri.filter(|_| is_asked_for(flags)) else { return Ok(None) };
-        let nowhere = PathBuf::new();
+        if !is_asked_for(flags) || !auth::ServerSettings::are_in(environment) {
+            return Ok(None);
+        }
         let config = toml::Table::new();
         let mut reader = Reader::new(environment, &config, super::known::KNOWN);
-        check_database(&mut reader)?;
-        let external_url = external_url(&mut reader)?;
-        let project = Project {
-            root: PathBuf::from("."),
-            base: PathBuf::from("."),
-            config: config.clone(),
-            config_path: None,
-        };
-        let places =
-            super::auth::Places { project: &project, data_dir: &nowhere, api_url: external_url.as_str() };
-        let mut auth = super::auth::read(&mut reader, places)?;
-        require(environment, "GOTRUE_SITE_URL", "the URL of the site that users come from")?;
-        require(environment, "GOTRUE_JWT_SECRET", "the secret that tokens are signed with")?;
-        auth.external_url = external_url;
+        let server = auth::ServerSettings::read(&mut reader)?;
+        let files = |path: &Path| vec![path.to_owned()];
         // Upstream keeps nothing on disk, and counts in memory what a header tells apart.
-        auth.mail.folder = None;
+        let places = auth::Places { api_url: &server.external_url, mails: None, files: &files };
+        let mut auth = auth::Settings::read(&mut reader, &places)?;
+        auth.external_url.clone_from(&server.external_url);
         auth.limits.per_process = true;
         let mut gateway = super::services::gateway(&mut reader)?;
         if environment.get("BASALT_TRUSTED_PROXIES").is_none() {
             // There is a gateway in front, which notes where a request comes from.
             gateway.trusted_proxies = 1;
         }
-        let keys = super::services::keys(&mut reader, &project)?;
+        let mut keys = tokens::KeyOverrides::default();
+        reader.apply(&mut keys)?;
         if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
             auth.token.methods = methods(set);
         }
-        let database = database(&mut reader, uri)?;
-        let place = place(&mut reader, flags)?;
-        let log_level: Option<String> = reader.get("", &["GOTRUE_LOG_LEVEL"])?;
-        let warnings = reader.finish();
-        Ok(Some(Self { auth, keys, database, gateway, place, log_level, warnings }))
+        let host = flags.host.map_or_else(|| server.host.clone(), |host| host.to_string());
+        let place = Place::Port(host, flags.port.unwrap_or(server.port));
+        let (database, warnings) = (database(&server), reader.finish());
+        Ok(Some(Self { auth, keys, database, gateway, place, log_level: server.log_level, warnings }))
     }
 }
 
 fn is_asked_for(flags: &Flags) -> bool {
     matches!(flags.only.as_deref(), Some([Service::Auth]))
-}
-
-/// Upstream's names of a variable that has one without the prefix: the prefix goes before that one, too.
-fn check_database(reader: &mut Reader<'_>) -> Result<(), Invalid> {
-    let names = ["GOTRUE_DB_DB_NAMESPACE", "GOTRUE_DB_NAMESPACE", "DB_NAMESPACE"];
-    let namespace: Option<String> = reader.get("", &names)?;
-    if let Some(other) = namespace.filter(|name| name != NAMESPACE) {
-        return Err(Invalid::new("DB_NAMESPACE", "auth, the schema of all of the service's tables", &other));
-    }
-    let driver: Option<String> = reader.get("", &["GOTRUE_DB_DRIVER"])?;
-    match driver.as_deref() {
-        None | Some("postgres" | "postgresql" | "pgx") => Ok(()),
-        Some(other) => Err(Invalid::new("GOTRUE_DB_DRIVER", "postgres", &format!("{other:?}"))),
-    }
-}
-
-fn external_url(reader: &mut Reader<'_>) -> Result<String, Invalid> {
-    let names = ["GOTRUE_API_API_EXTERNAL_URL", "API_EXTERNAL_URL", "GOTRUE_API_EXTERNAL_URL"];
-    let expected = "the URL under which clients reach the service, such as https://example.org/auth/v1";
-    let url: Option<String> = reader.get("", &names)?;
-    let url = url.ok_or_else(|| Invalid::new("API_EXTERNAL_URL", expected, &"none"))?;
-    match url.starts_with("https://") || url.starts_with("http://") {
-        true => Ok(url.trim_end_matches('/').to_owned()),
-        false => Err(Invalid::new("API_EXTERNAL_URL", expected, &format!("{url:?}"))),
-    }
 }
 
 /// The algorithms of a set of keys, which then are the only ones: the secret is taken where one of them is for HS256.
@@ -169,37 +123,22 @@ fn methods(keys: &str) -> Vec<String> {
     keys.iter().filter_map(algorithm).collect()
 }
 
-fn require(environment: &Environment, name: &str, expected: &str) -> Result<(), Invalid> {
-    match environment.get(name) {
-        Some(_) => Ok(()),
-        None => Err(Invalid::new(name, expected, &"none")),
-    }
-}
-
-fn database(reader: &mut Reader<'_>, uri: &str) -> Result<database::Settings, Invalid> {
-    let invalid = |error: database::Error| Invalid::new("DATABASE_URL", Conninfo::EXPECTED, &error);
-    let server: Conninfo = uri.parse().map_err(invalid)?;
-    let server =
-        uri::without(&server, |name| DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix)));
-    let mut settings =
-        database::Settings { application_name: "basalt-auth".to_owned(), ..database::Settings::new(server) };
-    let size: usize = reader.get("", &["GOTRUE_DB_MAX_POOL_SIZE"])?.unwrap_or_default();
-    if size > 0 {
+fn database(server: &auth::ServerSettings) -> database::Settings {
+    let without_drivers = uri::without(&server.database, |name| {
+        DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix))
+    });
+    let mut settings = database::Settings {
+        application_name: "basalt-auth".to_owned(),
+        ..database::Settings::new(without_drivers)
+    };
+    if server.pool_size > 0 {
         // Of each of the two pools, so that both together stay within what is set.
-        (settings.pool_size, settings.client_pool_size) = (size.div_ceil(2), (size / 2).max(1));
+        (settings.pool_size, settings.client_pool_size) =
+            (server.pool_size.div_ceil(2), (server.pool_size / 2).max(1));
     }
-    settings.max_lifetime =
-        reader.get("", &["GOTRUE_DB_CONN_MAX_LIFETIME"])?.unwrap_or(settings.max_lifetime);
-    settings.max_idle_time =
-        reader.get("", &["GOTRUE_DB_CONN_MAX_IDLE_TIME"])?.unwrap_or(settings.max_idle_time);
-    Ok(settings)
-}
-
-fn place(reader: &mut Reader<'_>, flags: &Flags) -> Result<Place, Invalid> {
-    let host: Option<String> = reader.get("", &["GOTRUE_API_HOST"])?;
-    let port: Option<u16> = reader.get("", &["GOTRUE_API_PORT", "PORT"])?;
-    let host = flags.host.map(|host| host.to_string()).or(host).unwrap_or_else(|| ALL_ADDRESSES.to_owned());
-    Ok(Place::Port(host, flags.port.or(port).unwrap_or(PORT)))
+    settings.max_lifetime = server.max_lifetime.unwrap_or(settings.max_lifetime);
+    settings.max_idle_time = server.max_idle_time.unwrap_or(settings.max_idle_time);
+    settings
 }
 
 /// The files of a folder that upstream reads, the weaker first: by name, and of a name with both endings the JSON alone.

@@ -9,7 +9,7 @@ use settings::KnownKeys;
 pub(super) const KNOWN: KnownKeys = KnownKeys {
     silent: SILENT,
     without_effect: WITHOUT_EFFECT,
-    off_by_default: OFF_BY_DEFAULT,
+    off_by_default: auth::OFF_BY_DEFAULT,
     prefixes: &["BASALT_", "PGRST_", "GOTRUE_"],
     // Read before the settings are, or by the programs around the server: what to log, and what the tests and the
     // client's dev server run against.
@@ -92,17 +92,6 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("storage.analytics.enabled", "false", "there are no analytics buckets"),
     ("storage.image_transformation.enabled", "false", "images are served as they are stored"),
     ("storage.vector.enabled", "false", "there are no vector buckets"),
-];
-
-/// Sections that are off where they do not say `enabled = true`.
-const OFF_BY_DEFAULT: &[&str] = &[
-    "auth.captcha",
-    "auth.email.notification.*",
-    "auth.external.*",
-    "auth.hook.*",
-    "auth.sms.*",
-    "auth.third_party.*",
-    "auth.web3.*",
 ];
 
 #[cfg(test)]

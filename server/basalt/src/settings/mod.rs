@@ -4,7 +4,6 @@
 //! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables are called as the services call them.
 //! What only Basalt has is in the table `[basalt]` and in variables that begin with `BASALT_`.
 
-mod auth;
 mod auth_drop_in;
 mod drop_in;
 mod known;

@@ -6,6 +6,9 @@ use settings::{Invalid, Reader};
 
 use super::Project;
 
+/// Folder of mails below the data folder, where no mail server is set.
+const MAIL_FOLDER: &str = "mail";
+
 /// A part of Basalt that can be run or left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Service {
@@ -44,7 +47,7 @@ pub(crate) struct Services {
 
 settings::settings! {
     /// Which services run.
-    struct Switches {
+    pub(super) struct Switches {
         /// Whether `/rest/v1` is served.
         #[setting(variables = [], key = "api.enabled")]
         rest: bool = true,
@@ -75,8 +78,8 @@ impl Services {
         let mut on = Switches::default();
         reader.apply(&mut on)?;
         // Every section is read even where it is switched off, so that its keys count as known and are checked.
-        let places = super::auth::Places { project, data_dir, api_url };
-        let (rest, auth) = (rest::Settings::read(reader, api_url)?, super::auth::read(reader, places)?);
+        let (rest, auth) =
+            (rest::Settings::read(reader, api_url)?, auth(reader, project, data_dir, api_url)?);
         let (storage, functions) =
             (storage(reader, project, data_dir)?, functions(reader, project, data_dir)?);
         let (mut realtime, mut connections) = (realtime::Settings::default(), rest::Connections::default());
@@ -89,7 +92,7 @@ impl Services {
             realtime: on.realtime.then_some(realtime),
             functions: on.functions.then_some(functions),
             connections,
-            third_parties: super::auth::third_party::read(reader)?,
+            third_parties: auth::read_third_parties(reader)?,
         })
     }
 
@@ -147,6 +150,18 @@ pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Inva
     let mut settings = gateway::Settings::default();
     reader.apply(&mut settings)?;
     Ok(settings)
+}
+
+fn auth(
+    reader: &mut Reader<'_>,
+    project: &Project,
+    data_dir: &Path,
+    api_url: &str,
+) -> Result<auth::Settings, Invalid> {
+    // The CLI reads templates from the project's folder, and people write them beside `config.toml`, too.
+    let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
+    let mails = Some(data_dir.join(MAIL_FOLDER));
+    auth::Settings::read(reader, &auth::Places { api_url, mails, files: &files })
 }
 
 fn storage(

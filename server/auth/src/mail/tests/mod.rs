@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{self, Mock, MockResponse};
-use crate::{Secret, SmtpSettings};
+use crate::{MailHeaders, Secret, SmtpSettings};
 use server::{MailServer, Traits};
 
 fn variables() -> Value {
@@ -31,7 +31,7 @@ fn smtp(port: u16) -> SmtpSettings {
         password: Secret::default(),
         admin_email: "club@row.example".to_owned(),
         sender_name: "Harbour Row FC".to_owned(),
-        headers: BTreeMap::new(),
+        headers: MailHeaders::default(),
         root_certificate: None,
     }
 }
@@ -64,7 +64,8 @@ async fn every_kind_has_a_text_of_its_own_and_keeps_no_blanks() {
 #[tokio::test]
 async fn a_mail_has_sender_headers_and_both_forms() {
     let server = MailServer::start(Traits::default()).await;
-    let headers = BTreeMap::from([("X-Kind".to_owned(), vec!["$messageType".to_owned(), "b".to_owned()])]);
+    let headers = [("X-Kind".to_owned(), vec!["$messageType".to_owned(), "b".to_owned()])];
+    let headers = MailHeaders(headers.into());
     let mailer = mailer(|mail| mail.smtp = Some(SmtpSettings { headers, ..smtp(server.port) })).unwrap();
     send(&mailer).await.unwrap();
     let got = server.only();
@@ -181,7 +182,7 @@ fn senders_and_headers_are_checked_at_the_start() {
     let bad = SmtpSettings { admin_email: "nobody".to_owned(), ..smtp(25) };
     let error = mailer(|mail| mail.smtp = Some(bad)).err().unwrap();
     assert!(error.starts_with("GOTRUE_SMTP_ADMIN_EMAIL: expected a mail address"), "{error}");
-    let headers = BTreeMap::from([("X Y".to_owned(), vec!["z".to_owned()])]);
+    let headers = MailHeaders([("X Y".to_owned(), vec!["z".to_owned()])].into());
     let error = mailer(|mail| mail.smtp = Some(SmtpSettings { headers, ..smtp(25) })).err().unwrap();
     assert!(error.starts_with("GOTRUE_SMTP_HEADERS"), "{error}");
 }

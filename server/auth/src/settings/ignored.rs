@@ -1,6 +1,6 @@
 //! Upstream's variables that mean nothing here, each with the reason that whoever sets it is told.
 
-use super::{Invalid, Reader};
+use ::settings::{Invalid, Reader};
 
 /// Variables that say what Basalt knows from elsewhere, which every `.env` has, and those that detail what is off; nobody
 /// is told of them.
@@ -47,7 +47,7 @@ const REPLACED: &[&str] = &[
     "TRACING_TAGS",
 ];
 
-/// Variables that upstream reads and has no use for itself.
+/// Variables that upstream reads and has no use for itself, beside each OAuth provider's `API_URL`.
 const UNUSED: [&str; 9] = [
     "MAILER_URLPATHS_MAGIC_LINK",
     "MAILER_URLPATHS_REAUTHENTICATION",
@@ -101,6 +101,10 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
 pub(super) fn note(reader: &mut Reader<'_>) -> Result<(), Invalid> {
     for name in REPLACED.iter().chain(&UNUSED) {
         let _: Option<String> = reader.get("", &[&format!("GOTRUE_{name}")])?;
+    }
+    for provider in super::providers::PROVIDERS {
+        let name = format!("GOTRUE_EXTERNAL_{}_API_URL", provider.to_ascii_uppercase());
+        let _: Option<String> = reader.get("", &[&name])?;
     }
     for (name, reason) in WITHOUT_EFFECT {
         let name = format!("GOTRUE_{name}");

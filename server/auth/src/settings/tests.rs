@@ -1,23 +1,39 @@
 //! What an operator writes about sign-in and what comes of it.
 
-use std::time::Duration;
+use ::settings::{Environment, Invalid, KnownKeys, Reader};
 
-use auth::{CaptchaProvider, HookName, MailKind, Rate, Settings};
+use super::*;
 
-use crate::settings::{Environment, Flags, Invalid, Project, Settings as All};
+const KNOWN: KnownKeys = KnownKeys {
+    silent: &[],
+    without_effect: &[],
+    off_by_default: OFF_BY_DEFAULT,
+    prefixes: &["BASALT_", "GOTRUE_"],
+    read_elsewhere: &[],
+};
 
-fn all(config: &str, variables: &[(&str, &str)]) -> Result<All, Invalid> {
-    let root = std::env::temp_dir();
-    let project = Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
+/// Reads the settings, and the keys, which belong to `tokens`.
+fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
+    let files = |path: &Path| vec![path.to_owned()];
+    let places = Places { api_url: "http://127.0.0.1:1", mails: Some(PathBuf::from("mail")), files: &files };
+    reader.apply(&mut tokens::KeyOverrides::default())?;
+    Settings::read(reader, &places)
+}
+
+/// The settings and the warnings.
+fn all(config: &str, variables: &[(&str, &str)]) -> Result<(Settings, Vec<String>), Invalid> {
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    All::read(&Flags::default(), project, &Environment::from_pairs(pairs))
+    let (environment, config) = (Environment::from_pairs(pairs), config.parse().unwrap());
+    let mut reader = Reader::new(&environment, &config, KNOWN);
+    let settings = apply(&mut reader)?;
+    Ok((settings, reader.finish()))
 }
 
 /// The settings, of which nothing may be unknown.
 fn read(config: &str, variables: &[(&str, &str)]) -> Settings {
-    let settings = all(config, variables).unwrap();
-    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
-    settings.services.auth.unwrap()
+    let (settings, warnings) = all(config, variables).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    settings
 }
 
 fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
@@ -30,13 +46,8 @@ const UPSTREAMS: &str = include_str!("upstream_names.txt");
 #[test]
 fn every_name_of_upstreams_configuration_is_known() {
     let (environment, config) = (Environment::default(), toml::Table::new());
-    let mut reader = super::Reader::new(&environment, &config, crate::settings::known::KNOWN);
-    let root = std::env::temp_dir();
-    let project =
-        Project { base: root.clone(), root: root.clone(), config: config.clone(), config_path: None };
-    let places = super::Places { project: &project, data_dir: &root, api_url: "http://127.0.0.1:1" };
-    super::read(&mut reader, places).unwrap();
-    crate::settings::services::keys(&mut reader, &project).unwrap();
+    let mut reader = Reader::new(&environment, &config, KNOWN);
+    apply(&mut reader).unwrap();
     let unknown: Vec<&str> = UPSTREAMS.lines().filter(|name| !reader.knows(name)).collect();
     assert_eq!(unknown, [""; 0]);
     assert!(UPSTREAMS.lines().count() > 450, "the list is whole");
@@ -256,7 +267,7 @@ fn wrong_and_missing_values_are_refused_by_name() {
         ),
         (
             &[("GOTRUE_MAILER_OTP_LENGTH", "4")],
-            "GOTRUE_MAILER_OTP_LENGTH: expected a number of digits from 6 to 10, found 4",
+            "GOTRUE_MAILER_OTP_LENGTH: expected a number of digits from 6 to 10, found \"4\"",
         ),
         (
             &[("GOTRUE_SMS_PROVIDER", "pigeon")],
@@ -286,7 +297,7 @@ fn wrong_and_missing_values_are_refused_by_name() {
         ),
         (
             &[("GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION", "3")],
-            "GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION: expected a number from 0 to 2, found 3",
+            "GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION: expected a number from 0 to 2, found \"3\"",
         ),
         (&[("GOTRUE_SAML_ENABLED", "true")], "GOTRUE_SAML_PRIVATE_KEY: expected an RSA key"),
         (&[("GOTRUE_SMTP_HEADERS", "X: y")], "GOTRUE_SMTP_HEADERS: expected a JSON object of lists"),
@@ -311,16 +322,17 @@ fn wrong_and_missing_values_are_refused_by_name() {
 
 #[test]
 fn variables_without_effect_and_misspelt_ones_are_told() {
-    let warnings = all(
+    let (_, warnings) = all(
         "",
         &[
             ("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "true"),
             ("GOTRUE_TRACING_ENABLED", "false"),
             ("GOTRUE_MAILER_OTP_LENGHT", "6"),
         ],
-    );
+    )
+    .unwrap();
     assert_eq!(
-        warnings.unwrap().warnings,
+        warnings,
         [
             "GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED has no effect here: leaked passwords are asked for each time",
             "unknown environment variable GOTRUE_MAILER_OTP_LENGHT is ignored; did you mean GOTRUE_MAILER_OTP_LENGTH?",

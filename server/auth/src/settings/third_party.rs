@@ -1,10 +1,12 @@
 //! `[auth.third_party]`: identity providers whose tokens the services take beside the project's own.
 
-use super::{Invalid, Reader};
+use ::settings::{Invalid, Reader};
 
-/// The issuers that are switched on, by the URLs that claim `iss` of their tokens holds; the CLI makes the same of these
-/// keys.
-pub(in crate::settings) fn read(reader: &mut Reader<'_>) -> Result<Vec<String>, Invalid> {
+/// Reads which issuers are switched on, by the URLs that claim `iss` of their tokens holds; the CLI makes the same of
+/// these keys. For [`ThirdParties::new`](crate::ThirdParties::new).
+///
+/// Errors: [`Invalid`] for one that lacks a key, or whose key cannot be used.
+pub fn read_third_parties(reader: &mut Reader<'_>) -> Result<Vec<String>, Invalid> {
     let mut issuers = Vec::new();
     // All keys are read even where the provider is switched off, so that they count as known.
     for (provider, issuer) in PROVIDERS {

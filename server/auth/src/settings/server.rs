@@ -1,0 +1,102 @@
+//! What only a server is told that runs this service alone, in the place of upstream's binary.
+//!
+//! Source: Supabase Auth, `internal/conf`.
+
+use std::time::Duration;
+
+use ::settings::{Environment, Invalid, Reader};
+use database::conninfo::Conninfo;
+
+/// The only schema that the service's SQL knows.
+const NAMESPACE: &str = "auth";
+/// What the URL of the service has to be.
+const EXTERNAL_URL: &str =
+    "the URL under which clients reach the service, such as https://example.org/auth/v1";
+
+::settings::settings! {
+    /// Where a server that runs this service alone listens, and where its database is.
+    #[derive(Debug, Clone)]
+    pub struct ServerSettings {
+        /// URL under which clients reach the service. It has to be set.
+        #[setting(
+            variables = ["GOTRUE_API_API_EXTERNAL_URL", "API_EXTERNAL_URL", "GOTRUE_API_EXTERNAL_URL"],
+            check = external_url
+        )]
+        pub external_url: String = String::new(),
+        /// The database, as the owner of schema `auth`. It has to be set; `DATABASE_URL` counts beside `GOTRUE_DB_DRIVER`.
+        #[setting(variables = ["GOTRUE_DB_DATABASE_URL", "DATABASE_URL"])]
+        pub database: Conninfo = Conninfo::default(),
+        /// What kind of database that is.
+        #[setting(variables = ["GOTRUE_DB_DRIVER"], check = driver)]
+        pub driver: String = "postgres".to_owned(),
+        /// The schema of the service's tables. A variable of upstream's that has a name without the prefix has it behind the
+        /// prefix, too.
+        #[setting(variables = ["GOTRUE_DB_DB_NAMESPACE", "GOTRUE_DB_NAMESPACE", "DB_NAMESPACE"], check = namespace)]
+        pub namespace: String = NAMESPACE.to_owned(),
+        /// Most connections to the database; 0 for the default of Basalt.
+        #[setting(variables = ["GOTRUE_DB_MAX_POOL_SIZE"])]
+        pub pool_size: usize = 0,
+        /// Longest life of a connection.
+        #[setting(variables = ["GOTRUE_DB_CONN_MAX_LIFETIME"])]
+        pub max_lifetime: Option<Duration> = None,
+        /// Longest time that a connection may be idle.
+        #[setting(variables = ["GOTRUE_DB_CONN_MAX_IDLE_TIME"])]
+        pub max_idle_time: Option<Duration> = None,
+        /// Address to listen on; `*` for all of this machine.
+        #[setting(variables = ["GOTRUE_API_HOST"])]
+        pub host: String = "*".to_owned(),
+        /// Port to listen on.
+        #[setting(variables = ["GOTRUE_API_PORT", "PORT"])]
+        pub port: u16 = 8081,
+        /// What is logged.
+        #[setting(variables = ["GOTRUE_LOG_LEVEL"])]
+        pub log_level: Option<String> = None,
+    }
+}
+
+impl ServerSettings {
+    /// Whether `environment` names the database as upstream's does: `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL` beside
+    /// `GOTRUE_DB_DRIVER`, without which upstream does not start.
+    pub fn are_in(environment: &Environment) -> bool {
+        let is_set = |name: &str| environment.get(name).is_some();
+        is_set("GOTRUE_DB_DATABASE_URL") || (is_set("GOTRUE_DB_DRIVER") && is_set("DATABASE_URL"))
+    }
+
+    /// Reads them.
+    ///
+    /// Errors: [`Invalid`] for the first that cannot be used, or that upstream wants and that is missing.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::default();
+        reader.apply(&mut settings)?;
+        if settings.external_url.is_empty() {
+            return Err(Invalid::new("API_EXTERNAL_URL", EXTERNAL_URL, &"none"));
+        }
+        for (name, expected) in [
+            ("GOTRUE_SITE_URL", "the URL of the site that users come from"),
+            ("GOTRUE_JWT_SECRET", "the secret that tokens are signed with"),
+        ] {
+            if !reader.is_in_environment(name) {
+                return Err(Invalid::new(name, expected, &"none"));
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn external_url(url: String) -> Result<String, &'static str> {
+    match url.starts_with("https://") || url.starts_with("http://") {
+        true => Ok(url.trim_end_matches('/').to_owned()),
+        false => Err(EXTERNAL_URL),
+    }
+}
+
+fn driver(name: String) -> Result<String, &'static str> {
+    match name.as_str() {
+        "postgres" | "postgresql" | "pgx" => Ok(name),
+        _ => Err("postgres"),
+    }
+}
+
+fn namespace(name: String) -> Result<String, &'static str> {
+    if name == NAMESPACE { Ok(name) } else { Err("auth, the schema of all of the service's tables") }
+}
