@@ -73,7 +73,7 @@ const OF_PLATFORM: &str = "SUPABASE_";
     /// What a function may use. The defaults are the hosted platform's where it names one.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Limits {
-        /// Bytes of its JavaScript heap. Its process may use [`Limits::NATIVE`] more.
+        /// Bytes of its JavaScript heap. Its process may use 128 MiB more.
         #[setting(variables = [], key = "memory_limit")]
         pub memory: Bytes = Bytes(256 << 20),
         /// Processor time that it may take without letting its other calls run.
@@ -89,7 +89,7 @@ const OF_PLATFORM: &str = "SUPABASE_";
         #[setting(variables = [], key = "boot_timeout")]
         pub boot: Duration = Duration::from_secs(60),
         /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life every
-        /// 30 s. A socket that talks is closed when [`Limits::wall_clock`] has passed.
+        /// 30 s. A socket that talks is closed when the wall clock limit has passed.
         #[setting(variables = [], key = "socket_silence")]
         pub socket_silence: Duration = Duration::from_secs(150),
         /// Without a call, until its process ends.

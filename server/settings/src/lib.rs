@@ -17,7 +17,7 @@ pub use environment::Environment;
 pub use invalid::Invalid;
 pub use known::KnownKeys;
 pub use reader::Reader;
-pub use reference::reference;
+pub use reference::{reference, reference_of};
 pub use secret::Secret;
 pub use table::{Found, Setting, Table, read, set, shown};
 pub use value::{Bytes, Value};

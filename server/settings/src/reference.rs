@@ -7,11 +7,15 @@ use crate::{Setting, Table};
 /// Returns the section `heading` of the reference: a table of the settings of `T`, whose keys in `config.toml` are below
 /// `prefix`.
 pub fn reference<T: Table>(heading: &str, prefix: &str) -> String {
-    let defaults = T::default();
+    reference_of(heading, prefix, &T::default())
+}
+
+/// As [`reference`], where other defaults hold than those of the table.
+pub fn reference_of<T: Table>(heading: &str, prefix: &str, defaults: &T) -> String {
     let mut text =
         format!("## {heading}\n\n| Setting | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");
     for setting in T::settings() {
-        let default = (setting.show)(&defaults).map_or_else(String::new, |value| code(&value));
+        let default = (setting.show)(defaults).map_or_else(String::new, |value| code(&value));
         // Writing into a `String` cannot fail.
         let _ = writeln!(
             text,

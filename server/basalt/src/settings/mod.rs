@@ -8,6 +8,8 @@ mod auth_drop_in;
 mod drop_in;
 mod known;
 mod project;
+#[cfg(test)]
+mod reference;
 mod services;
 
 use std::collections::BTreeMap;

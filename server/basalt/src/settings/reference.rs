@@ -1,0 +1,92 @@
+//! The reference of all settings, `docs/settings.md`: made of the tables that the settings are read by, so that it says
+//! what holds.
+
+use settings::{reference as section, reference_of};
+
+use super::services::Switches;
+use super::{DatabaseSettings, Migrations, Seed, Server};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+
+const INTRODUCTION: &str = "\
+# Settings
+
+A setting comes from the first of these that has it: flags of the command line (`basalt help`), environment variables,
+the files `.env.local` and `.env` of the project, `config.toml`, and its default. `config.toml` is the Supabase CLI's,
+`supabase/config.toml` of the project, with a table `[basalt]` for what only Basalt has; variables are called as Supabase's
+services call them, and those of Basalt alone begin with `BASALT_`.
+
+Each table names a setting by its key in `config.toml` and by its variables, the strongest first. A variable that is empty
+counts as not set. In `config.toml` a text `env(NAME)` stands for the variable `NAME`. A value that cannot be used stops
+the start; a name that nobody knows is warned about.
+
+<!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
+";
+
+const KEYS_NOTE: &str = "\
+`auth.signing_keys_path` is a file with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first
+signs the tokens of users.
+";
+
+const INBOX: &str = "\
+## Inbox
+
+`inbucket.port` (or `local_smtp.port`, `BASALT_INBOX_PORT`; `54324` by default) is the port of the page that shows mails
+which are kept instead of being sent; `inbucket.enabled = false` switches it off.
+";
+
+const REST_NOTE: &str = "\
+`PGRST_APP_SETTINGS_<name>` sets Postgres' `app.settings.<name>` for every transaction. Beside other services
+`PGRST_JWT_SECRET` and `PGRST_JWT_SECRET_IS_BASE64` set the keys of all of them, and `PGRST_SERVER_HOST`,
+`PGRST_SERVER_PORT` and `PGRST_SERVER_CORS_ALLOWED_ORIGINS` have no effect.
+";
+
+const NAMED: &str = "\
+## Tables whose names are the project's
+
+- `[storage.buckets.<name>]`: a bucket, with `public`, `file_size_limit`, `allowed_mime_types`, and `objects_path`, a
+  folder of files to begin with.
+- `[db.vault]`: secrets by name, for the database's vault.
+- `[basalt.functions.schedules]`: by function, how often the server itself calls it.
+- `[edge_runtime.secrets]`: variables by name that functions see; beside those of `.env` in the functions folder.
+";
+
+fn reference() -> String {
+    let rest = rest::Settings::of_project(&Server::default().api_url());
+    [
+        INTRODUCTION.to_owned(),
+        section::<Server>("Server", ""),
+        section::<DatabaseSettings>("Database", ""),
+        section::<Migrations>("Migrations", ""),
+        section::<Seed>("Seed", ""),
+        section::<Switches>("Services", ""),
+        section::<gateway::Settings>("Gateway", ""),
+        section::<tokens::KeyOverrides>("Keys", ""),
+        KEYS_NOTE.to_owned(),
+        section::<site::Settings>("Site", ""),
+        reference_of("REST", "", &rest),
+        REST_NOTE.to_owned(),
+        section::<rest::Connections>("REST: connections", ""),
+        section::<rest::Server>("REST in a server of its own", ""),
+        auth::settings_reference(),
+        INBOX.to_owned(),
+        section::<storage::Settings>("Storage", ""),
+        section::<realtime::Settings>("Realtime", ""),
+        section::<functions::Settings>("Functions", ""),
+        section::<functions::Function>("One function", "functions.<name>"),
+        section::<functions::Limits>("Limits of functions", "basalt.functions"),
+        NAMED.to_owned(),
+    ]
+    .join("\n")
+}
+
+#[test]
+fn the_reference_is_that_of_the_tables() {
+    let made = reference();
+    assert!(!made.contains("[`"), "a link of the code's documentation leads nowhere here");
+    if std::env::var("BASALT_TEST_UPDATE").is_ok_and(|value| value == "1") {
+        std::fs::write(FILE, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(FILE).unwrap_or_default();
+    assert!(kept == made, "docs/settings.md is out of date: run this test with BASALT_TEST_UPDATE=1");
+}
