@@ -25,7 +25,7 @@ const EXTERNAL_URL: &str =
         pub external_url: String = String::new(),
         /// The database, as the owner of schema `auth`. It has to be set; `DATABASE_URL` counts beside `GOTRUE_DB_DRIVER`.
         #[setting(variables = ["GOTRUE_DB_DATABASE_URL", "DATABASE_URL"])]
-        pub database: Conninfo = Conninfo::default(),
+        pub database: Option<Conninfo> = None,
         /// What kind of database that is.
         #[setting(variables = ["GOTRUE_DB_DRIVER"], check = driver)]
         pub driver: String = "postgres".to_owned(),

@@ -124,7 +124,7 @@ fn methods(keys: &str) -> Vec<String> {
 }
 
 fn database(server: &auth::ServerSettings) -> database::Settings {
-    let without_drivers = uri::without(&server.database, |name| {
+    let without_drivers = uri::without(&server.database.clone().unwrap_or_default(), |name| {
         DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix))
     });
     let mut settings = database::Settings {
