@@ -8,12 +8,12 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
+use super::super::DATABASE;
 use super::super::binaries::{Binaries, Version, client_folders, version_of};
 use super::super::error::Error;
 use super::super::initdb::last_lines;
-use super::super::DATABASE;
-use crate::conninfo::Conninfo;
 use super::{SUPERUSER, TEMPLATE};
+use crate::conninfo::Conninfo;
 
 /// What is run.
 const NAMES: [&str; 3] = ["pg_dump", "pg_dumpall", "pg_restore"];
