@@ -123,7 +123,7 @@ impl<E: Endpoint> Face<E> {
             Some(folder) => path.starts_with(folder),
             None => path == *keyless,
         };
-        self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(|keyless| is_covered(keyless)))
+        self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(is_covered))
     }
 
     async fn call_service(&self, request: Request, request_id: &RequestId) -> Response {
