@@ -23,6 +23,15 @@ function dependencies(manifest) {
   )
 }
 
+/**
+ * Those that a manifest says are not used on purpose, as it says to cargo-machete.
+ * @param {string} manifest
+ */
+function ignored(manifest) {
+  const list = /^\[package\.metadata\.cargo-machete\]\s+ignored = \[([^\]]*)\]/m.exec(manifest)?.[1] ?? ''
+  return Array.from(list.matchAll(/"([^"]+)"/g), ([, name]) => name)
+}
+
 const root = process.argv[2] ?? path.join(import.meta.dirname, '..')
 const manifests = readdirSync(root, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name === 'Cargo.toml')
@@ -31,7 +40,9 @@ const manifests = readdirSync(root, { recursive: true, withFileTypes: true })
 
 let unused = 0
 for (const file of manifests) {
-  const names = dependencies(readFileSync(file, 'utf8'))
+  const manifest = readFileSync(file, 'utf8')
+  const known = ignored(manifest)
+  const names = dependencies(manifest).filter((name) => !known.includes(name))
   if (names.length === 0) continue
   const text = sources(path.dirname(file))
     .map((source) => readFileSync(source, 'utf8'))
