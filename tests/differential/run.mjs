@@ -50,7 +50,12 @@ const settings = (uri) => ({
 class DropIn {
   static async start(binary, uri) {
     const child = spawn(binary, ['serve', '--only', 'rest'], {
-      env: { ...settings(uri), BASALT_LOG_FORMAT: 'text', PGRST_SERVER_HOST: '127.0.0.1', PGRST_SERVER_PORT: '0' },
+      env: {
+        ...settings(uri),
+        BASALT_LOG_FORMAT: 'text',
+        PGRST_SERVER_HOST: '127.0.0.1',
+        PGRST_SERVER_PORT: '0',
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const server = new DropIn(child)
