@@ -15,7 +15,7 @@ use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore, ObjectStoreExt as _};
 use poem::Body;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
@@ -23,6 +23,10 @@ use crate::Error;
 
 /// What is read from a file at a time: large enough that a video is not read in thousands of thread hops.
 const CHUNK: usize = 128 * 1024;
+/// What is written at a time: the smallest part that S3 takes is 5 MiB.
+const WRITE_BUFFER: usize = 5 << 20;
+/// Parts of one upload that are on their way at the same time, so that its memory is bounded.
+const CONCURRENT_WRITES: usize = 2;
 
 /// The store of bytes. Cheap to clone.
 #[derive(Clone)]
@@ -73,27 +77,17 @@ impl Backend {
         }
     }
 
-    /// Stores all bytes of `source` as `version` and returns how many there were.
-    pub(crate) async fn write(
-        &self,
-        version: Uuid,
-        source: &mut (impl AsyncRead + Unpin + Send),
-    ) -> Result<u64, Error> {
-        let mut writer =
-            BufWriter::with_capacity(Arc::clone(&self.store), location(version), 8 * 1024 * 1024);
-        let copied = tokio::io::copy(source, &mut writer).await;
-        match copied {
-            Ok(count) => {
-                writer.shutdown().await.map_err(|error| Error::Backend(error.to_string()))?;
-                Ok(count)
-            }
-            Err(error) => {
-                if let Err(abort) = writer.abort().await {
-                    tracing::warn!(%version, error = %abort, "a broken upload left parts behind");
-                }
-                Err(Error::Backend(error.to_string()))
-            }
-        }
+    /// Returns a writer for the bytes of `version`. Nothing can be read of them before [`Writer::finish`].
+    pub(crate) fn writer(&self, version: Uuid) -> Writer {
+        let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), WRITE_BUFFER);
+        Writer { version, inner: writer.with_max_concurrency(CONCURRENT_WRITES) }
+    }
+
+    /// Stores the bytes of `source` as `target`, too, and returns when they are durable.
+    ///
+    /// Errors: [`Error::NoSuchKey`] when there are none.
+    pub(crate) async fn copy(&self, source: Uuid, target: Uuid) -> Result<(), Error> {
+        Ok(self.store.copy(&location(source), &location(target)).await?)
     }
 
     /// How many bytes `version` has.
@@ -112,33 +106,33 @@ impl Backend {
     }
 }
 
+/// The bytes of an object on their way into the store.
+pub(crate) struct Writer {
+    version: Uuid,
+    inner: BufWriter,
+}
+
+impl Writer {
+    /// Takes the next bytes. Waits while the store is slower than the sender.
+    pub(crate) async fn put(&mut self, chunk: Bytes) -> Result<(), object_store::Error> {
+        self.inner.put(chunk).await
+    }
+
+    /// Makes what was written durable and readable.
+    pub(crate) async fn finish(mut self) -> Result<(), Error> {
+        self.inner.shutdown().await.map_err(|error| Error::Backend(error.to_string()))
+    }
+
+    /// Forgets what was written.
+    pub(crate) async fn abort(mut self) {
+        if let Err(error) = self.inner.abort().await {
+            tracing::warn!(version = %self.version, %error, "a broken upload left parts behind");
+        }
+    }
+}
+
 /// 256 folders by the first two digits, so that none grows beyond what tools like.
 fn location(version: Uuid) -> object_store::path::Path {
     let name = version.hyphenated().to_string();
     object_store::path::Path::from_iter([&name[..2], &name])
-}
-
-/// Reads `source` to its end and returns its MD5 in hexadecimal digits and its length.
-pub(crate) async fn digest(source: &mut (impl AsyncRead + Unpin)) -> io::Result<(String, u64)> {
-    use md5::Digest as _;
-    let mut hash = md5::Md5::new();
-    let mut length = 0_u64;
-    let mut buffer = bytes::BytesMut::with_capacity(CHUNK);
-    while source.read_buf(&mut buffer).await? > 0 {
-        let chunk: Bytes = buffer.split().freeze();
-        length += chunk.len() as u64;
-        hash.update(&chunk);
-        drop(chunk);
-        buffer.reserve(CHUNK);
-    }
-    Ok((hex(&hash.finalize()), length))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -1,98 +1,264 @@
-//! Buckets: their definitions and rows.
+//! Buckets: their rows, under row-level security, and what they take.
 
-use std::borrow::Cow;
+mod definition;
 
-use database::Transaction;
-use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
 
-use crate::objects::text;
-use crate::{Error, Storage, key};
+use crate::caller::{Caller, owner_uuid};
+use crate::row::{self, display, iso, json_array, optional, text};
+use crate::{Error, Storage, key, mime, objects, size};
 
-/// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct BucketDefinition {
-    /// Its name, which is also its id.
-    pub name: String,
-    /// Whether everybody may read its objects. `None` leaves an existing bucket as it is; a new one is private.
-    pub public: Option<bool>,
-    /// Bytes that one object may have; `None` or 0 means the service's limit.
-    pub file_size_limit: Option<u64>,
-    /// Content types that it takes, each `type/subtype` or `type/*`; empty means all.
-    pub allowed_mime_types: Vec<String>,
+pub use definition::BucketDefinition;
+pub(crate) use definition::upsert;
+
+/// Objects that one request to empty a bucket may remove. Source: upstream's `emptyBucketMax`.
+const MAX_EMPTIED: usize = 200_000;
+/// Objects that one transaction removes.
+const BATCH: usize = 1000;
+
+/// What a bucket takes and who may read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) is_public: bool,
+    /// Bytes that an object may have; `None` and 0 mean the service's limit.
+    pub(crate) file_size_limit: Option<u64>,
+    /// Content types that it takes; empty for all.
+    pub(crate) allowed_mime_types: Vec<String>,
 }
 
-impl BucketDefinition {
-    /// Checks a file that is to be put into the bucket. Parameters of its content type, such as the charset that
-    /// browsers and the CLI add to texts, do not count.
-    ///
-    /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidMimeType`].
-    pub(crate) fn admit(&self, size: u64, mimetype: &str, service_limit: u64) -> Result<(), Error> {
-        let limit =
-            self.file_size_limit.filter(|limit| *limit > 0).map_or(service_limit, |l| l.min(service_limit));
-        if size > limit {
-            return Err(Error::EntityTooLarge);
-        }
-        let essence = mimetype.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let admitted = self.allowed_mime_types.is_empty()
-            || self.allowed_mime_types.iter().any(|allowed| match allowed.strip_suffix('*') {
-                Some(prefix) => essence.starts_with(prefix),
-                None => essence == *allowed,
-            });
-        if admitted { Ok(()) } else { Err(Error::InvalidMimeType(mimetype.to_owned())) }
+impl Bucket {
+    /// Returns the bytes that an object may have where the service allows `service_limit`.
+    pub(crate) fn size_limit(&self, service_limit: u64) -> u64 {
+        self.file_size_limit.filter(|limit| *limit > 0).map_or(service_limit, |l| l.min(service_limit))
     }
 }
 
-/// Writes only what differs, so that a start that changes nothing leaves no trace in the write-ahead log.
-const UPSERT: &str = "insert into storage.buckets as b (id, name, public, file_size_limit, allowed_mime_types) \
-     values ($1, $1, coalesce($2::boolean, false), $3::bigint, \
-       (select array_agg(t) from jsonb_array_elements_text($4::jsonb) t)) \
-     on conflict (id) do update set public = coalesce($2::boolean, b.public), \
-       file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types, \
-       updated_at = now() \
-     where (b.public, b.file_size_limit, b.allowed_mime_types) is distinct from \
-       (coalesce($2::boolean, b.public), excluded.file_size_limit, excluded.allowed_mime_types)";
-
-/// Creates the bucket or gives an existing one the definition's properties.
+/// Finds bucket `id`, as the service sees it: whoever uses a bucket need not be allowed to see its row.
 ///
-/// Errors: [`Error::InvalidBucketName`], [`Error::Database`].
-pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Result<(), Error> {
-    key::check_bucket(&bucket.name)?;
-    let types = serde_json::Value::from(bucket.allowed_mime_types.clone()).to_string();
-    let limit = bucket.file_size_limit.filter(|limit| *limit > 0).map(|limit| limit.to_string());
-    // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
-    // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
-    // one's snapshot sees what the other node committed.
-    let transaction = Transaction::new("service_role")
-        .statement("select pg_advisory_xact_lock(hashtextextended($1, 0))", vec![text(&bucket.name)])
-        .statement(
-            UPSERT,
-            vec![
-                text(&bucket.name),
-                bucket.public.and_then(|public| text(if public { "true" } else { "false" })),
-                limit.map(|limit| Cow::Owned(limit.into_bytes())),
-                text(&types),
-            ],
-        );
-    storage.database().run(&transaction).await?;
-    Ok(())
+/// Errors: [`Error::NoSuchBucket`].
+pub(crate) async fn find(storage: &Storage, caller: &Caller, id: &str) -> Result<Bucket, Error> {
+    let lookup = caller.service_transaction("storage.bucket.get").read_only().on_primary().statement(
+        "select public, file_size_limit, to_json(allowed_mime_types) from storage.buckets where id = $1",
+        vec![text(id)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+    Ok(Bucket {
+        is_public: row.get(0) == Some(b"t"),
+        file_size_limit: row.text(1).and_then(|limit| limit.parse().ok()),
+        allowed_mime_types: row.get(2).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default(),
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A bucket that is to be created.
+#[derive(Debug)]
+pub(crate) struct NewBucket<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) is_public: bool,
+    pub(crate) limits: Limits<'a>,
+}
 
-    #[test]
-    fn admits_by_size_and_declared_type() {
-        let bucket = BucketDefinition {
-            file_size_limit: Some(10),
-            allowed_mime_types: vec!["image/*".to_owned(), "text/plain".to_owned()],
-            ..BucketDefinition::default()
+/// A bucket's limits as a request has them: `None` leaves one as it is, a JSON null lifts it.
+#[derive(Debug, Default)]
+pub(crate) struct Limits<'a> {
+    pub(crate) file_size_limit: Option<&'a Value>,
+    pub(crate) allowed_mime_types: Option<&'a Value>,
+}
+
+impl Limits<'_> {
+    /// Returns both limits as parameters, after checking them against the service's own.
+    ///
+    /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidContent`], [`Error::InvalidMimeType`].
+    fn parameters(&self, storage: &Storage) -> Result<[row::Parameter<'static>; 2], Error> {
+        let bytes = match self.file_size_limit {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(size::parse(value)?),
         };
-        assert!(bucket.admit(10, "image/png", 100).is_ok());
-        assert!(bucket.admit(5, "text/plain", 100).is_ok());
-        assert!(matches!(bucket.admit(11, "image/png", 100), Err(Error::EntityTooLarge)));
-        assert!(matches!(bucket.admit(9, "image/png", 8), Err(Error::EntityTooLarge)));
-        assert!(bucket.admit(1, "text/plain;charset=UTF-8", 100).is_ok());
-        assert!(matches!(bucket.admit(1, "text/html; charset=utf-8", 100), Err(Error::InvalidMimeType(_))));
+        if bytes.is_some_and(|bytes| bytes > storage.settings().file_size_limit.0) {
+            return Err(Error::EntityTooLarge);
+        }
+        let types: Option<Vec<&str>> = self
+            .allowed_mime_types
+            .and_then(Value::as_array)
+            .map(|types| types.iter().filter_map(Value::as_str).filter(|entry| !entry.is_empty()).collect());
+        types.iter().flatten().try_for_each(|entry| mime::check_entry(entry))?;
+        Ok([bytes.and_then(display), types.map(Value::from).and_then(display)])
+    }
+}
+
+const INSERT: &str = "insert into storage.buckets \
+     (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types) \
+     values ($1, $2, $3::uuid, $4, $5::boolean, $6::bigint, \
+       case when $7::jsonb is not null then \
+         (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($7::jsonb) t) end)";
+
+/// Creates a bucket as `caller`.
+///
+/// Errors: [`Error::InvalidBucketName`], [`Error::BucketAlreadyExists`], those of the limits, and the refusal of a
+/// policy.
+pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &NewBucket<'_>) -> Result<(), Error> {
+    key::check_bucket(new.name)?;
+    key::check_bucket(new.id)?;
+    let [bytes, types] = new.limits.parameters(storage)?;
+    let owner = caller.subject();
+    let parameters = vec![
+        text(new.id),
+        text(new.name),
+        optional(owner_uuid(owner)),
+        optional(owner),
+        display(new.is_public),
+        bytes,
+        types,
+    ];
+    let insert = caller.transaction("storage.bucket.create").statement(INSERT, parameters);
+    storage.database().run(&insert).await.map(drop).map_err(|error| match error.server() {
+        Some(server) if server.code == "23505" => Error::BucketAlreadyExists,
+        _ => caller.refusal(error),
+    })
+}
+
+const COLUMNS: &str = concat!(
+    "b.id, b.name, coalesce(b.owner::text, '') as owner, b.public, b.file_size_limit, b.allowed_mime_types, ",
+    iso!("b.created_at"),
+    " as created_at, ",
+    iso!("b.updated_at"),
+    " as updated_at"
+);
+
+/// Returns bucket `id` as a JSON document, if `caller` may see it.
+///
+/// Errors: [`Error::NoSuchBucket`].
+pub(crate) async fn get(storage: &Storage, caller: &Caller, id: &str) -> Result<String, Error> {
+    let sql =
+        format!("select row_to_json(r) from (select {COLUMNS} from storage.buckets b where b.id = $1) r");
+    let lookup =
+        caller.transaction("storage.bucket.get").read_only().on_primary().statement(sql, vec![text(id)]);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    document.map(str::to_owned).ok_or(Error::NoSuchBucket)
+}
+
+/// Which buckets a list shows, and in which order.
+#[derive(Debug, Default)]
+pub(crate) struct Listing<'a> {
+    pub(crate) search: Option<&'a str>,
+    /// Column to order by, one that the table has; `None` for the table's own order.
+    pub(crate) column: Option<&'static str>,
+    pub(crate) descending: bool,
+    pub(crate) limit: Option<u64>,
+    pub(crate) offset: Option<u64>,
+}
+
+/// Returns the buckets that `caller` may see as a JSON array.
+pub(crate) async fn list(storage: &Storage, caller: &Caller, listing: &Listing<'_>) -> Result<String, Error> {
+    let order = listing.column.map_or(String::new(), |column| {
+        format!("order by b.{column} {}", if listing.descending { "desc" } else { "asc" })
+    });
+    // `strpos` takes every character as itself, where a pattern would have to be escaped.
+    let sql = format!(
+        "select row_to_json(r) from (select {COLUMNS}, b.type from storage.buckets b \
+         where strpos(lower(b.name), lower($1)) > 0 or $1 = '' {order} limit $2::bigint offset $3::bigint) r"
+    );
+    let parameters = vec![
+        text(listing.search.unwrap_or_default()),
+        listing.limit.and_then(display),
+        display(listing.offset.unwrap_or(0)),
+    ];
+    let lookup =
+        caller.transaction("storage.bucket.list").read_only().on_primary().statement(sql, parameters);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    Ok(answer.last().map_or_else(|| "[]".to_owned(), json_array))
+}
+
+/// Changes what `is_public` and `limits` name of bucket `id`, as `caller`.
+///
+/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change.
+pub(crate) async fn update(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    is_public: Option<bool>,
+    limits: &Limits<'_>,
+) -> Result<(), Error> {
+    key::check_bucket(id)?;
+    let [bytes, types] = limits.parameters(storage)?;
+    let parameters = vec![
+        text(id),
+        is_public.and_then(display),
+        display(limits.file_size_limit.is_some()),
+        bytes,
+        display(limits.allowed_mime_types.is_some()),
+        types,
+    ];
+    let update = caller.transaction("storage.bucket.update").statement(
+        "update storage.buckets set public = coalesce($2::boolean, public), \
+         file_size_limit = case when $3::boolean then $4::bigint else file_size_limit end, \
+         allowed_mime_types = case when not $5::boolean then allowed_mime_types when $6::jsonb is not null then \
+           (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($6::jsonb) t) end \
+         where id = $1 returning id",
+        parameters,
+    );
+    let answer = storage.database().run(&update).await.map_err(|error| caller.refusal(error))?;
+    if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
+}
+
+/// Deletes the empty bucket `id` as `caller`.
+///
+/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not delete; [`Error::BucketNotEmpty`].
+pub(crate) async fn delete(storage: &Storage, caller: &Caller, id: &str) -> Result<(), Error> {
+    let lookup = caller.service_transaction("storage.bucket.delete").read_only().on_primary().statement(
+        "select exists (select from storage.objects where bucket_id = $1) from storage.buckets where id = $1",
+        vec![text(id)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+    if row.get(0) == Some(b"t") {
+        return Err(Error::BucketNotEmpty);
+    }
+    let delete = caller
+        .transaction("storage.bucket.delete")
+        .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
+    // An object that came meanwhile still holds the bucket, by its foreign key.
+    let answer = storage.database().run(&delete).await.map_err(|error| match error.server() {
+        Some(server) if server.code == "23503" => Error::BucketNotEmpty,
+        _ => caller.refusal(error),
+    })?;
+    if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
+}
+
+/// Removes the objects that bucket `id` holds now; those that come meanwhile stay.
+///
+/// Errors: [`Error::InvalidRole`] unless the service role asks; [`Error::NoSuchBucket`]; [`Error::BucketTooLarge`].
+pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Result<(), Error> {
+    if !caller.is_service() {
+        return Err(Error::InvalidRole);
+    }
+    let lookup = caller.transaction("storage.bucket.empty").read_only().on_primary().statement(
+        "select (select count(*) from (select from storage.objects where bucket_id = $1 limit $2::bigint) o), now() \
+         from storage.buckets where id = $1",
+        vec![text(id), display(MAX_EMPTIED + 1)],
+    );
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+    let count: usize = row.text(0).and_then(|count| count.parse().ok()).unwrap_or_default();
+    if count > MAX_EMPTIED {
+        return Err(Error::BucketTooLarge);
+    }
+    let before = row.text(1).unwrap_or_default();
+    loop {
+        let removal = caller.transaction("storage.bucket.empty").statement(
+            "delete from storage.objects where id in (select id from storage.objects \
+               where bucket_id = $1 and created_at <= $2::timestamptz limit $3::bigint) returning version",
+            vec![text(id), text(before), display(BATCH)],
+        );
+        let answer = storage.database().run(&removal).await.map_err(|error| caller.refusal(error))?;
+        let rows = answer.last();
+        let versions: Vec<Uuid> = rows.into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect();
+        objects::discard(storage, &versions).await;
+        if rows.is_none_or(database::Rows::is_empty) {
+            return Ok(());
+        }
     }
 }

@@ -28,6 +28,51 @@ pub enum Error {
     /// A request that lacks something or has it in the wrong form; holds what.
     #[error("{0}")]
     InvalidRequest(String),
+    /// A body that is not the JSON that its content type says it is; holds what was expected.
+    #[error("{0}")]
+    InvalidJson(&'static str),
+    /// A parameter whose value cannot be used; holds its name.
+    #[error("Invalid Parameter {0}")]
+    InvalidParameter(&'static str),
+    /// An `X-Robots-Tag` that says nothing that search engines understand; holds what is wrong.
+    #[error("Invalid X-Robots-Tag header: {0}")]
+    InvalidRobotsTag(String),
+    /// The token of a signed URL is malformed, forged or expired; holds which.
+    #[error("{0}")]
+    InvalidJwt(&'static str),
+    /// The token of a signed URL is for another object or another use; holds which.
+    #[error("{0}")]
+    InvalidSignature(&'static str),
+    /// An object of that name exists.
+    #[error("The resource already exists")]
+    KeyAlreadyExists,
+    /// A bucket of that name exists.
+    #[error("The resource already exists")]
+    BucketAlreadyExists,
+    /// What an object is to be moved to exists.
+    #[error("The resource already exists")]
+    ResourceAlreadyExists,
+    /// The bucket that an object is to be written to does not exist.
+    #[error("The related resource does not exist")]
+    RelatedResource,
+    /// A bucket that is to be deleted holds objects.
+    #[error("The bucket you tried to delete is not empty")]
+    BucketNotEmpty,
+    /// A bucket that is to be emptied holds more objects than one request may remove.
+    #[error("Unable to empty the bucket because it contains too many objects")]
+    BucketTooLarge,
+    /// More user metadata than an object may have.
+    #[error("The user_metadata exceeded the maximum allowed size")]
+    MetadataTooLarge,
+    /// A feature that this service does not have; holds its description.
+    #[error("The feature {0} is not enabled for this resource")]
+    FeatureNotEnabled(&'static str),
+    /// A route for the service role alone.
+    #[error("Access denied: Invalid role")]
+    InvalidRole,
+    /// Content that is missing, broken or cannot be understood; holds how.
+    #[error("{0}")]
+    InvalidContent(String),
     /// The token is not acceptable, or the caller's role may not do this; holds which.
     #[error("{0}")]
     AccessDenied(String),
@@ -68,6 +113,26 @@ impl Error {
             Self::InvalidKey(_) => bad_request("400", "InvalidKey", "InvalidKey"),
             Self::InvalidBucketName => bad_request("400", "Invalid Input", "InvalidBucketName"),
             Self::InvalidRequest(_) => bad_request("400", "Error", "InvalidRequest"),
+            Self::InvalidJson(_) => bad_request("400", "FastifyError", "InvalidRequest"),
+            Self::InvalidParameter(_) => bad_request("400", "InvalidParameter", "InvalidParameter"),
+            Self::InvalidRobotsTag(_) => bad_request("400", "invalid_x_robots_tag", "InvalidRequest"),
+            Self::InvalidJwt(_) => bad_request("400", "InvalidJWT", "InvalidJWT"),
+            Self::InvalidSignature(_) => bad_request("400", "InvalidSignature", "InvalidSignature"),
+            Self::KeyAlreadyExists => bad_request("409", "Duplicate", "KeyAlreadyExists"),
+            Self::BucketAlreadyExists => bad_request("409", "Duplicate", "BucketAlreadyExists"),
+            Self::ResourceAlreadyExists => bad_request("409", "Duplicate", "ResourceAlreadyExists"),
+            Self::RelatedResource => bad_request("404", "InvalidRequest", "InvalidRequest"),
+            Self::BucketNotEmpty => bad_request("409", "ResourceNotEmpty", "ResourceNotEmpty"),
+            Self::BucketTooLarge => bad_request("409", "InvalidRequest", "InvalidRequest"),
+            Self::MetadataTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
+            Self::FeatureNotEnabled(_) => bad_request("409", "FeatureNotEnabled", "FeatureNotEnabled"),
+            Self::InvalidRole => Shape {
+                http: StatusCode::FORBIDDEN,
+                status_code: "403",
+                error: "Unauthorized",
+                code: "AccessDenied",
+            },
+            Self::InvalidContent(_) => bad_request("400", "InvalidRequest", "InvalidRequest"),
             Self::AccessDenied(_) => bad_request("403", "Unauthorized", "AccessDenied"),
             Self::EntityTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
             Self::InvalidMimeType(_) => bad_request("415", "invalid_mime_type", "InvalidMimeType"),
@@ -93,7 +158,8 @@ impl Error {
         match self {
             Self::Backend(_) => "Internal Server Error".to_owned(),
             Self::Database(error) => match error {
-                database::Error::Postgres(server) if server.code == "42501" => server.message.clone(),
+                database::Error::Postgres(server) if server.code == "42501" => refusal(&server.message),
+                database::Error::Postgres(server) if server.code == "22P02" => server.message.clone(),
                 database::Error::Postgres(server) => format!("database error, code: {}", server.code),
                 database::Error::AcquireTimeout(_) => {
                     "Too many connections issued to the database".to_owned()
@@ -124,6 +190,12 @@ impl Error {
     }
 }
 
+/// Upstream names no table in the refusal of a policy.
+fn refusal(message: &str) -> String {
+    const POLICY: &str = "new row violates row-level security policy";
+    if message.starts_with(POLICY) { POLICY.to_owned() } else { message.to_owned() }
+}
+
 const fn internal(code: &'static str) -> Shape {
     Shape { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
 }
@@ -137,6 +209,7 @@ fn database_shape(error: &database::Error) -> Shape {
             "42P17" => {
                 bad_request("503", "DatabaseInvalidObjectDefinition", "DatabaseInvalidObjectDefinition")
             }
+            "23503" => bad_request("404", "InvalidRequest", "InvalidRequest"),
             "25006" => bad_request("503", "DatabaseReadOnly", "DatabaseReadOnly"),
             "57014" => timeout(),
             _ => internal("DatabaseError"),

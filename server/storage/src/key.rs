@@ -46,18 +46,20 @@ pub(crate) fn check_bucket(name: &str) -> Result<(), Error> {
 /// Splits the still encoded rest of a path, `bucket/key…`, and decodes both once. Slashes of the key are kept as
 /// they are, also doubled ones and those at its ends.
 ///
-/// Errors: [`Error::InvalidKey`] when nothing follows the bucket or the name is not UTF-8.
+/// Errors: [`Error::InvalidKey`] when no name of an object follows the bucket, or none that one can have.
 pub(crate) fn split_path(raw: &str) -> Result<(String, String), Error> {
     let (bucket, key) = raw.split_once('/').unwrap_or((raw, ""));
-    let decode = |text: &str| {
-        percent_decode_str(text)
-            .decode_utf8()
-            .map(std::borrow::Cow::into_owned)
-            .map_err(|_| Error::InvalidKey(text.to_owned()))
-    };
     let (bucket, key) = (decode(bucket)?, decode(key)?);
     check_key(&key)?;
     Ok((bucket, key))
+}
+
+/// Decodes a part of a path once.
+///
+/// Errors: [`Error::InvalidKey`] when it is not UTF-8.
+pub(crate) fn decode(raw: &str) -> Result<String, Error> {
+    let decoded = percent_decode_str(raw).decode_utf8();
+    decoded.map(std::borrow::Cow::into_owned).map_err(|_| Error::InvalidKey(raw.to_owned()))
 }
 
 #[cfg(test)]

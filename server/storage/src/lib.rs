@@ -1,22 +1,29 @@
 //! Supabase Storage's interface: buckets and objects over HTTP.
 //!
-//! The way through it: [`api`] reads requests and writes answers, `objects` and `buckets` hold the rules and the
-//! rows (`storage.objects`, `storage.buckets`, under row-level security), `backend` holds the bytes. All truth
-//! about an object is in its row; the backend knows bytes by their version and nothing else.
+//! The way through it: [`api`] reads requests and writes answers, `objects`, `buckets` and `upload` hold the rules and
+//! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
+//! bytes. All truth about an object is in its row; the backend knows bytes by their version and nothing else.
 
 mod api;
 mod backend;
 mod buckets;
+mod caller;
 mod error;
 mod key;
+mod mime;
 mod objects;
+mod robots;
+mod row;
 mod seed;
 mod settings;
+mod signature;
+mod size;
+mod upload;
 
 use std::sync::Arc;
 
 use database::Database;
-use tokens::Verifier;
+use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
 pub use error::Error;
@@ -34,6 +41,7 @@ pub struct Storage {
 struct Inner {
     settings: Settings,
     database: Database,
+    keys: Keys,
     verifier: Verifier,
     backend: Backend,
 }
@@ -45,9 +53,15 @@ impl Storage {
     /// `supabase_storage_admin` may.
     ///
     /// Errors: [`Error::Backend`] when the folder cannot be made or opened.
-    pub async fn open(settings: Settings, database: Database, verifier: Verifier) -> Result<Self, Error> {
+    /// Tokens of callers are checked by `verifier`, signed URLs are made with `keys`.
+    pub async fn open(
+        settings: Settings,
+        database: Database,
+        keys: Keys,
+        verifier: Verifier,
+    ) -> Result<Self, Error> {
         let backend = Backend::local(&settings.path).await?;
-        Ok(Self { inner: Arc::new(Inner { settings, database, verifier, backend }) })
+        Ok(Self { inner: Arc::new(Inner { settings, database, keys, verifier, backend }) })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -56,6 +70,10 @@ impl Storage {
 
     pub(crate) fn verifier(&self) -> &Verifier {
         &self.inner.verifier
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.inner.keys
     }
 
     pub(crate) fn backend(&self) -> &Backend {

@@ -1,13 +1,17 @@
-//! Objects: finding one that a caller may read.
+//! Objects: their rows, under row-level security.
 
-use std::borrow::Cow;
+pub(crate) mod list;
+pub(crate) mod relocate;
+pub(crate) mod remove;
 
-use database::{Row, Transaction};
+use database::Row;
 use serde::Deserialize;
+use serde_json::Value;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+use crate::caller::{Caller, owner_uuid};
+use crate::row::{self, optional, text, timestamp};
 use crate::{Error, Storage};
 
 /// `storage.objects.metadata`, as upstream writes it. Rows that users' SQL made may lack any of it.
@@ -31,109 +35,222 @@ pub(crate) struct Object {
     pub(crate) version: Uuid,
     pub(crate) size: u64,
     pub(crate) metadata: Metadata,
+    pub(crate) id: Option<Uuid>,
+    /// What the uploader gave along, as JSON.
+    pub(crate) user_metadata: Option<Value>,
+    pub(crate) created_at: Option<OffsetDateTime>,
+    pub(crate) updated_at: Option<OffsetDateTime>,
 }
 
-/// Who asks for an object.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Reader<'a> {
-    /// Somebody without a token: only public buckets answer.
-    Anyone,
-    /// Somebody whose verified claims row-level security judges, unless the bucket is public.
-    Claims { role: &'a str, json: &'a str },
+/// The columns of an [`Object`].
+const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata";
+
+/// Whose rights decide whether an object may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Nobody's: only public buckets answer.
+    Public,
+    /// The caller's, unless the bucket is public.
+    Caller,
+    /// The service's, since a signed URL names the object.
+    Signature,
 }
 
-/// What a bucket and one of its objects say, as `service_role` sees them: whether a bucket is public is not a
-/// secret that row-level security keeps.
-const FIND_PUBLIC: &str = "select b.public, o.version, o.metadata, o.updated_at \
-     from storage.buckets b left join storage.objects o on o.bucket_id = b.id and o.name = $2 \
-     where b.id = $1";
-
-const FIND_READABLE: &str = "select true, version, metadata, updated_at from storage.objects \
-     where bucket_id = $1 and name = $2";
-
-/// Finds object `key` of `bucket` for `reader`.
+/// Finds object `key` of `bucket`. `operation` is what policies are told.
 ///
-/// Errors: [`Error::NoSuchBucket`] for a missing bucket and for a private one asked for without a token;
+/// Whether a bucket is public is not a secret that row-level security keeps, so the service looks at it.
+///
+/// Errors: [`Error::NoSuchBucket`] for a missing bucket and for a private one that nobody's rights are asked for;
 /// [`Error::NoSuchKey`] for a missing object and for one that row-level security hides.
 pub(crate) async fn find(
     storage: &Storage,
-    bucket: &str,
-    key: &str,
-    reader: Reader<'_>,
+    caller: &Caller,
+    (bucket, key): (&str, &str),
+    access: Access,
+    operation: &'static str,
 ) -> Result<Object, Error> {
-    let parameters = || vec![text(bucket), text(key)];
-    let lookup = Transaction::new("service_role")
-        .setting("storage.operation", "storage.object.get_public")
+    let sql = format!(
+        "select b.public, {COLUMNS} from storage.buckets b \
+         left join storage.objects o on o.bucket_id = b.id and o.name = $2 where b.id = $1"
+    );
+    let lookup = caller
+        .service_transaction(operation)
         .read_only()
-        .statement(FIND_PUBLIC, parameters());
+        .on_primary()
+        .statement(sql, vec![text(bucket), text(key)]);
     let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
-    if row.get(0) == Some(b"t") {
-        return object(storage, row).await;
+    let row = answer.last().and_then(|rows| rows.first());
+    let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
+    match row {
+        Some(row) if is_public || access == Access::Signature => object(storage, row).await,
+        None if access == Access::Signature => Err(Error::NoSuchKey),
+        None => Err(Error::NoSuchBucket),
+        Some(_) if access == Access::Public || !caller.is_authenticated() => Err(Error::NoSuchBucket),
+        Some(_) => find_visible(storage, caller, (bucket, key), operation).await,
     }
-    let Reader::Claims { role, json } = reader else { return Err(Error::NoSuchBucket) };
-    let lookup = Transaction::new(role)
-        .setting("request.jwt.claims", json)
-        .setting("request.jwt.claim.role", role)
-        .setting("storage.operation", "storage.object.get_authenticated")
-        .read_only()
-        .statement(FIND_READABLE, parameters());
-    let answer = storage.database().run(&lookup).await.map_err(|error| unknown_role(error, role))?;
+}
+
+/// Finds object `key` of `bucket` if row-level security lets `caller` see it.
+///
+/// Errors: [`Error::NoSuchKey`].
+pub(crate) async fn find_visible(
+    storage: &Storage,
+    caller: &Caller,
+    (bucket, key): (&str, &str),
+    operation: &'static str,
+) -> Result<Object, Error> {
+    let sql = format!("select true, {COLUMNS} from storage.objects o where o.bucket_id = $1 and o.name = $2");
+    let lookup =
+        caller.transaction(operation).read_only().on_primary().statement(sql, vec![text(bucket), text(key)]);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
     let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchKey)?;
     object(storage, row).await
 }
 
-/// A token may name a role that this database does not have or that callers may not become.
-fn unknown_role(error: database::Error, role: &str) -> Error {
-    match error.server() {
-        Some(server) if matches!(&*server.code, "22023" | "42704") => {
-            Error::AccessDenied(format!("role \"{role}\" does not exist"))
-        }
-        _ => error.into(),
-    }
-}
-
 async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
     // Users' SQL may have written any version; only a UUID names bytes.
-    let version = row.text(1).and_then(|version| Uuid::parse_str(version).ok()).ok_or(Error::NoSuchKey)?;
+    let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     let mut metadata: Metadata =
         row.get(2).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
-    if metadata.last_modified.is_none() {
-        metadata.last_modified = row.text(3).and_then(timestamp);
-    }
+    let updated_at = row.text(3).and_then(timestamp);
+    metadata.last_modified = metadata.last_modified.or(updated_at);
     let size = match metadata.size {
         Some(size) => size,
         None => storage.backend().size(version).await?,
     };
-    Ok(Object { version, size, metadata })
+    Ok(Object {
+        version,
+        size,
+        metadata,
+        id: row::uuid(row, 5),
+        user_metadata: row.get(6).and_then(|json| serde_json::from_slice(json).ok()),
+        created_at: row.text(4).and_then(timestamp),
+        updated_at,
+    })
 }
 
-/// Reads a `timestamptz` of Postgres' text format, `2026-01-31 12:00:00.5+00`, whose zone may lack minutes.
-pub(crate) fn timestamp(text: &str) -> Option<OffsetDateTime> {
-    let mut iso = text.replacen(' ', "T", 1);
-    let zone = iso.rfind(['+', '-'])?;
-    if iso.len() - zone == 3 {
-        iso.push_str(":00");
+/// A row of `storage.objects` that is to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct NewRow<'a> {
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) owner: Option<&'a str>,
+    pub(crate) version: Uuid,
+    pub(crate) metadata: &'a Value,
+    pub(crate) user_metadata: &'a Value,
+    /// Whether an object of that name is replaced; else it is an error.
+    pub(crate) replaces: bool,
+}
+
+/// What became of a [`NewRow`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) id: Uuid,
+    /// The version whose bytes nobody needs any more.
+    pub(crate) replaced: Option<Uuid>,
+}
+
+impl NewRow<'_> {
+    /// The lock is a statement of its own: the next one's snapshot then sees what another writer committed.
+    const LOCK: &'static str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
+
+    const INSERT: &'static str = "with replaced as \
+         (select version from storage.objects where bucket_id = $1 and name = $2) \
+         insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata, user_metadata) \
+         values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)";
+
+    const REPLACE: &'static str = " on conflict (bucket_id, name) do update set owner = excluded.owner, \
+         owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata, \
+         user_metadata = excluded.user_metadata, updated_at = now()";
+
+    /// Appends the statement that writes the row, and `returning`, to `transaction`.
+    fn append<'t>(
+        &'t self,
+        transaction: database::Transaction<'t>,
+        returning: &str,
+    ) -> database::Transaction<'t> {
+        let replace = if self.replaces { Self::REPLACE } else { "" };
+        transaction.statement(
+            format!("{}{replace}{returning}", Self::INSERT),
+            vec![
+                text(self.bucket),
+                text(self.key),
+                optional(owner_uuid(self.owner)),
+                optional(self.owner),
+                row::display(self.version.hyphenated()),
+                row::display(self.metadata),
+                row::display(self.user_metadata),
+            ],
+        )
     }
-    OffsetDateTime::parse(&iso, &Rfc3339).ok()
+
+    /// Tries as `caller` to write the row, and takes it back: row-level security has its say before bytes move.
+    ///
+    /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], the refusal of a policy.
+    pub(crate) async fn rehearse(
+        &self,
+        storage: &Storage,
+        caller: &Caller,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let trial = self.append(caller.transaction(operation), "").rollback();
+        storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
+    }
+
+    /// Writes the row as the service, on behalf of `caller`.
+    ///
+    /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
+    pub(crate) async fn write(
+        &self,
+        storage: &Storage,
+        transaction: database::Transaction<'_>,
+    ) -> Result<Written, Error> {
+        let transaction = transaction.statement(Self::LOCK, vec![text(self.bucket), text(self.key)]);
+        let transaction = self.append(transaction, " returning id, (select version from replaced)");
+        let answer = storage.database().run(&transaction).await.map_err(|error| conflict(error.into()))?;
+        let row = answer.last().and_then(|rows| rows.first());
+        let id = row.and_then(|row| row::uuid(row, 0));
+        // A trigger of the users' may have swallowed the row.
+        let id = id
+            .ok_or_else(|| Error::Backend("a trigger kept the object's row from being written".to_owned()))?;
+        Ok(Written { id, replaced: row.and_then(|row| row::uuid(row, 1)) })
+    }
 }
 
-/// `value` as a text parameter.
-pub(crate) fn text(value: &str) -> Option<Cow<'_, [u8]>> {
-    Some(Cow::Borrowed(value.as_bytes()))
+/// Returns `error` as uploads tell it, if it is about a constraint of the table.
+fn conflict(error: Error) -> Error {
+    match &error {
+        Error::Database(database::Error::Postgres(server)) => match &*server.code {
+            "23505" => Error::KeyAlreadyExists,
+            "23503" => Error::RelatedResource,
+            _ => error,
+        },
+        _ => error,
+    }
+}
+
+/// Removes the bytes of versions that no row names any more. What cannot be removed now is the sweeper's.
+pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
+    for version in versions {
+        if let Err(error) = storage.backend().remove(*version).await {
+            tracing::warn!(%version, %error, "bytes that no object needs could not be removed");
+        }
+    }
+}
+
+/// Removes the bytes of `version`, whose row could not be written because of `error`; unless the row may have been
+/// written all the same, since the connection broke before Postgres had answered.
+pub(crate) async fn discard_after(storage: &Storage, error: &Error, version: Uuid) {
+    use database::Error::{AcquireTimeout, Configuration, Postgres};
+    let is_certain = !matches!(error, Error::Database(error) if !matches!(error, Postgres(_) | AcquireTimeout(_) | Configuration(_)));
+    if is_certain {
+        discard(storage, &[version]).await;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn timestamps_of_postgres_are_understood() {
-        let expected = time::macros::datetime!(2026-01-31 12:00:00.5 UTC);
-        assert_eq!(timestamp("2026-01-31 12:00:00.5+00"), Some(expected));
-        assert_eq!(timestamp("2026-01-31 17:30:00.5+05:30"), Some(expected));
-        assert_eq!(timestamp("yesterday"), None);
-    }
 
     #[test]
     fn metadata_may_lack_anything() {

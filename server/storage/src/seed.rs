@@ -7,14 +7,21 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use database::Transaction;
+use futures_util::TryStreamExt as _;
+use md5::{Digest as _, Md5};
 use serde_json::json;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
-use crate::objects::{text, timestamp};
-use crate::{BucketDefinition, Error, Storage, backend, buckets, key};
+use crate::caller::service_transaction;
+use crate::objects::{self, NewRow};
+use crate::row::{self, names, text, timestamp};
+use crate::upload::{self, Description};
+use crate::{BucketDefinition, Error, Storage, buckets, key};
+
+/// What `storage.operation()` is while files are seeded.
+const OPERATION: &str = "storage.object.upload_update";
 
 /// What [`Storage::seed_bucket`] did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,19 +85,18 @@ impl Storage {
     }
 
     async fn known(&self, bucket: &str, files: &[File]) -> Result<HashMap<String, Known>, Error> {
-        let keys =
-            serde_json::Value::from(files.iter().map(|file| &*file.key).collect::<Vec<_>>()).to_string();
-        let transaction = Transaction::new("service_role").read_only().statement(
+        let keys = names(files.iter().map(|file| &*file.key));
+        let transaction = service_transaction(OPERATION).read_only().on_primary().statement(
             "select name, version, updated_at, metadata->>'eTag' from storage.objects \
              where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))",
-            vec![text(bucket), text(&keys)],
+            vec![text(bucket), keys],
         );
         let answer = self.database().run(&transaction).await?;
         let rows = answer.last().into_iter().flatten();
         Ok(rows
             .filter_map(|row| {
                 let known = Known {
-                    version: row.text(1).and_then(|version| Uuid::parse_str(version).ok()),
+                    version: row::uuid(row, 1),
                     updated_at: row.text(2).and_then(timestamp),
                     etag: row.text(3).map(str::to_owned),
                 };
@@ -115,73 +121,48 @@ impl Storage {
         if present && !newer {
             return Ok(false);
         }
-        let mut source = open(&file.path).await?;
-        let (digest, size) =
-            backend::digest(&mut source).await.map_err(|error| unreadable(&file.path, &error))?;
-        let etag = format!("\"{digest}\"");
-        if present && known.and_then(|known| known.etag.as_deref()) == Some(&*etag) {
+        let (md5, size) = digest(&file.path).await?;
+        if present && known.and_then(|known| known.etag.as_deref()) == Some(&*format!("\"{md5}\"")) {
             return Ok(false);
         }
-        let mimetype = content_type(&file.key);
-        bucket.admit(size, &mimetype, self.settings().file_size_limit.0)?;
-        let version = Uuid::new_v4();
-        let written = self.backend().write(version, &mut open(&file.path).await?).await?;
-        if written != size {
-            self.backend().remove(version).await?;
-            let path = file.path.display();
-            return Err(Error::Backend(format!("{path} changed while it was read: start again")));
-        }
-        let metadata = json!({
-            "eTag": etag, "size": size, "mimetype": mimetype, "cacheControl": "max-age=3600",
-            "lastModified": iso_milliseconds(OffsetDateTime::now_utc()),
-            "contentLength": size, "httpStatusCode": 200,
-        });
-        match self.replace_row(&bucket.name, &file.key, version, &metadata.to_string()).await {
-            Ok(Some(replaced)) => self.backend().remove(replaced).await?,
-            Ok(None) => {}
+        let about = Description {
+            mimetype: content_type(&file.key),
+            cache_control: "max-age=3600".to_owned(),
+            robots_tag: None,
+            user_metadata: None,
+            content_length: Some(size),
+        };
+        bucket.admit(size, &about.mimetype, self.settings().file_size_limit.0)?;
+        let stored = upload::store(self, ReaderStream::new(open(&file.path).await?), size).await?;
+        let row = NewRow {
+            bucket: &bucket.name,
+            key: &file.key,
+            owner: None,
+            version: stored.version,
+            metadata: &stored.metadata(&about),
+            user_metadata: &json!({}),
+            replaces: true,
+        };
+        match row.write(self, service_transaction(OPERATION)).await {
+            Ok(written) => objects::discard(self, written.replaced.as_slice()).await,
             Err(error) => {
-                self.backend().remove(version).await?;
+                objects::discard_after(self, &error, stored.version).await;
                 return Err(error);
             }
         }
         Ok(true)
     }
-
-    /// Makes `version` the object's current one and returns the version that it replaced.
-    async fn replace_row(
-        &self,
-        bucket: &str,
-        key: &str,
-        version: Uuid,
-        metadata: &str,
-    ) -> Result<Option<Uuid>, Error> {
-        let version = version.hyphenated().to_string();
-        // The lock is a statement of its own: the next one's snapshot then sees what another node committed.
-        let transaction = Transaction::new("service_role")
-            .setting("storage.operation", "storage.object.upload_update")
-            .statement(
-                "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))",
-                vec![text(bucket), text(key)],
-            )
-            .statement(
-                "with old as (select version from storage.objects where bucket_id = $1 and name = $2) \
-                 insert into storage.objects (bucket_id, name, version, metadata, user_metadata) \
-                 values ($1, $2, $3, $4::jsonb, '{}') on conflict (bucket_id, name) do update set \
-                 version = excluded.version, metadata = excluded.metadata, updated_at = now() \
-                 returning (select version from old)",
-                vec![text(bucket), text(key), text(&version), text(metadata)],
-            );
-        let answer = self.database().run(&transaction).await?;
-        let replaced = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
-        Ok(replaced.and_then(|version| Uuid::parse_str(version).ok()))
-    }
 }
 
-/// Upstream's form of a time: UTC with milliseconds.
-fn iso_milliseconds(time: OffsetDateTime) -> String {
-    let millisecond = time.nanosecond() / 1_000_000 * 1_000_000;
-    let time = time.replace_nanosecond(millisecond).unwrap_or(time);
-    time.format(&Rfc3339).unwrap_or_default()
+/// Returns the MD5 of the file at `path` in hexadecimal digits, and its length.
+async fn digest(path: &Path) -> Result<(String, u64), Error> {
+    let mut chunks = ReaderStream::new(open(path).await?);
+    let (mut hash, mut length) = (Md5::new(), 0_u64);
+    while let Some(chunk) = chunks.try_next().await.map_err(|error| unreadable(path, &error))? {
+        length += chunk.len() as u64;
+        hash.update(&chunk);
+    }
+    Ok((upload::hex(&hash.finalize()), length))
 }
 
 /// The content type that a file's extension stands for; texts are UTF-8, as the Supabase CLI declares them.
@@ -280,11 +261,5 @@ mod tests {
             let keys: Vec<String> = list(&folder).await.unwrap().into_iter().map(|file| file.key).collect();
             assert_eq!(keys, ["deep/a.txt", "inside.txt"], "{}", folder.display());
         }
-    }
-
-    #[test]
-    fn times_have_milliseconds() {
-        let time = time::macros::datetime!(2026-01-31 12:00:00.123456 UTC);
-        assert_eq!(iso_milliseconds(time), "2026-01-31T12:00:00.123Z");
     }
 }

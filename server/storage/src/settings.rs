@@ -1,6 +1,7 @@
 //! What an operator may decide about the service.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ::settings::Bytes;
 
@@ -14,5 +15,8 @@ use ::settings::Bytes;
         /// Bytes that one object may have, unless its bucket says less.
         #[setting(variables = ["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], key = "storage.file_size_limit")]
         pub file_size_limit: Bytes = Bytes(50 << 20),
+        /// How long a signed URL for an upload is good.
+        #[setting(variables = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])]
+        pub signed_upload_expiry: Duration = Duration::from_secs(7200),
     }
 }

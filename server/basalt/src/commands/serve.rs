@@ -131,7 +131,7 @@ pub(super) async fn fill_buckets(
     let Some(storage) = &settings.services.storage else { return Ok(()) };
     let access = Access { backend, logins, keys, renewal: Renewal::default() };
     let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
-    let filled = services::open_storage(storage, &database, &keys.verifier(), &settings.buckets).await;
+    let filled = services::open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
     database.close().await;
     filled.map(drop)
 }

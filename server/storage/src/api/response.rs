@@ -82,7 +82,7 @@ fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
 }
 
 /// A value that no header can carry (a line break that users' SQL wrote, say) is left out.
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }

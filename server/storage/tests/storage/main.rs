@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
+mod buckets;
+mod names;
 mod objects;
+mod policies;
 mod seeding;
+mod signatures;
 mod support;
+mod uploads;

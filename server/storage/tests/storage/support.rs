@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gateway::Gateway;
 use poem::http::{HeaderMap, Method, StatusCode};
-use poem::{Endpoint, Request};
+use poem::{Body, Endpoint, Request};
+use serde_json::{Value, json};
 use storage::{BucketDefinition, SeedReport, Settings, Storage};
 use tokens::{KeyOverrides, Keys};
 
@@ -30,8 +31,19 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The refusal: the HTTP status, and `statusCode`, `error`, `message` and `code` of its body.
+    pub(crate) fn refusal(&self) -> (u16, [String; 4]) {
+        let body = self.json();
+        let field = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        (self.status.as_u16(), [field("statusCode"), field("error"), field("message"), field("code")])
     }
 }
 
@@ -44,7 +56,7 @@ impl Server {
         let pool = database::Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         let settings = Settings { path: folder.path().join("objects"), ..Settings::default() };
-        let storage = Storage::open(settings, pool, keys.verifier()).await.unwrap();
+        let storage = Storage::open(settings, pool, keys.clone(), keys.verifier()).await.unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let client = database.client().await;
         Self { storage, gateway, keys, _database: database, client, folder }
@@ -74,14 +86,67 @@ impl Server {
     }
 
     pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send(method, path, headers, Body::empty()).await
+    }
+
+    /// Sends JSON as the service role.
+    pub(crate) async fn json(&self, method: Method, path: &str, body: &Value) -> Answer {
+        let token = self.service_role().to_owned();
+        self.json_as(&token, method, path, body).await
+    }
+
+    /// Sends JSON with `token`.
+    pub(crate) async fn json_as(&self, token: &str, method: Method, path: &str, body: &Value) -> Answer {
+        let authorization = format!("Bearer {token}");
+        let headers = [("authorization", &*authorization), ("content-type", "application/json")];
+        self.send(method, path, &headers, body.to_string()).await
+    }
+
+    /// Uploads `bytes` as a raw body with `token`.
+    pub(crate) async fn upload(
+        &self,
+        token: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        bytes: &[u8],
+    ) -> Answer {
+        let authorization = format!("Bearer {token}");
+        let mut all = vec![("authorization", &*authorization)];
+        all.extend_from_slice(headers);
+        self.send(Method::POST, &format!("/object/{path}"), &all, bytes.to_vec()).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri_str(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let face = self.gateway.open("storage", storage::service(self.storage.clone()));
-        let response = face.get_response(request.finish()).await;
+        let response = face.get_response(request.body(body)).await;
         let (parts, body) = response.into_parts();
         Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
+    }
+
+    /// A token of the user `id`.
+    pub(crate) fn user(&self, id: &str) -> String {
+        let expires = time::OffsetDateTime::now_utc().unix_timestamp() + 3600;
+        self.keys.sign(&json!({ "sub": id, "role": "authenticated", "exp": expires })).unwrap()
+    }
+
+    /// Makes a bucket without limits.
+    pub(crate) async fn bucket(&self, name: &str, public: bool) {
+        let made = self.json(Method::POST, "/bucket", &json!({ "name": name, "public": public })).await;
+        assert_eq!(made.status, StatusCode::OK, "{:?}", made.text());
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     pub(crate) fn anon(&self) -> &str {

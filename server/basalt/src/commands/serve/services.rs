@@ -87,7 +87,7 @@ impl Running {
         }
         if let Some(storage) = &services.storage {
             let database = self.open(access, STORAGE_ADMIN).await?;
-            self.storage = Some(open_storage(storage, &database, &verifier, &settings.buckets).await?);
+            self.storage = Some(open_storage(storage, &database, keys, &verifier, &settings.buckets).await?);
         }
         self.start_workers(access.backend).await
     }
@@ -165,10 +165,11 @@ fn shared(service: impl poem::Endpoint + 'static) -> Shared {
 pub(super) async fn open_storage(
     settings: &storage::Settings,
     database: &Database,
+    keys: &tokens::Keys,
     verifier: &tokens::Verifier,
     buckets: &[Bucket],
 ) -> Result<Storage, Error> {
-    let opened = Storage::open(settings.clone(), database.clone(), verifier.clone()).await;
+    let opened = Storage::open(settings.clone(), database.clone(), keys.clone(), verifier.clone()).await;
     let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
     seed(&opened, buckets).await?;
     Ok(opened)

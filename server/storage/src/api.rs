@@ -1,0 +1,69 @@
+//! The routes, family by family, thin: find the target, ask the rules, answer.
+//!
+//! Paths are matched as they came: what is a slash of an object's name and what is one between two parts of the path is
+//! known only before they are decoded. As upstream, each method has its own routes: `GET object/list/x` reads object
+//! `x` of bucket `list`.
+
+mod body;
+mod bucket;
+mod credentials;
+mod object;
+mod range;
+mod read;
+mod response;
+mod sign;
+mod upload;
+
+use poem::http::{Method, StatusCode};
+use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
+
+use crate::{Error, Storage};
+
+/// All routes of the service.
+pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
+    endpoint::make(move |request: Request| {
+        let storage = storage.clone();
+        async move {
+            let is_head = *request.method() == Method::HEAD;
+            // The future is large: boxed here, it is not copied from one layer to the next.
+            let mut response = Box::pin(route(&storage, request)).await.unwrap_or_else(Error::into_response);
+            if is_head {
+                // Its length stays in the head, as HEAD wants it.
+                response.set_body(());
+            }
+            response
+        }
+    })
+    .map_to_response()
+}
+
+async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
+    let path = request.uri().path().to_owned();
+    let (family, rest) = path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_matches('/'), ""));
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    match family {
+        "object" => object::route(storage, request, rest).await,
+        "bucket" => bucket::route(storage, request, rest).await,
+        "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
+        "version" if is_read && rest.is_empty() => {
+            let version = Response::builder().content_type("text/plain; charset=utf-8");
+            Ok(version.body(env!("CARGO_PKG_VERSION")))
+        }
+        _ => Err(unknown(&request)),
+    }
+}
+
+/// Returns the refusal of a route that does not exist, in upstream's words.
+fn unknown(request: &Request) -> Error {
+    Error::NoSuchRoute(format!("{}:{}", request.method(), request.uri().path()))
+}
+
+/// Returns an answer of status 200 with the JSON document `text`.
+fn answer(text: String) -> Response {
+    Response::builder().content_type("application/json; charset=utf-8").body(text)
+}
+
+/// Returns an answer of status 200 that says `text`.
+fn message(text: &str) -> Response {
+    answer(serde_json::json!({ "message": text }).to_string())
+}

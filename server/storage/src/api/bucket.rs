@@ -1,0 +1,94 @@
+//! `bucket`: making, finding, changing, emptying and deleting buckets.
+
+use poem::http::Method;
+use poem::{Request, Response};
+use serde_json::json;
+
+use super::body::{self, Fields};
+use super::{answer, credentials, message, unknown};
+use crate::buckets::{self, Limits, Listing, NewBucket};
+use crate::{Error, Storage, key};
+
+/// Columns by which buckets may be listed. `public` and others are not among upstream's.
+const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];
+
+/// Answers `bucket`, `bucket/:id` and `bucket/:id/empty`.
+pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -> Result<Response, Error> {
+    let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
+    let id = key::decode(id)?;
+    let method = request.method().clone();
+    match (method, &*id, action) {
+        (Method::GET | Method::HEAD, "", "") => list(storage, &request).await,
+        (Method::POST, "", "") => create(storage, &mut request).await,
+        (Method::GET | Method::HEAD, id, "") => {
+            let caller = credentials::required(storage, &request)?;
+            Ok(answer(buckets::get(storage, &caller, id).await?))
+        }
+        (Method::PUT, id, "") if !id.is_empty() => update(storage, &mut request, id).await,
+        (Method::DELETE, id, "") if !id.is_empty() => {
+            let caller = credentials::required(storage, &request)?;
+            body::json(&mut request, true).await?;
+            buckets::delete(storage, &caller, id).await?;
+            Ok(message("Successfully deleted"))
+        }
+        (Method::POST, id, "empty") => {
+            let caller = credentials::required(storage, &request)?;
+            body::json(&mut request, true).await?;
+            buckets::empty(storage, &caller, id).await?;
+            Ok(message("Empty bucket has been queued. Completion may take up to an hour."))
+        }
+        _ => Err(unknown(&request)),
+    }
+}
+
+async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
+    let query = body::query(request);
+    let fields = Fields::of(&query, "querystring")?;
+    let search = fields.text("search")?;
+    let listing = Listing {
+        search: search.as_deref(),
+        column: fields.one_of("sortColumn", &COLUMNS)?,
+        descending: fields.one_of("sortOrder", &["asc", "desc"])? == Some("desc"),
+        limit: fields.integer("limit", 1)?,
+        offset: fields.integer("offset", 0)?,
+    };
+    let caller = credentials::required(storage, request)?;
+    Ok(answer(buckets::list(storage, &caller, &listing).await?))
+}
+
+async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Error> {
+    let caller = credentials::required(storage, request)?;
+    let body = body::json(request, false).await?;
+    let fields = Fields::of(&body, "body")?;
+    let name = fields.required_text("name")?;
+    let id = fields.text("id")?.filter(|id| !id.is_empty());
+    let is_public = fields.boolean("public")?.unwrap_or(false);
+    if fields.one_of("type", &["STANDARD", "ANALYTICS"])? == Some("ANALYTICS") {
+        return Err(Error::FeatureNotEnabled("Iceberg buckets are not enabled for this tenant"));
+    }
+    let new =
+        NewBucket { id: id.as_deref().unwrap_or(&name), name: &name, is_public, limits: limits(&fields)? };
+    buckets::create(storage, &caller, &new).await?;
+    Ok(answer(json!({ "name": name }).to_string()))
+}
+
+async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Response, Error> {
+    let caller = credentials::required(storage, request)?;
+    let body = body::json(request, false).await?;
+    let fields = Fields::of(&body, "body")?;
+    let is_public = fields.boolean("public")?;
+    let limits = limits(&fields)?;
+    if is_public.is_none() && limits.file_size_limit.is_none() && limits.allowed_mime_types.is_none() {
+        return Err(Error::InvalidContent("No content provided".to_owned()));
+    }
+    buckets::update(storage, &caller, id, is_public, &limits).await?;
+    Ok(message("Successfully updated"))
+}
+
+fn limits<'a>(fields: &Fields<'a>) -> Result<Limits<'a>, Error> {
+    let types = fields.value("allowed_mime_types");
+    if types.is_some_and(|types| !types.is_array() && !types.is_null()) {
+        return Err(Error::InvalidRequest("body/allowed_mime_types must be array".to_owned()));
+    }
+    Ok(Limits { file_size_limit: fields.value("file_size_limit"), allowed_mime_types: types })
+}

@@ -1,0 +1,128 @@
+//! Reading an object, and what `info` tells of it.
+
+use poem::http::Method;
+use poem::http::header::{CACHE_CONTROL, ETAG, LAST_MODIFIED};
+use poem::{Request, Response};
+use serde_json::json;
+
+use super::{answer, credentials, range, response};
+use crate::caller::Caller;
+use crate::objects::{self, Access, Object};
+use crate::row::iso_milliseconds;
+use crate::{Error, Storage, key};
+
+/// Who may read over a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visibility {
+    /// Public buckets only; tokens are not looked at.
+    Public,
+    /// A missing or bad token counts as none.
+    Optional,
+    /// A valid token is demanded.
+    Authenticated,
+}
+
+impl Visibility {
+    fn caller(self, storage: &Storage, request: &Request) -> Result<Caller, Error> {
+        match self {
+            Self::Public => Ok(credentials::anonymous(request)),
+            Self::Optional => Ok(credentials::optional(storage, request)),
+            Self::Authenticated => credentials::required(storage, request),
+        }
+    }
+
+    const fn access(self) -> Access {
+        match self {
+            Self::Public => Access::Public,
+            Self::Optional | Self::Authenticated => Access::Caller,
+        }
+    }
+}
+
+/// Answers a GET or HEAD of the object that `path`, still encoded, names.
+pub(super) async fn object(
+    storage: &Storage,
+    request: &Request,
+    path: &str,
+    visibility: Visibility,
+) -> Result<Response, Error> {
+    let (bucket, key) = key::split_path(path)?;
+    let caller = visibility.caller(storage, request)?;
+    let operation = match (visibility, request.method()) {
+        (Visibility::Public, _) => "storage.object.get_public",
+        (_, &Method::HEAD) => "object.head_authenticated_info",
+        _ => "storage.object.get_authenticated",
+    };
+    let access = visibility.access();
+    deliver(storage, request, &caller, (&bucket, &key), access, operation).await
+}
+
+/// Answers with the object's bytes.
+pub(super) async fn deliver(
+    storage: &Storage,
+    request: &Request,
+    caller: &Caller,
+    name: (&str, &str),
+    access: Access,
+    operation: &'static str,
+) -> Result<Response, Error> {
+    let object = objects::find(storage, caller, name, access, operation).await?;
+    match response::object(storage, request, &object).await {
+        // The object may have been replaced, and its old bytes removed, since its row was read.
+        Err(Error::NoSuchKey) => {
+            let current = objects::find(storage, caller, name, access, operation).await?;
+            response::object(storage, request, &current).await
+        }
+        answer => answer,
+    }
+}
+
+/// Answers `info/:bucket/*`, `info/authenticated/…` and `info/public/…`; `path` is what follows `info/`, still encoded.
+pub(super) async fn info(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+    let (visibility, path) = match path.split_once('/') {
+        Some(("public", rest)) => (Visibility::Public, rest),
+        Some(("authenticated", rest)) => (Visibility::Authenticated, rest),
+        _ => (Visibility::Optional, path),
+    };
+    let (bucket, key) = key::split_path(path)?;
+    let caller = visibility.caller(storage, request)?;
+    let operation = match visibility {
+        Visibility::Public => "storage.object.info_public",
+        _ => "object.get_authenticated_info",
+    };
+    let object = objects::find(storage, &caller, (&bucket, &key), visibility.access(), operation).await?;
+    Ok(described(&bucket, &key, &object))
+}
+
+fn described(bucket: &str, key: &str, object: &Object) -> Response {
+    let metadata = &object.metadata;
+    let time = |time: Option<time::OffsetDateTime>| time.map(iso_milliseconds);
+    let mut response = answer(
+        json!({
+            "id": object.id,
+            "name": key,
+            "version": object.version,
+            "bucket_id": bucket,
+            "size": object.size,
+            "content_type": metadata.mimetype,
+            "cache_control": metadata.cache_control,
+            "etag": metadata.etag,
+            "metadata": object.user_metadata.clone().unwrap_or_else(|| json!({})),
+            "last_modified": time(object.updated_at),
+            "created_at": time(object.created_at),
+        })
+        .to_string(),
+    );
+    let modified = metadata.last_modified.and_then(range::http_date);
+    let headers = [
+        (ETAG, metadata.etag.as_deref()),
+        (CACHE_CONTROL, metadata.cache_control.as_deref()),
+        (LAST_MODIFIED, modified.as_deref()),
+    ];
+    for (name, value) in headers {
+        if let Some(value) = value {
+            response::insert(response.headers_mut(), name, value);
+        }
+    }
+    response
+}

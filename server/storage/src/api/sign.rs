@@ -1,0 +1,127 @@
+//! Signed URLs: making them, and reading and writing with them.
+
+use poem::http::Method;
+use poem::http::header::{CACHE_CONTROL, EXPIRES};
+use poem::{Request, Response};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+
+use super::body::{self, Fields};
+use super::upload::{content_length, metadata_header, replaces};
+use super::{answer, credentials, range, read, response, unknown};
+use crate::caller::Caller;
+use crate::objects::{self, Access};
+use crate::row::{names, text};
+use crate::signature::{self, Scope};
+use crate::upload::{Description, Target};
+use crate::{Error, Storage, key};
+
+/// Objects that one request may sign.
+const MAX_SIGNED: usize = 1000;
+
+/// Answers `POST object/sign/:bucket/*` and `POST object/sign/:bucket`; `path` is what follows `sign/`, still encoded.
+pub(super) async fn download(storage: &Storage, mut request: Request, path: &str) -> Result<Response, Error> {
+    let caller = credentials::required(storage, &request)?;
+    let body = body::json(&mut request, false).await?;
+    let fields = Fields::of(&body, "body")?;
+    let life = fields.required_integer("expiresIn", 1)?;
+    let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
+        Some(_) => json!({ "signedURL": one(storage, &caller, path, life).await? }),
+        None => {
+            let keys = fields.texts("paths", MAX_SIGNED)?;
+            many(storage, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
+        }
+    };
+    Ok(answer(signed.to_string()))
+}
+
+async fn one(storage: &Storage, caller: &Caller, path: &str, life: u64) -> Result<String, Error> {
+    let (bucket, key) = key::split_path(path)?;
+    objects::find_visible(storage, caller, (&bucket, &key), "storage.object.sign").await?;
+    let object = format!("{bucket}/{key}");
+    let token = signature::sign_download(storage.keys(), &object, life, None)?;
+    // Clients encode the path themselves.
+    Ok(format!("/object/sign/{object}?token={token}"))
+}
+
+async fn many(
+    storage: &Storage,
+    caller: &Caller,
+    bucket: &str,
+    keys: &[String],
+    life: u64,
+) -> Result<Value, Error> {
+    let lookup = caller.transaction("storage.object.sign_many").read_only().on_primary().statement(
+        "select name from storage.objects where bucket_id = $1 \
+         and name in (select jsonb_array_elements_text($2::jsonb))",
+        vec![text(bucket), names(keys.iter().map(String::as_str))],
+    );
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    let rows = answer.last().into_iter().flatten();
+    let visible: std::collections::HashSet<&str> = rows.filter_map(|row| row.text(0)).collect();
+    keys.iter()
+        .map(|key| {
+            if !visible.contains(&**key) {
+                let error = "Either the object does not exist or you do not have access to it";
+                return Ok(json!({ "error": error, "path": key, "signedURL": null }));
+            }
+            let object = format!("{bucket}/{key}");
+            let token = signature::sign_download(storage.keys(), &object, life, None)?;
+            let url = format!("/object/sign/{object}?token={token}");
+            Ok(json!({ "error": null, "path": key, "signedURL": url }))
+        })
+        .collect()
+}
+
+/// Answers `GET object/sign/:bucket/*?token=`.
+pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+    let query = body::query(request);
+    let token = Fields::of(&query, "querystring")?.required_text("token")?;
+    let (bucket, key) = key::split_path(path)?;
+    let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
+    let caller = credentials::anonymous(request);
+    let name = (&*bucket, &*key);
+    let operation = "storage.object.get_signed";
+    let mut answer = read::deliver(storage, request, &caller, name, Access::Signature, operation).await?;
+    let expires = verified.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
+    if let Some(expires) = expires.and_then(range::http_date) {
+        answer.headers_mut().remove(CACHE_CONTROL);
+        response::insert(answer.headers_mut(), EXPIRES, &expires);
+    }
+    Ok(answer)
+}
+
+/// Answers `object/upload/sign/:bucket/*`: POST makes a token, PUT uploads with one. `path` is still encoded.
+pub(super) async fn upload(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
+    match *request.method() {
+        Method::POST => sign_upload(storage, &request, path).await,
+        Method::PUT => super::upload::signed(storage, request, path).await,
+        _ => Err(unknown(&request)),
+    }
+}
+
+async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+    let caller = credentials::required(storage, request)?;
+    let (bucket, key) = key::split_path(path)?;
+    let replaces = replaces(request);
+    let about = Description {
+        mimetype: request.content_type().unwrap_or_default().to_owned(),
+        cache_control: String::new(),
+        robots_tag: None,
+        user_metadata: metadata_header(request),
+        content_length: content_length(request),
+    };
+    let target = Target {
+        bucket: &bucket,
+        key: &key,
+        owner: caller.subject(),
+        replaces,
+        operation: "storage.object.sign_upload_url",
+    };
+    target.rehearse(storage, &caller, &about).await?;
+    let object = format!("{bucket}/{key}");
+    let life = storage.settings().signed_upload_expiry.as_secs();
+    let token = signature::sign_upload(storage.keys(), &object, life, caller.subject(), replaces)?;
+    let url = format!("/object/upload/sign/{object}?token={token}");
+    Ok(answer(json!({ "url": url, "token": token }).to_string()))
+}

@@ -1,0 +1,286 @@
+//! Lists of objects: by folder (version 1), and by prefix with a cursor (version 2).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::{DecodePaddingMode, general_purpose};
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::row::{display, iso, json_array, optional, text};
+use crate::{Error, Storage};
+
+/// Names that a list of version 2 shows at most.
+pub(crate) const MAX_KEYS: u64 = 1000;
+
+/// Columns that lists are ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Column {
+    #[default]
+    Name,
+    CreatedAt,
+    UpdatedAt,
+    LastAccessedAt,
+}
+
+impl Column {
+    /// Returns the column of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "name" => Self::Name,
+            "created_at" => Self::CreatedAt,
+            "updated_at" => Self::UpdatedAt,
+            "last_accessed_at" => Self::LastAccessedAt,
+            _ => return None,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::CreatedAt => "created_at",
+            Self::UpdatedAt => "updated_at",
+            Self::LastAccessedAt => "last_accessed_at",
+        }
+    }
+}
+
+/// What a list of version 1 shows: one folder.
+#[derive(Debug)]
+pub(crate) struct FolderListing<'a> {
+    /// The folder's name with its slash; empty for the bucket itself.
+    pub(crate) folder: &'a str,
+    /// How names in the folder begin.
+    pub(crate) search: &'a str,
+    pub(crate) limit: u64,
+    pub(crate) offset: u64,
+    pub(crate) column: Column,
+    pub(crate) descending: bool,
+}
+
+/// Returns the objects and folders that `caller` may see as a JSON array.
+pub(crate) async fn folder(
+    storage: &Storage,
+    caller: &Caller,
+    bucket: &str,
+    listing: &FolderListing<'_>,
+) -> Result<String, Error> {
+    const SQL: &str = concat!(
+        "select row_to_json(r) from (select name, id, ",
+        iso!("updated_at"),
+        " as updated_at, ",
+        iso!("created_at"),
+        " as created_at, ",
+        iso!("last_accessed_at"),
+        " as last_accessed_at, metadata \
+          from storage.search($1, $2, $3::integer, $4::integer, $5::integer, $6, $7, $8)) r"
+    );
+    let parameters = vec![
+        text(listing.folder),
+        text(bucket),
+        display(listing.limit.min(i32::MAX as u64)),
+        display(listing.folder.split('/').count()),
+        display(listing.offset.min(i32::MAX as u64)),
+        text(listing.search),
+        text(listing.column.name()),
+        text(order(listing.descending)),
+    ];
+    let lookup =
+        caller.transaction("storage.object.list").read_only().on_primary().statement(SQL, parameters);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    Ok(answer.last().map_or_else(|| "[]".to_owned(), json_array))
+}
+
+/// What a list of version 2 shows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PrefixListing<'a> {
+    /// How names begin, byte for byte.
+    pub(crate) prefix: &'a str,
+    /// Whether names that have a slash after the prefix are shown as their folder.
+    pub(crate) folds: bool,
+    /// How many objects and folders are shown at most, up to [`MAX_KEYS`].
+    pub(crate) limit: u64,
+    pub(crate) column: Column,
+    pub(crate) descending: bool,
+    /// Where the list goes on.
+    pub(crate) start: Cursor,
+}
+
+/// The last entry of a page: the next page begins behind it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// The entry's name; empty for the first page.
+    pub(crate) after: String,
+    /// The entry's time in the column that orders the list, if that is not the name.
+    pub(crate) after_time: Option<String>,
+}
+
+/// A page of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    /// Folders, whose `id` is null, and objects, in the order of the list.
+    pub(crate) entries: Vec<Value>,
+    /// Where the next page begins, if there is one.
+    pub(crate) next: Option<Cursor>,
+}
+
+/// Returns a page of the objects that `caller` may see. `operation` is what policies are told.
+pub(crate) async fn page(
+    storage: &Storage,
+    caller: &Caller,
+    bucket: &str,
+    listing: &PrefixListing<'_>,
+    operation: &'static str,
+) -> Result<Page, Error> {
+    let limit = listing.limit.min(MAX_KEYS);
+    let common = "name, id, metadata, updated_at, created_at, last_accessed_at";
+    let (source, order_by) = if listing.folds {
+        let source = format!(
+            "select key, {common} from storage.search_v2($1, $2, $3::integer, $4::integer, $5, $6, $7, coalesce($8, ''))"
+        );
+        (source, String::new())
+    } else {
+        plain(listing, common)
+    };
+    let sql = format!(
+        "select row_to_json(r) from (select {key} name, id, metadata, {updated} as updated_at, \
+         {created} as created_at, {accessed} as last_accessed_at from ({source}) s {order_by}) r",
+        key = if listing.folds { "key," } else { "" },
+        updated = iso!("updated_at"),
+        created = iso!("created_at"),
+        accessed = iso!("last_accessed_at"),
+    );
+    let parameters = vec![
+        text(listing.prefix),
+        text(bucket),
+        display(limit + 1),
+        display(listing.prefix.split('/').count()),
+        text(&listing.start.after),
+        text(order(listing.descending)),
+        text(listing.column.name()),
+        optional(listing.start.after_time.as_deref()),
+    ];
+    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    let rows = answer.last().into_iter().flatten();
+    let mut entries: Vec<Value> =
+        rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();
+    let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+    let next = (entries.len() > shown).then(|| cursor_at(&entries[shown - 1], listing.column));
+    entries.truncate(shown);
+    Ok(Page { entries, next })
+}
+
+/// The list without folders: a range of the index over names, or all of the prefix by time.
+fn plain(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
+    let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
+    // Statements have the same parameters in either form.
+    let unused = "$4::integer is not null and $6::text is not null and $7::text is not null";
+    let range = "bucket_id = $2 and name collate \"C\" >= $1 \
+         and (storage.prefix_successor($1) is null or name collate \"C\" < storage.prefix_successor($1))";
+    let (after, order_by) = match listing.column {
+        Column::Name => (
+            format!("($5 = '' or name collate \"C\" {beyond} $5) and ($8::text is null or true)"),
+            format!("order by name collate \"C\" {direction}"),
+        ),
+        column => {
+            let time = format!("date_trunc('milliseconds', {})", column.name());
+            (
+                format!(
+                    "($5 = '' or ({time}, name collate \"C\") {beyond} \
+                     (coalesce($8::timestamptz, 'epoch'), $5))"
+                ),
+                format!("order by {time} {direction}, name collate \"C\" {direction}"),
+            )
+        }
+    };
+    let source = format!(
+        "select {columns} from storage.objects where {range} and {after} and {unused} {order_by} limit $3::integer"
+    );
+    (source, order_by)
+}
+
+fn cursor_at(entry: &Value, column: Column) -> Cursor {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
+    let after_time = if column == Column::Name { None } else { text(column.name()) };
+    Cursor { after: text("name").unwrap_or_default(), after_time }
+}
+
+const fn order(descending: bool) -> &'static str {
+    if descending { "desc" } else { "asc" }
+}
+
+/// Both alphabets of base64 differ in what clients send; padding may be left out.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Returns the opaque text by which a client asks for the page behind `cursor`. Its form is upstream's: lines `l:` (last
+/// name), `o:` (order), `c:` (column) and `a:` (time), as base64.
+pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -> String {
+    let mut lines = format!("l:{}\no:{}\nc:{}", cursor.after, order(descending), column.name());
+    if let Some(time) = &cursor.after_time {
+        lines.push_str("\na:");
+        lines.push_str(time);
+    }
+    general_purpose::STANDARD.encode(lines)
+}
+
+/// Reads what [`encode_cursor`] wrote: the cursor, and the order that it belongs to.
+///
+/// Errors: [`Error::InvalidParameter`].
+pub(crate) fn decode_cursor(token: &str) -> Result<(Cursor, Column, bool), Error> {
+    let refused = || Error::InvalidParameter("continuation token");
+    let bytes = LENIENT.decode(token).map_err(|_| refused())?;
+    let lines = String::from_utf8(bytes).map_err(|_| refused())?;
+    let (mut cursor, mut column, mut descending) = (Cursor::default(), Column::Name, false);
+    for line in lines.split('\n') {
+        match line.split_once(':').ok_or_else(refused)? {
+            ("l", name) => name.clone_into(&mut cursor.after),
+            ("o", order) => descending = order.eq_ignore_ascii_case("desc"),
+            ("c", name) => column = Column::named(name).ok_or_else(refused)?,
+            ("a", time) => cursor.after_time = Some(time.to_owned()),
+            _ => return Err(refused()),
+        }
+    }
+    Ok((cursor, column, descending))
+}
+
+/// Returns a page as version 2 of the interface has it.
+pub(crate) fn page_as_json(page: Page, column: Column, descending: bool) -> Value {
+    let (mut folders, mut objects) = (Vec::new(), Vec::new());
+    for mut entry in page.entries {
+        if entry["id"].is_null() {
+            if let Some(name) = entry["name"].as_str().filter(|name| !name.ends_with('/')) {
+                entry["name"] = format!("{name}/").into();
+            }
+            folders.push(entry);
+        } else {
+            objects.push(entry);
+        }
+    }
+    let mut json = json!({ "hasNext": page.next.is_some(), "folders": folders, "objects": objects });
+    if let Some(next) = page.next {
+        json["nextCursor"] = encode_cursor(&next, column, descending).into();
+        json["nextCursorKey"] = next.after.into();
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_survive_the_way_to_the_client_and_back() {
+        let cursor =
+            Cursor { after: "a/b:c".to_owned(), after_time: Some("2026-01-31T12:00:00.000Z".to_owned()) };
+        let token = encode_cursor(&cursor, Column::CreatedAt, true);
+        assert_eq!(decode_cursor(&token).unwrap(), (cursor, Column::CreatedAt, true));
+        let upstreams = general_purpose::STANDARD.encode("l:name\no:asc");
+        assert_eq!(decode_cursor(&upstreams).unwrap().0.after, "name");
+        for token in ["!", "bm9uc2Vuc2U=", &general_purpose::STANDARD.encode("c:password")] {
+            assert!(matches!(decode_cursor(token), Err(Error::InvalidParameter(_))), "{token}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Moving and copying objects.
+
+use serde_json::Value;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::caller::{Caller, owner_uuid};
+use crate::row::{self, iso, optional, text};
+use crate::{Error, Storage, key};
+
+use super::{NewRow, Written, conflict, discard, discard_after};
+
+/// Where an object is, and where it is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route<'a> {
+    pub(crate) source: (&'a str, &'a str),
+    pub(crate) target: (&'a str, &'a str),
+}
+
+/// Moves an object as `caller`, who becomes its owner, and returns its id. The bytes stay where they are, since they
+/// lie under their version and not under the object's name.
+///
+/// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
+/// [`Error::RelatedResource`]; the refusal of a policy.
+pub(crate) async fn move_object(
+    storage: &Storage,
+    caller: &Caller,
+    Route { source, target }: Route<'_>,
+) -> Result<Uuid, Error> {
+    const OPERATION: &str = "storage.object.move";
+    key::check_key(target.1)?;
+    let owner = caller.subject();
+    let update = caller.transaction(OPERATION).statement(
+        "update storage.objects set bucket_id = $3, name = $4, owner = $5::uuid, owner_id = $6 \
+         where bucket_id = $1 and name = $2 returning id",
+        vec![
+            text(source.0),
+            text(source.1),
+            text(target.0),
+            text(target.1),
+            optional(owner_uuid(owner)),
+            optional(owner),
+        ],
+    );
+    // Nothing is done for an object that is there already, but that the caller might do it is asked all the same.
+    let update = if source == target { update.rollback() } else { update };
+    let answer =
+        storage.database().run(&update).await.map_err(|error| match conflict(caller.refusal(error)) {
+            Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
+            error => error,
+        })?;
+    answer.last().and_then(|rows| rows.first()).and_then(|row| row::uuid(row, 0)).ok_or(Error::NoSuchKey)
+}
+
+/// What a copy has other than its original.
+#[derive(Debug, Default)]
+pub(crate) struct CopyOptions<'a> {
+    /// Whether an object of the target's name is replaced.
+    pub(crate) replaces: bool,
+    /// What replaces the original's metadata; `None` keeps all of it.
+    pub(crate) changes: Option<CopyChanges<'a>>,
+}
+
+/// What replaces parts of a copied object's metadata; what is `None` stays as the original has it.
+#[derive(Debug, Default)]
+pub(crate) struct CopyChanges<'a> {
+    pub(crate) cache_control: Option<&'a str>,
+    pub(crate) mimetype: Option<&'a str>,
+    pub(crate) user_metadata: Option<Value>,
+}
+
+/// Copies an object as `caller`, who becomes the copy's owner, and returns the copy's row as a JSON document.
+///
+/// Errors: as [`move_object`], but [`Error::KeyAlreadyExists`].
+pub(crate) async fn copy_object(
+    storage: &Storage,
+    caller: &Caller,
+    Route { source, target }: Route<'_>,
+    options: CopyOptions<'_>,
+    operation: &'static str,
+) -> Result<String, Error> {
+    key::check_key(target.1)?;
+    let lookup = caller.transaction(operation).read_only().on_primary().statement(
+        "select version, coalesce(metadata, '{}'), coalesce(user_metadata, '{}') from storage.objects \
+         where bucket_id = $1 and name = $2",
+        vec![text(source.0), text(source.1)],
+    );
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchKey)?;
+    let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
+    let document = |index| row.get(index).and_then(|json| serde_json::from_slice::<Value>(json).ok());
+    let mut metadata = document(1).unwrap_or_default();
+    let mut user_metadata = document(2).unwrap_or_default();
+    if let Some(changes) = options.changes {
+        for (name, value) in [("cacheControl", changes.cache_control), ("mimetype", changes.mimetype)] {
+            if let (Some(value), Some(metadata)) = (value, metadata.as_object_mut()) {
+                metadata.insert(name.to_owned(), value.into());
+            }
+        }
+        user_metadata = changes.user_metadata.unwrap_or(user_metadata);
+    }
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert("lastModified".to_owned(), row::iso_milliseconds(OffsetDateTime::now_utc()).into());
+    }
+    let version = Uuid::new_v4();
+    let copy = NewRow {
+        bucket: target.0,
+        key: target.1,
+        owner: caller.subject(),
+        version,
+        metadata: &metadata,
+        user_metadata: &user_metadata,
+        replaces: options.replaces,
+    };
+    copy.rehearse(storage, caller, operation).await?;
+    storage.backend().copy(original, version).await?;
+    match copy.write(storage, caller.service_transaction(operation)).await {
+        Ok(written) => {
+            discard(storage, written.replaced.as_slice()).await;
+            document_of(storage, caller, &written, operation).await
+        }
+        Err(error) => {
+            discard_after(storage, &error, version).await;
+            Err(error)
+        }
+    }
+}
+
+async fn document_of(
+    storage: &Storage,
+    caller: &Caller,
+    written: &Written,
+    operation: &'static str,
+) -> Result<String, Error> {
+    const ROW: &str = concat!(
+        "select row_to_json(r) from (select id as \"Id\", bucket_id || '/' || name as \"Key\", name, bucket_id, \
+         owner, owner_id, version, id, ",
+        iso!("updated_at"),
+        " as updated_at, ",
+        iso!("created_at"),
+        " as created_at, ",
+        iso!("last_accessed_at"),
+        " as last_accessed_at, metadata, user_metadata from storage.objects where id = $1::uuid) r"
+    );
+    let lookup = caller
+        .service_transaction(operation)
+        .read_only()
+        .on_primary()
+        .statement(ROW, vec![row::display(written.id)]);
+    let answer = storage.database().run(&lookup).await?;
+    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    document.map(str::to_owned).ok_or(Error::NoSuchKey)
+}

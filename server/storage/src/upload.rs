@@ -1,0 +1,197 @@
+//! Uploads: who may write what, then the bytes, then the row.
+//!
+//! A row is written only after its bytes are on the disk, and bytes are removed only after no row names them: whenever
+//! the process ends, every row has its bytes. What it may leave behind are bytes without a row, which the sweeper removes.
+
+use std::io;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use md5::{Digest as _, Md5};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::buckets::Bucket;
+use crate::caller::Caller;
+use crate::objects::{self, NewRow, Written};
+use crate::row::iso_milliseconds;
+use crate::{Error, Storage, key, mime, robots};
+
+/// How a folder without objects is kept: by an object of this name, which has to be empty.
+const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
+
+/// What an upload says about its object.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Description {
+    pub(crate) mimetype: String,
+    pub(crate) cache_control: String,
+    pub(crate) robots_tag: Option<String>,
+    pub(crate) user_metadata: Option<Value>,
+    /// The length of the request's body as it was announced.
+    pub(crate) content_length: Option<u64>,
+}
+
+/// Where an upload goes, and by whose right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) owner: Option<&'a str>,
+    pub(crate) replaces: bool,
+    /// What `storage.operation()` tells policies.
+    pub(crate) operation: &'static str,
+}
+
+impl Target<'_> {
+    /// Checks the object's name and what its description says against the bucket's rules.
+    ///
+    /// Errors: [`Error::InvalidRobotsTag`], [`Error::InvalidMimeType`], [`Error::InvalidKey`].
+    pub(crate) fn check(&self, bucket: &Bucket, about: &Description) -> Result<(), Error> {
+        if let Some(tag) = &about.robots_tag {
+            robots::check(tag)?;
+        }
+        if !self.is_folder_marker() {
+            mime::admit(&about.mimetype, &bucket.allowed_mime_types)?;
+        }
+        key::check_key(self.key)?;
+        Ok(())
+    }
+
+    /// Returns the bytes that the object may have.
+    pub(crate) fn size_limit(&self, storage: &Storage, bucket: &Bucket) -> u64 {
+        if self.is_folder_marker() { 0 } else { bucket.size_limit(storage.settings().file_size_limit.0) }
+    }
+
+    fn is_folder_marker(&self) -> bool {
+        self.key.ends_with(FOLDER_MARKER)
+    }
+
+    /// Asks row-level security whether `caller` may write the object.
+    ///
+    /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
+    pub(crate) async fn rehearse(
+        &self,
+        storage: &Storage,
+        caller: &Caller,
+        about: &Description,
+    ) -> Result<(), Error> {
+        let metadata = json!({ "mimetype": about.mimetype, "contentLength": about.content_length });
+        let user_metadata = about.user_metadata.clone().unwrap_or_default();
+        self.row(Uuid::nil(), &metadata, &user_metadata).rehearse(storage, caller, self.operation).await
+    }
+
+    /// Writes the row of the object whose bytes are stored, as the service, and removes the bytes that it replaces; those
+    /// of the object itself if the row cannot be written.
+    ///
+    /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
+    pub(crate) async fn complete(
+        &self,
+        storage: &Storage,
+        caller: &Caller,
+        about: &Description,
+        stored: &Stored,
+    ) -> Result<Written, Error> {
+        let metadata = stored.metadata(about);
+        let user_metadata = about.user_metadata.clone().unwrap_or_else(|| json!({}));
+        let row = self.row(stored.version, &metadata, &user_metadata);
+        match row.write(storage, caller.service_transaction(self.operation)).await {
+            Ok(written) => {
+                objects::discard(storage, written.replaced.as_slice()).await;
+                Ok(written)
+            }
+            Err(error) => {
+                objects::discard_after(storage, &error, stored.version).await;
+                Err(error)
+            }
+        }
+    }
+
+    fn row<'r>(&'r self, version: Uuid, metadata: &'r Value, user_metadata: &'r Value) -> NewRow<'r> {
+        NewRow {
+            bucket: self.bucket,
+            key: self.key,
+            owner: self.owner,
+            version,
+            metadata,
+            user_metadata,
+            replaces: self.replaces,
+        }
+    }
+}
+
+/// Bytes that are stored, and durable, but have no row yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) version: Uuid,
+    pub(crate) size: u64,
+    /// Their MD5 in hexadecimal digits.
+    pub(crate) md5: String,
+}
+
+impl Stored {
+    /// Returns column `metadata` of the object's row.
+    pub(crate) fn metadata(&self, about: &Description) -> Value {
+        let mut metadata = json!({
+            "eTag": format!("\"{}\"", self.md5),
+            "size": self.size,
+            "mimetype": about.mimetype,
+            "cacheControl": about.cache_control,
+            "lastModified": iso_milliseconds(OffsetDateTime::now_utc()),
+            "contentLength": self.size,
+            "httpStatusCode": 200,
+        });
+        if let Some(tag) = &about.robots_tag {
+            metadata["xRobotsTag"] = tag.as_str().into();
+        }
+        metadata
+    }
+}
+
+/// Stores what `chunks` give under a version of its own, at most `limit` bytes. Memory does not depend on the size.
+///
+/// Errors: [`Error::EntityTooLarge`]; [`Error::InvalidContent`] when the sender breaks off; [`Error::Backend`]. Nothing
+/// is stored then.
+pub(crate) async fn store(
+    storage: &Storage,
+    mut chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+    limit: u64,
+) -> Result<Stored, Error> {
+    let version = Uuid::new_v4();
+    let mut writer = storage.backend().writer(version);
+    let mut digest = Md5::new();
+    let mut size = 0_u64;
+    let outcome = loop {
+        let chunk = match chunks.next().await {
+            None => break Ok(()),
+            Some(Err(error)) => break Err(Error::InvalidContent(error.to_string())),
+            Some(Ok(chunk)) => chunk,
+        };
+        size += chunk.len() as u64;
+        if size > limit {
+            break Err(Error::EntityTooLarge);
+        }
+        digest.update(&chunk);
+        if let Err(error) = writer.put(chunk).await {
+            break Err(error.into());
+        }
+    };
+    match outcome {
+        Ok(()) => writer.finish().await?,
+        Err(error) => {
+            writer.abort().await;
+            return Err(error);
+        }
+    }
+    Ok(Stored { version, size, md5: hex(&digest.finalize()) })
+}
+
+/// Returns `bytes` as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

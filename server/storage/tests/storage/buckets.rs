@@ -1,0 +1,147 @@
+//! Buckets over HTTP.
+
+use crate::support::Server;
+use poem::http::{Method, StatusCode};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_bucket_lives_from_its_creation_to_its_deletion() {
+    let server = Server::start().await;
+    let definition = json!({
+        "id": "avatars", "name": "avatars", "public": true,
+        "file_size_limit": "1.5kb", "allowed_mime_types": ["image/*", ""],
+    });
+    let made = server.json(Method::POST, "/bucket", &definition).await;
+    assert_eq!((made.status, made.json()), (StatusCode::OK, json!({ "name": "avatars" })));
+    let found = server.json(Method::GET, "/bucket/avatars", &json!(null)).await.json();
+    assert_eq!(found["id"], "avatars");
+    assert_eq!(found["owner"], "");
+    assert_eq!(found["public"], true);
+    assert_eq!(found["file_size_limit"], 1500);
+    assert_eq!(found["allowed_mime_types"], json!(["image/*"]));
+    assert!(found["created_at"].as_str().unwrap().ends_with('Z'));
+    assert!(found.get("type").is_none());
+
+    let change = json!({ "public": false, "file_size_limit": null });
+    let changed = server.json(Method::PUT, "/bucket/avatars", &change).await;
+    assert_eq!(changed.json(), json!({ "message": "Successfully updated" }));
+    let found = server.json(Method::GET, "/bucket/avatars", &json!(null)).await.json();
+    assert_eq!((&found["public"], &found["file_size_limit"]), (&json!(false), &json!(null)));
+    assert_eq!(found["allowed_mime_types"], json!(["image/*"]));
+
+    let service = server.service_role().to_owned();
+    let full = server.upload(&service, "avatars/a.png", &[("content-type", "image/png")], b"x").await;
+    assert_eq!(full.status, StatusCode::OK, "{}", full.text());
+    let kept = server.json(Method::DELETE, "/bucket/avatars", &json!({})).await;
+    let message = "The bucket you tried to delete is not empty";
+    assert_eq!(
+        kept.refusal(),
+        (400, ["409", "ResourceNotEmpty", message, "ResourceNotEmpty"].map(str::to_owned))
+    );
+    let emptied = server.json(Method::POST, "/bucket/avatars/empty", &json!({})).await;
+    assert_eq!(emptied.json()["message"], "Empty bucket has been queued. Completion may take up to an hour.");
+    assert_eq!(server.stored_files(), 0);
+    let gone = server.json(Method::DELETE, "/bucket/avatars", &json!({})).await;
+    assert_eq!(gone.json(), json!({ "message": "Successfully deleted" }));
+    let missing = server.json(Method::GET, "/bucket/avatars", &json!(null)).await;
+    assert_eq!(missing.json()["code"], "NoSuchBucket");
+}
+
+#[tokio::test]
+async fn lists_are_searched_sorted_and_cut() {
+    let server = Server::start().await;
+    for name in ["alpha", "beta_100", "Alphabet"] {
+        server.bucket(name, false).await;
+    }
+    let names = async |query: &str| {
+        let list = server.json(Method::GET, &format!("/bucket?{query}"), &json!(null)).await.json();
+        let names = list.as_array().unwrap().iter().map(|bucket| bucket["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names("sortColumn=created_at").await, ["alpha", "beta_100", "Alphabet"]);
+    assert_eq!(names("search=ALPHA&sortColumn=created_at&sortOrder=desc").await, ["Alphabet", "alpha"]);
+    assert_eq!(names("search=_1").await, ["beta_100"]);
+    assert_eq!(names("sortColumn=created_at&limit=1&offset=1").await, ["beta_100"]);
+    let refused = server.json(Method::GET, "/bucket?limit=0", &json!(null)).await;
+    assert_eq!(refused.json()["message"], "querystring/limit must be >= 1");
+    let listed = server.json(Method::GET, "/bucket", &json!(null)).await.json();
+    assert_eq!(listed[0]["type"], "STANDARD");
+}
+
+#[tokio::test]
+async fn wrong_definitions_are_refused() {
+    let server = Server::start().await;
+    server.bucket("taken", false).await;
+    for (body, code, message) in [
+        (json!({}), "InvalidRequest", "body must have required property 'name'"),
+        (json!({ "name": "a/b" }), "InvalidBucketName", "Bucket name invalid"),
+        (json!({ "name": " a" }), "InvalidBucketName", "Bucket name invalid"),
+        (json!({ "name": "taken" }), "BucketAlreadyExists", "The resource already exists"),
+        (
+            json!({ "name": "b", "file_size_limit": "1TB" }),
+            "InvalidRequest",
+            "Invalid file size format, hint: use 20GB / 20MB / 30KB / 3B",
+        ),
+        (
+            json!({ "name": "b", "file_size_limit": "1GB" }),
+            "EntityTooLarge",
+            "The object exceeded the maximum allowed size",
+        ),
+        (
+            json!({ "name": "b", "allowed_mime_types": ["image"] }),
+            "InvalidMimeType",
+            "mime type image is not supported",
+        ),
+    ] {
+        let refused = server.json(Method::POST, "/bucket", &body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{body}");
+        let answer = refused.json();
+        assert_eq!((&answer["code"], &answer["message"]), (&json!(code), &json!(message)), "{body}");
+    }
+    let nothing = server.json(Method::PUT, "/bucket/taken", &json!({})).await;
+    assert_eq!(nothing.json()["message"], "No content provided");
+    let service = format!("Bearer {}", server.service_role());
+    let headers = [("authorization", &*service), ("content-type", "application/json")];
+    let broken = server.send(Method::POST, "/bucket", &headers, "{").await;
+    assert_eq!(broken.json()["error"], "FastifyError");
+    let empty = server.send(Method::POST, "/bucket", &headers, "").await;
+    assert_eq!(
+        empty.json()["message"],
+        "Body cannot be empty when content-type is set to 'application/json'"
+    );
+}
+
+#[tokio::test]
+async fn row_level_security_decides_who_may_do_what() {
+    let server = Server::start().await;
+    server.bucket("closed", false).await;
+    let user = server.user("8f9b2c1e-0000-4000-8000-000000000001");
+    let made = server.json_as(&user, Method::POST, "/bucket", &json!({ "name": "mine" })).await;
+    let policy = "new row violates row-level security policy";
+    assert_eq!(made.refusal(), (400, ["403", "Unauthorized", policy, "AccessDenied"].map(str::to_owned)));
+    assert_eq!(server.json_as(&user, Method::GET, "/bucket", &json!(null)).await.json(), json!([]));
+    for (method, path, body) in [
+        (Method::GET, "/bucket/closed", json!(null)),
+        (Method::PUT, "/bucket/closed", json!({ "public": true })),
+        (Method::DELETE, "/bucket/closed", json!({})),
+    ] {
+        let hidden = server.json_as(&user, method.clone(), path, &body).await;
+        assert_eq!(hidden.json()["code"], "NoSuchBucket", "{method}");
+    }
+    let emptied = server.json_as(&user, Method::POST, "/bucket/closed/empty", &json!({})).await;
+    assert_eq!(emptied.status, StatusCode::FORBIDDEN);
+    server
+        .sql(
+            "create policy makers on storage.buckets for insert to authenticated with check (owner_id = auth.uid()::text); \
+             create policy readers on storage.buckets for select to authenticated using (owner = auth.uid())",
+        )
+        .await;
+    let made = server.json_as(&user, Method::POST, "/bucket", &json!({ "name": "mine" })).await;
+    assert_eq!(made.status, StatusCode::OK, "{}", made.text());
+    let found = server.json_as(&user, Method::GET, "/bucket/mine", &json!(null)).await.json();
+    assert_eq!(found["owner"], "8f9b2c1e-0000-4000-8000-000000000001");
+    server.sql("insert into storage.buckets (id, name, public) values ('by-sql', 'by-sql', true)").await;
+    let service = server.service_role().to_owned();
+    let used = server.upload(&service, "by-sql/a", &[], b"x").await;
+    assert_eq!(used.status, StatusCode::OK);
+}

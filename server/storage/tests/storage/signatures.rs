@@ -1,0 +1,128 @@
+//! Signed URLs.
+
+use crate::support::Server;
+use poem::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+async fn server() -> Server {
+    let server = Server::start().await;
+    server.bucket("private", false).await;
+    let service = server.service_role().to_owned();
+    for key in ["a b&c=d.txt", "other"] {
+        let path = format!("private/{}", key.replace(' ', "%20"));
+        server.upload(&service, &path, &[("cache-control", "max-age=9")], key.as_bytes()).await;
+    }
+    server
+}
+
+async fn sign(server: &Server, path: &str, life: Value) -> Value {
+    server.json(Method::POST, &format!("/object/sign/{path}"), &json!({ "expiresIn": life })).await.json()
+}
+
+#[tokio::test]
+async fn a_signed_url_opens_one_object() {
+    let server = server().await;
+    let signed = sign(&server, "private/a%20b&c=d.txt", json!("60")).await;
+    let url = signed["signedURL"].as_str().unwrap().to_owned();
+    assert!(url.starts_with("/object/sign/private/a b&c=d.txt?token="), "{url}");
+    let read = server.get(&url.replace(' ', "%20")).await;
+    assert_eq!(read.body, b"a b&c=d.txt");
+    assert_eq!(read.header("cache-control"), "");
+    assert!(read.header("expires").ends_with(" GMT"));
+    let token = url.split_once("?token=").unwrap().1;
+    let other = server.get(&format!("/object/sign/private/other?token={token}")).await;
+    let refusal = ["400", "InvalidSignature", "Invalid signature", "InvalidSignature"];
+    assert_eq!(other.refusal(), (400, refusal.map(str::to_owned)));
+    let none = server.get("/object/sign/private/other").await;
+    assert_eq!(none.json()["message"], "querystring must have required property 'token'");
+    let forged = server.get(&format!("/object/sign/private/other?token={token}x")).await;
+    assert_eq!(forged.json()["error"], "InvalidJWT");
+    let broken = server.get("/object/sign/private/other?token=nonsense").await;
+    assert_eq!(broken.json()["message"], "Invalid Compact JWS");
+    let upload = format!("/object/upload/sign/private/a%20b&c=d.txt?token={token}");
+    let written = server.send(Method::PUT, &upload, &[], "x");
+    assert_eq!(written.await.json()["message"], "Token is not scoped for upload");
+}
+
+#[tokio::test]
+async fn tokens_end_and_strangers_tokens_open_nothing() {
+    let server = server().await;
+    let now = time::OffsetDateTime::now_utc().unix_timestamp();
+    let open = async |claims: Value| {
+        let token = server.keys().sign_with_secret(&claims).unwrap();
+        server.get(&format!("/object/sign/private/other?token={token}")).await
+    };
+    let upstreams = json!({ "url": "private/other", "scope": "download", "iat": now, "exp": now + 60 });
+    assert_eq!(open(upstreams).await.status, StatusCode::OK);
+    let older = json!({ "url": "private/other", "iat": now, "exp": now + 60 });
+    assert_eq!(open(older).await.status, StatusCode::OK);
+    let expired = open(json!({ "url": "private/other", "scope": "download", "exp": now - 1 })).await;
+    let message = "\"exp\" claim timestamp check failed";
+    assert_eq!(expired.refusal(), (400, ["400", "InvalidJWT", message, "InvalidJWT"].map(str::to_owned)));
+    for claims in [
+        json!({ "role": "service_role", "exp": now + 60 }),
+        json!({ "url": "private/other", "scope": "upload", "upsert": true, "exp": now + 60 }),
+        json!({ "url": "private/other", "scope": "other", "exp": now + 60 }),
+    ] {
+        assert_eq!(open(claims.clone()).await.json()["code"], "InvalidSignature", "{claims}");
+    }
+    let refused = sign(&server, "private/other", json!(0)).await;
+    assert_eq!(refused["message"], "body/expiresIn must be >= 1");
+    let endless = sign(&server, "private/other", json!(1e300)).await;
+    assert_eq!(endless["message"], "Invalid Parameter expiresIn");
+    assert_eq!(sign(&server, "private/missing", json!(9)).await["code"], "NoSuchKey");
+    let body = json!({ "expiresIn": 9 });
+    let hidden = server.json_as(&server.user("u"), Method::POST, "/object/sign/private/other", &body).await;
+    assert_eq!(hidden.json()["code"], "NoSuchKey");
+}
+
+#[tokio::test]
+async fn many_are_signed_in_the_order_of_the_request() {
+    let server = server().await;
+    let body = json!({ "expiresIn": 60, "paths": ["missing", "other", "a b&c=d.txt"] });
+    let signed = server.json(Method::POST, "/object/sign/private", &body).await.json();
+    assert_eq!(
+        signed[0],
+        json!({
+            "error": "Either the object does not exist or you do not have access to it",
+            "path": "missing", "signedURL": null,
+        })
+    );
+    for entry in &signed.as_array().unwrap()[1..] {
+        assert!(entry["error"].is_null());
+        let url = entry["signedURL"].as_str().unwrap().replace(' ', "%20");
+        assert_eq!(server.get(&url).await.text(), entry["path"].as_str().unwrap());
+    }
+    let nowhere = server.json(Method::POST, "/object/sign/nowhere", &body).await;
+    assert_eq!(nowhere.status, StatusCode::OK);
+    assert!(nowhere.json().as_array().unwrap().iter().all(|entry| entry["signedURL"].is_null()));
+}
+
+#[tokio::test]
+async fn an_upload_can_be_signed_for_somebody_else() {
+    let server = server().await;
+    server
+        .sql("create policy senders on storage.objects for insert to authenticated with check (bucket_id = 'private')")
+        .await;
+    let user = server.user("8f9b2c1e-0000-4000-8000-00000000000a");
+    let signed =
+        server.json_as(&user, Method::POST, "/object/upload/sign/private/new", &json!({})).await.json();
+    let url = signed["url"].as_str().unwrap().to_owned();
+    assert!(url.ends_with(signed["token"].as_str().unwrap()));
+    let stored = server.send(Method::PUT, &url, &[("content-type", "text/plain")], "new").await;
+    assert_eq!(stored.json(), json!({ "Key": "private/new" }));
+    let row = server.row("select owner_id from storage.objects where name = 'new'").await;
+    assert_eq!(row, ["8f9b2c1e-0000-4000-8000-00000000000a"]);
+    let second = server.send(Method::PUT, &url, &[("x-upsert", "true")], "other").await;
+    assert_eq!(second.json()["code"], "KeyAlreadyExists");
+    let other = url.replace("/new?", "/else?");
+    assert_eq!(server.send(Method::PUT, &other, &[], "x").await.json()["code"], "InvalidSignature");
+    let refused =
+        server.json_as(server.anon(), Method::POST, "/object/upload/sign/private/x", &json!({})).await;
+    assert_eq!(refused.json()["code"], "AccessDenied");
+    let authorization = format!("Bearer {}", server.service_role());
+    let headers = [("authorization", &*authorization), ("x-upsert", "true")];
+    let upsert = server.send(Method::POST, "/object/upload/sign/private/new", &headers, "").await.json();
+    let replaced = server.send(Method::PUT, upsert["url"].as_str().unwrap(), &[], "replaced").await;
+    assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.text());
+}
