@@ -45,10 +45,11 @@ function refused(): Refused[] {
       status: 404,
     },
     {
-      name: 'storage, to which nobody may upload',
+      name: 'storage with a bad token',
       url: `${url}/storage/v1/object/app/a.txt`,
       headers: wrong,
-      status: 404,
+      // The service answers with 400 and says the true status, 403, in the body.
+      status: 400,
     },
     {
       name: 'a function with a bad token',

@@ -30,6 +30,8 @@ interface TimelineEntry {
   value: number | undefined
   /** What kind of element was painted. */
   tag: string | undefined
+  /** What a layout shift shifted: the beginning of each element's text form, and from where to where. */
+  moved: string[] | undefined
 }
 
 /** Has the pages that are opened from here on note the entries of `type` in their timeline; returns a look at them. */
@@ -39,8 +41,17 @@ export async function timeline(page: Page, type: string) {
     Object.assign(window, { timeline: seen })
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
-        const { value, element } = entry as PerformanceEntry & { value?: number; element?: Element }
-        seen.push({ value, tag: element?.tagName })
+        const { value, element, sources } = entry as PerformanceEntry & {
+          value?: number
+          element?: Element
+          sources?: { node?: Node; previousRect: DOMRect; currentRect: DOMRect }[]
+        }
+        const place = ({ x, y, width, height }: DOMRect) => `${x},${y} ${width}×${height}`
+        const moved = sources?.map(({ node, previousRect, currentRect }) => {
+          const name = node instanceof Element ? node.outerHTML.slice(0, 120) : node?.textContent
+          return `${name}: ${place(previousRect)} → ${place(currentRect)}`
+        })
+        seen.push({ value, tag: element?.tagName, moved })
       }
     }).observe({ type, buffered: true })
   }, type)

@@ -44,6 +44,7 @@ async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
     match family {
         "object" => object::route(storage, request, rest).await,
         "bucket" => bucket::route(storage, request, rest).await,
+        "cdn" if *request.method() == Method::DELETE => purge(storage, &request),
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {
             let version = Response::builder().content_type("text/plain; charset=utf-8");
@@ -51,6 +52,15 @@ async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
         }
         _ => Err(unknown(&request)),
     }
+}
+
+/// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which ask caches to forget objects. There is none between this
+/// service and its callers, and its own hold nothing that is not current.
+fn purge(storage: &Storage, request: &Request) -> Result<Response, Error> {
+    if !credentials::required(storage, request)?.is_service() {
+        return Err(Error::InvalidRole);
+    }
+    Ok(answer("{\"message\":\"success\",\"statusCode\":\"200\"}".to_owned()))
 }
 
 /// Returns the refusal of a route that does not exist, in upstream's words.

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -28,10 +29,15 @@ const WRITE_BUFFER: usize = 5 << 20;
 /// Parts of one upload that are on their way at the same time, so that its memory is bounded.
 const CONCURRENT_WRITES: usize = 2;
 
+/// After how long without a write an unfinished file is nobody's any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
 /// The store of bytes. Cheap to clone.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Backend {
     store: Arc<dyn ObjectStore>,
+    /// The folder of a store of files.
+    folder: Option<Arc<Path>>,
 }
 
 impl Backend {
@@ -47,7 +53,7 @@ impl Backend {
         .await
         .map_err(|error| Error::Backend(error.to_string()))?;
         let store = opened.map_err(Error::Backend)?.with_fsync(true);
-        Ok(Self { store: Arc::new(store) })
+        Ok(Self { store: Arc::new(store), folder: Some(path.into()) })
     }
 
     /// The bytes of `version` within `range`, streamed. The range must lie within the object.
@@ -97,6 +103,26 @@ impl Backend {
         Ok(self.store.head(&location(version)).await?.size)
     }
 
+    /// Returns the versions that are stored in folder `folder` of 256.
+    pub(crate) async fn list(&self, folder: u8) -> Result<Vec<Uuid>, Error> {
+        let prefix = object_store::path::Path::from(format!("{folder:02x}"));
+        let listed = self.store.list(Some(&prefix));
+        let names =
+            listed.map_ok(|entry| entry.location.filename().and_then(|name| Uuid::try_parse(name).ok()));
+        Ok(names.try_filter_map(|version| std::future::ready(Ok(version))).try_collect().await?)
+    }
+
+    /// Removes the unfinished files of uploads that ended with their process: those that nobody has written to for longer
+    /// than a sender may pause. Only a store of files has them; in S3 a rule of the bucket ends unfinished uploads.
+    pub(crate) async fn remove_abandoned(&self) -> Result<(), Error> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let removed = tokio::task::spawn_blocking(move || remove_abandoned(&folder));
+        removed
+            .await
+            .map_err(|error| Error::Backend(error.to_string()))?
+            .map_err(|error| Error::Backend(format!("the store's folder cannot be read: {error}")))
+    }
+
     /// Removes the bytes of `version`; that there are none is fine.
     pub(crate) async fn remove(&self, version: Uuid) -> Result<(), Error> {
         match self.store.delete(&location(version)).await {
@@ -104,6 +130,21 @@ impl Backend {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_abandoned(&entry.path())?;
+        } else if entry.file_name().to_str().is_some_and(|name| name.contains('#')) {
+            let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
+            if age > ABANDONED {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of an object on their way into the store.

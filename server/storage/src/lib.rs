@@ -18,6 +18,7 @@ mod seed;
 mod settings;
 mod signature;
 mod size;
+mod sweeper;
 mod upload;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use buckets::BucketDefinition;
 pub use error::Error;
 pub use seed::SeedReport;
 pub use settings::Settings;
+pub use sweeper::Sweeper;
 
 use backend::Backend;
 
@@ -44,6 +46,12 @@ struct Inner {
     keys: Keys,
     verifier: Verifier,
     backend: Backend,
+}
+
+impl std::fmt::Debug for Storage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Storage").field("settings", &self.inner.settings).finish_non_exhaustive()
+    }
 }
 
 impl Storage {

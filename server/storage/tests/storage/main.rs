@@ -9,4 +9,5 @@ mod policies;
 mod seeding;
 mod signatures;
 mod support;
+mod sweeping;
 mod uploads;

@@ -167,12 +167,17 @@ impl Server {
         (0..row.len()).map(|index| row.get(index)).collect()
     }
 
+    /// The folder of the store.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.folder.path().join("objects")
+    }
+
     pub(crate) fn stored_files(&self) -> usize {
-        walk(&self.folder.path().join("objects")).len()
+        walk(&self.objects()).len()
     }
 
     pub(crate) fn lose_stored_files(&self) {
-        walk(&self.folder.path().join("objects")).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        walk(&self.objects()).iter().for_each(|file| std::fs::remove_file(file).unwrap());
     }
 }
 

@@ -15,9 +15,6 @@ use crate::accept;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// Room for a multipart upload's frame around the object itself.
-const MULTIPART_FRAME: u64 = 1024 * 1024;
-
 const AUTH: &str = "/auth/v1";
 /// Where clients look for what the OAuth server of an issuer can do; the issuer's path follows (RFC 8414, section 3.1).
 const METADATA: &str = "/.well-known/oauth-authorization-server";
@@ -53,10 +50,10 @@ pub(super) fn public(
         routes = routes.mount(AUTH, face.exposing(auth::EXPOSED_HEADERS));
         routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
     }
-    if let (Some(storage), Some(limits)) = (&running.storage, &settings.services.storage) {
+    if let Some(storage) = &running.storage {
         let face = gateway.open("storage", storage::service(storage.clone()));
-        let limit = limits.file_size_limit.0.saturating_add(MULTIPART_FRAME);
-        routes = routes.mount("/storage/v1", face.body_limit(limit));
+        // Each bucket has a limit of its own, and its refusal another form than the gateway's.
+        routes = routes.mount("/storage/v1", face.body_limit(u64::MAX));
     }
     if let Some(realtime) = &settings.services.realtime {
         routes =

@@ -7,7 +7,7 @@ use database::Database;
 use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
-use storage::Storage;
+use storage::{Storage, Sweeper};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -87,7 +87,9 @@ impl Running {
         }
         if let Some(storage) = &services.storage {
             let database = self.open(access, STORAGE_ADMIN).await?;
-            self.storage = Some(open_storage(storage, &database, keys, &verifier, &settings.buckets).await?);
+            let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
+            self.tasks.spawn(Sweeper::new(storage.clone()).run(self.stop.clone()));
+            self.storage = Some(storage);
         }
         self.start_workers(access.backend).await
     }

@@ -1,0 +1,103 @@
+//! Removes bytes that no row names: what uploads, replacements and removals left behind when the process ended in the
+//! middle of them.
+//!
+//! Bytes can be read before their row is committed, for as long as one transaction takes. So nothing is removed at the
+//! first look: what has no row then is remembered, and removed if it has none at the next look either, which is later
+//! than any transaction lasts.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::caller::service_transaction;
+use crate::row::{self, names};
+use crate::{Error, Storage};
+
+/// When the first look is, after the start, which has other things to do.
+const FIRST_LOOK: Duration = Duration::from_secs(60);
+/// How long after the first look the second is: longer than transactions may take.
+const SECOND_LOOK: Duration = Duration::from_secs(15 * 60);
+/// How often there are two looks.
+const PERIOD: Duration = Duration::from_secs(24 * 3600);
+/// From how many orphans on they have to be fewer than what has rows. A database that knows hardly anything of the store
+/// is more likely not the store's than to have lost so much.
+const SUSPICIOUS: usize = 100;
+
+/// Looks for bytes without rows, one look after the other.
+#[derive(Debug)]
+pub struct Sweeper {
+    storage: Storage,
+    /// What had no row at the last look.
+    suspects: HashSet<Uuid>,
+}
+
+impl Sweeper {
+    /// Returns a sweeper that has not looked yet.
+    pub fn new(storage: Storage) -> Self {
+        Self { storage, suspects: HashSet::new() }
+    }
+
+    /// Looks soon after the start and every day, twice each, until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut pause = FIRST_LOOK;
+        let mut is_second = false;
+        while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            match stop.run_until_cancelled(self.look()).await {
+                None => return,
+                Some(Ok(0)) => {}
+                Some(Ok(removed)) => tracing::info!(removed, "bytes that no object needs were removed"),
+                Some(Err(error)) => tracing::warn!(%error, "the object store could not be swept"),
+            }
+            pause = if is_second { PERIOD } else { SECOND_LOOK };
+            is_second = !is_second;
+        }
+    }
+
+    /// Looks once: removes what had no row at the last look and has none now, and returns how much that was.
+    ///
+    /// Errors: [`Error::Backend`], [`Error::Database`]; nothing is removed that was not looked up.
+    pub async fn look(&mut self) -> Result<usize, Error> {
+        let storage = self.storage.clone();
+        storage.backend().remove_abandoned().await?;
+        let (mut orphans, mut live) = (HashSet::new(), 0);
+        for folder in 0..=u8::MAX {
+            let stored = storage.backend().list(folder).await?;
+            if stored.is_empty() {
+                continue;
+            }
+            let named = self.named(&stored).await?;
+            live += named.len();
+            orphans.extend(stored.into_iter().filter(|version| !named.contains(version)));
+        }
+        if orphans.len() > SUSPICIOUS && orphans.len() > live {
+            let (orphans, live) = (orphans.len(), live);
+            tracing::warn!(
+                orphans,
+                live,
+                "the store holds mostly what the database does not know: nothing is removed"
+            );
+            self.suspects.clear();
+            return Ok(0);
+        }
+        let (doomed, suspects): (Vec<Uuid>, Vec<Uuid>) =
+            orphans.into_iter().partition(|version| self.suspects.contains(version));
+        self.suspects = suspects.into_iter().collect();
+        for version in &doomed {
+            storage.backend().remove(*version).await?;
+        }
+        Ok(doomed.len())
+    }
+
+    /// Returns those of `versions` that rows name.
+    async fn named(&self, versions: &[Uuid]) -> Result<HashSet<Uuid>, Error> {
+        let texts: Vec<String> = versions.iter().map(|version| version.hyphenated().to_string()).collect();
+        let lookup = service_transaction("storage.object.list").read_only().on_primary().statement(
+            "select version from storage.objects where version in (select jsonb_array_elements_text($1::jsonb))",
+            vec![names(texts.iter().map(String::as_str))],
+        );
+        let answer = self.storage.database().run(&lookup).await?;
+        Ok(answer.last().into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect())
+    }
+}
