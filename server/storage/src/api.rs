@@ -11,6 +11,7 @@ mod object;
 mod range;
 mod read;
 mod response;
+mod resumable;
 mod sign;
 mod upload;
 
@@ -44,6 +45,9 @@ async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
     match family {
         "object" => object::route(storage, request, rest).await,
         "bucket" => bucket::route(storage, request, rest).await,
+        "upload" if is_below(rest, "resumable") => {
+            Ok(resumable::route(storage, request, rest["resumable".len()..].trim_start_matches('/')).await)
+        }
         "cdn" if *request.method() == Method::DELETE => purge(storage, &request),
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {
@@ -52,6 +56,11 @@ async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
         }
         _ => Err(unknown(&request)),
     }
+}
+
+/// Reports whether `path` is `name` or below it.
+fn is_below(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which ask caches to forget objects. There is none between this

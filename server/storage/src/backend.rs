@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore, ObjectStoreExt as _};
@@ -81,6 +81,16 @@ impl Backend {
                 Ok(Body::from_bytes_stream(stream.map_err(io::Error::other).boxed()))
             }
         }
+    }
+
+    /// Returns all bytes of `version` as a stream.
+    ///
+    /// Errors: [`Error::NoSuchKey`] when there are none.
+    pub(crate) async fn stream(
+        &self,
+        version: Uuid,
+    ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + use<>, Error> {
+        Ok(self.store.get(&location(version)).await?.into_stream().map_err(io::Error::other))
     }
 
     /// Returns a writer for the bytes of `version`. Nothing can be read of them before [`Writer::finish`].

@@ -170,6 +170,17 @@ impl Error {
         }
     }
 
+    /// Returns the true status, which most answers only tell in their body, and the words for the caller.
+    pub(crate) fn status_and_words(&self) -> (StatusCode, String) {
+        let Shape { http, status_code, error: _, code } = self.shape();
+        let status =
+            status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http);
+        if status.is_server_error() {
+            tracing::error!(code, error = %self, "storage request failed");
+        }
+        (status, self.public_message())
+    }
+
     /// The answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
     pub fn into_response(self) -> Response {
         let Shape { http, status_code, error, code } = self.shape();

@@ -12,6 +12,7 @@ mod error;
 mod key;
 mod mime;
 mod objects;
+mod resumable;
 mod robots;
 mod row;
 mod seed;

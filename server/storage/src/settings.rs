@@ -15,6 +15,9 @@ use ::settings::Bytes;
         /// Bytes that one object may have, unless its bucket says less.
         #[setting(variables = ["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], key = "storage.file_size_limit")]
         pub file_size_limit: Bytes = Bytes(50 << 20),
+        /// Milliseconds after which a resumable upload that is not finished is given up.
+        #[setting(variables = ["TUS_URL_EXPIRY_MS"])]
+        pub resumable_expiry_ms: u64 = 24 * 3600 * 1000,
         /// How long a signed URL for an upload is good.
         #[setting(variables = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])]
         pub signed_upload_expiry: Duration = Duration::from_secs(7200),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::caller::service_transaction;
 use crate::row::{self, names};
-use crate::{Error, Storage};
+use crate::{Error, Storage, resumable};
 
 /// When the first look is, after the start, which has other things to do.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
@@ -61,6 +61,7 @@ impl Sweeper {
     pub async fn look(&mut self) -> Result<usize, Error> {
         let storage = self.storage.clone();
         storage.backend().remove_abandoned().await?;
+        resumable::remove_expired(&storage).await?;
         let (mut orphans, mut live) = (HashSet::new(), 0);
         for folder in 0..=u8::MAX {
             let stored = storage.backend().list(folder).await?;
@@ -94,7 +95,11 @@ impl Sweeper {
     async fn named(&self, versions: &[Uuid]) -> Result<HashSet<Uuid>, Error> {
         let texts: Vec<String> = versions.iter().map(|version| version.hyphenated().to_string()).collect();
         let lookup = service_transaction("storage.object.list").read_only().on_primary().statement(
-            "select version from storage.objects where version in (select jsonb_array_elements_text($1::jsonb))",
+            "with looked_up as (select jsonb_array_elements_text($1::jsonb) as version) \
+             select version from storage.objects where version in (select version from looked_up) \
+             union all \
+             select part::text from basalt.resumable_uploads, unnest(parts) part \
+             where part::text in (select version from looked_up)",
             vec![names(texts.iter().map(String::as_str))],
         );
         let answer = self.storage.database().run(&lookup).await?;

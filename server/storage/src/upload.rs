@@ -6,12 +6,14 @@
 use std::io;
 
 use bytes::Bytes;
+use database::Transaction;
 use futures_util::{Stream, StreamExt as _};
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use crate::backend::Writer;
 use crate::buckets::Bucket;
 use crate::caller::Caller;
 use crate::objects::{self, NewRow, Written};
@@ -92,10 +94,24 @@ impl Target<'_> {
         about: &Description,
         stored: &Stored,
     ) -> Result<Written, Error> {
+        let transaction = caller.service_transaction(self.operation);
+        self.complete_with(storage, transaction, about, stored).await
+    }
+
+    /// Does what [`Self::complete`] does, in a transaction of the service that may do something else before.
+    ///
+    /// Errors: as [`Self::complete`].
+    pub(crate) async fn complete_with(
+        &self,
+        storage: &Storage,
+        transaction: Transaction<'_>,
+        about: &Description,
+        stored: &Stored,
+    ) -> Result<Written, Error> {
         let metadata = stored.metadata(about);
         let user_metadata = about.user_metadata.clone().unwrap_or_else(|| json!({}));
         let row = self.row(stored.version, &metadata, &user_metadata);
-        match row.write(storage, caller.service_transaction(self.operation)).await {
+        match row.write(storage, transaction).await {
             Ok(written) => {
                 objects::discard(storage, written.replaced.as_slice()).await;
                 Ok(written)
@@ -154,36 +170,74 @@ impl Stored {
 /// is stored then.
 pub(crate) async fn store(
     storage: &Storage,
-    mut chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+    chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     limit: u64,
 ) -> Result<Stored, Error> {
-    let version = Uuid::new_v4();
-    let mut writer = storage.backend().writer(version);
-    let mut digest = Md5::new();
-    let mut size = 0_u64;
-    let outcome = loop {
-        let chunk = match chunks.next().await {
-            None => break Ok(()),
-            Some(Err(error)) => break Err(Error::InvalidContent(error.to_string())),
-            Some(Ok(chunk)) => chunk,
-        };
-        size += chunk.len() as u64;
-        if size > limit {
-            break Err(Error::EntityTooLarge);
-        }
-        digest.update(&chunk);
-        if let Err(error) = writer.put(chunk).await {
-            break Err(error.into());
-        }
-    };
-    match outcome {
-        Ok(()) => writer.finish().await?,
+    let mut storing = Storing::begin(storage, limit);
+    match storing.take(chunks).await {
+        Ok(()) => storing.finish().await,
         Err(error) => {
-            writer.abort().await;
-            return Err(error);
+            storing.writer.abort().await;
+            Err(error)
         }
     }
-    Ok(Stored { version, size, md5: hex(&digest.finalize()) })
+}
+
+/// Does what [`store`] does, but keeps what came before the sender broke off: that failure stands beside it.
+///
+/// Errors: [`Error::EntityTooLarge`], [`Error::Backend`]. Nothing is stored then.
+pub(crate) async fn store_part(
+    storage: &Storage,
+    chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+    limit: u64,
+) -> Result<(Stored, Option<Error>), Error> {
+    let mut storing = Storing::begin(storage, limit);
+    let failure = match storing.take(chunks).await {
+        Ok(()) => None,
+        Err(failure @ Error::InvalidContent(_)) => Some(failure),
+        Err(error) => {
+            storing.writer.abort().await;
+            return Err(error);
+        }
+    };
+    Ok((storing.finish().await?, failure))
+}
+
+/// Bytes that are being stored.
+struct Storing {
+    version: Uuid,
+    writer: Writer,
+    digest: Md5,
+    size: u64,
+    limit: u64,
+}
+
+impl Storing {
+    fn begin(storage: &Storage, limit: u64) -> Self {
+        let version = Uuid::new_v4();
+        Self { version, writer: storage.backend().writer(version), digest: Md5::new(), size: 0, limit }
+    }
+
+    async fn take(
+        &mut self,
+        mut chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+    ) -> Result<(), Error> {
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| Error::InvalidContent(error.to_string()))?;
+            self.size += chunk.len() as u64;
+            if self.size > self.limit {
+                return Err(Error::EntityTooLarge);
+            }
+            self.digest.update(&chunk);
+            self.writer.put(chunk).await?;
+        }
+        Ok(())
+    }
+
+    async fn finish(self) -> Result<Stored, Error> {
+        self.writer.finish().await?;
+        Ok(Stored { version: self.version, size: self.size, md5: hex(&self.digest.finalize()) })
+    }
 }
 
 /// Returns `bytes` as hexadecimal digits.

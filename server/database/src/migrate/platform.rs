@@ -37,6 +37,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0014_generated_columns.sql",
     "0015_vault.sql",
     "0016_extensions_of_new_projects.sql",
+    "0017_resumable_uploads.sql",
 ];
 
 impl PlatformFile {

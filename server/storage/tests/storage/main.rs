@@ -6,6 +6,7 @@ mod buckets;
 mod names;
 mod objects;
 mod policies;
+mod resumable;
 mod seeding;
 mod signatures;
 mod support;

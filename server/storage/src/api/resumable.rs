@@ -1,0 +1,330 @@
+//! `upload/resumable`: the tus protocol, version 1.0.0 (tus.io), with creation, creation-with-upload,
+//! creation-defer-length, termination and expiration.
+//!
+//! What the protocol refuses is answered as plain text with the true status; who has no valid token is answered as
+//! everywhere in the service.
+
+use std::time::Duration;
+
+use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, LOCATION};
+use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
+use poem::{Request, Response};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::upload::replaces;
+use super::{credentials, range, response};
+use crate::caller::Caller;
+use crate::resumable::{self, Refusal, Resumable, metadata_value};
+use crate::signature::{self, Scope};
+use crate::{Error, Storage, buckets, key};
+
+const TUS_RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
+const TUS_VERSION: HeaderName = HeaderName::from_static("tus-version");
+const TUS_EXTENSION: HeaderName = HeaderName::from_static("tus-extension");
+const TUS_MAX_SIZE: HeaderName = HeaderName::from_static("tus-max-size");
+const TUS_COMPLETE: HeaderName = HeaderName::from_static("tus-complete");
+const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
+const UPLOAD_DEFER_LENGTH: HeaderName = HeaderName::from_static("upload-defer-length");
+const UPLOAD_METADATA: HeaderName = HeaderName::from_static("upload-metadata");
+const UPLOAD_EXPIRES: HeaderName = HeaderName::from_static("upload-expires");
+
+const VERSION: HeaderValue = HeaderValue::from_static("1.0.0");
+const EXTENSIONS: HeaderValue =
+    HeaderValue::from_static("creation,creation-with-upload,creation-defer-length,termination,expiration");
+const BYTES: &str = "application/offset+octet-stream";
+
+/// What is said about a request that the protocol does not allow: the status, and upstream's words.
+enum Failure {
+    /// The caller's token is not acceptable.
+    Credentials(Error),
+    Refused(Refusal),
+    Protocol(StatusCode, &'static str),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+const fn invalid(words: &'static str) -> Failure {
+    Failure::Protocol(StatusCode::BAD_REQUEST, words)
+}
+
+impl Failure {
+    fn into_response(self) -> Response {
+        let (status, words) = match self {
+            Self::Credentials(error) => return error.into_response(),
+            Self::Protocol(status, words) => (status, words.to_owned()),
+            Self::Refused(Refusal::Storage(error)) => error.status_and_words(),
+            Self::Refused(refusal) => {
+                let status = match refusal {
+                    Refusal::NotFound | Refusal::Storage(_) => StatusCode::NOT_FOUND,
+                    Refusal::Expired => StatusCode::GONE,
+                    Refusal::Conflict => StatusCode::CONFLICT,
+                    Refusal::TooLarge | Refusal::LengthExceeded => StatusCode::PAYLOAD_TOO_LARGE,
+                    Refusal::Complete => StatusCode::BAD_REQUEST,
+                };
+                (status, refusal.to_string())
+            }
+        };
+        Response::builder().status(status).content_type("text/plain; charset=utf-8").body(words)
+    }
+}
+
+/// Answers `upload/resumable`, `upload/resumable/sign` and what is below them. `rest` is what follows
+/// `upload/resumable` in the path, without the slash.
+pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Response {
+    let is_signed = rest == "sign" || rest.starts_with("sign/");
+    let id = if is_signed { rest["sign".len()..].trim_matches('/') } else { rest.trim_matches('/') };
+    let call = Call { storage, is_signed };
+    let outcome = match *request.method() {
+        Method::OPTIONS => Ok(call.options()),
+        _ if request.header(TUS_RESUMABLE).is_none() => {
+            Err(Failure::Protocol(StatusCode::PRECONDITION_FAILED, "Tus-Resumable Required"))
+        }
+        _ if request.header(TUS_RESUMABLE) != VERSION.to_str().ok() => Err(invalid("Invalid tus-resumable")),
+        Method::POST if id.is_empty() => call.create(request).await,
+        Method::HEAD | Method::GET => call.describe(&request, id).await,
+        Method::PATCH => call.append(request, id).await,
+        Method::DELETE => call.terminate(&request, id).await,
+        _ => Err(Failure::Protocol(StatusCode::NOT_FOUND, "Not found")),
+    };
+    let mut response = outcome.unwrap_or_else(Failure::into_response);
+    response.headers_mut().insert(TUS_RESUMABLE, VERSION);
+    response
+}
+
+/// How a request came.
+struct Call<'a> {
+    storage: &'a Storage,
+    /// Whether the token of a signed URL opens the way, and not one of the caller's.
+    is_signed: bool,
+}
+
+/// Who uploads, and in whose name.
+struct Uploader {
+    caller: Caller,
+    owner: Option<String>,
+    replaces: bool,
+}
+
+impl Call<'_> {
+    fn options(&self) -> Response {
+        let mut response: Response = StatusCode::NO_CONTENT.into();
+        let headers = response.headers_mut();
+        headers.insert(TUS_VERSION, VERSION);
+        headers.insert(TUS_EXTENSION, EXTENSIONS);
+        headers.insert(TUS_MAX_SIZE, self.storage.settings().file_size_limit.0.into());
+        response
+    }
+
+    /// Returns who makes the request: the holder of its token, or of the signed URL for object `name`.
+    fn uploader(&self, request: &Request, name: (&str, &str)) -> Result<Uploader, Failure> {
+        if !self.is_signed {
+            let caller = credentials::required(self.storage, request).map_err(Failure::Credentials)?;
+            let owner = caller.subject().map(str::to_owned);
+            return Ok(Uploader { owner, caller, replaces: replaces(request) });
+        }
+        let token = request.header("x-signature").ok_or(invalid("Missing x-signature header"))?;
+        let object = format!("{}/{}", name.0, name.1);
+        let verified = signature::verify(self.storage.keys(), token, &object, Scope::Upload)?;
+        let owner = verified.claims.get("owner").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let replaces = verified.claims.get("upsert") == Some(&serde_json::Value::Bool(true));
+        Ok(Uploader { caller: credentials::service(request), owner, replaces })
+    }
+
+    /// Checks the token before anything is said about an upload.
+    fn admit(&self, request: &Request) -> Result<Caller, Failure> {
+        match self.is_signed {
+            true if request.header("x-signature").is_none() => Err(invalid("Missing x-signature header")),
+            true => Ok(credentials::service(request)),
+            false => credentials::required(self.storage, request).map_err(Failure::Credentials),
+        }
+    }
+
+    async fn create(&self, mut request: Request) -> Result<Response, Failure> {
+        self.admit(&request)?;
+        let metadata =
+            request.header(UPLOAD_METADATA).ok_or(invalid("Metadata header is required"))?.to_owned();
+        let length = match (request.header(UPLOAD_LENGTH), request.header(UPLOAD_DEFER_LENGTH)) {
+            (Some(length), None) => {
+                Some(length.parse::<u64>().map_err(|_| invalid("Invalid upload-length"))?)
+            }
+            (None, Some("1")) => None,
+            (None, Some(_)) => return Err(invalid("Invalid upload-defer-length")),
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(invalid("Upload-Length or Upload-Defer-Length header required"));
+            }
+        };
+        let bucket_name = metadata_value(&metadata, "bucketName").unwrap_or_default();
+        let object_name = metadata_value(&metadata, "objectName").unwrap_or_default();
+        key::check_bucket(&bucket_name)?;
+        key::check_key(&object_name)?;
+        let uploader = self.uploader(&request, (&bucket_name, &object_name))?;
+        let life = Duration::from_millis(self.storage.settings().resumable_expiry_ms);
+        let mut upload = Resumable {
+            id: Uuid::new_v4(),
+            bucket: bucket_name,
+            key: object_name,
+            owner: uploader.owner,
+            replaces: uploader.replaces,
+            metadata,
+            length,
+            received: 0,
+            parts: Vec::new(),
+            is_complete: false,
+            expires_at: OffsetDateTime::now_utc() + life,
+        };
+        let caller = &uploader.caller;
+        let bucket = buckets::find(self.storage, caller, &upload.bucket).await?;
+        let target = upload.target(self.operation("create"));
+        if length.is_some_and(|length| length > target.size_limit(self.storage, &bucket)) {
+            return Err(Refusal::TooLarge.into());
+        }
+        let about = upload.description();
+        // Only a type that the client declares is checked.
+        if metadata_value(&upload.metadata, "contentType").is_some() {
+            target.check(&bucket, &about)?;
+        }
+        target.rehearse(self.storage, caller, &about).await?;
+        resumable::create(self.storage, caller, &upload).await?;
+        let has_body = request.header(CONTENT_TYPE) == Some(BYTES);
+        if has_body || length == Some(0) {
+            let chunks = Box::pin(request.take_body().into_bytes_stream());
+            resumable::append(self.storage, caller, &mut upload, &bucket, chunks).await?;
+        }
+        let mut response: Response = StatusCode::CREATED.into();
+        response::insert(response.headers_mut(), LOCATION, &self.location(&request, upload.id));
+        if has_body {
+            response.headers_mut().insert(UPLOAD_OFFSET, upload.received.into());
+        }
+        progress(&mut response, &upload);
+        Ok(response)
+    }
+
+    /// Returns the address of an upload as the client reaches it: what proxies note of it goes first.
+    fn location(&self, request: &Request, id: Uuid) -> String {
+        let noted =
+            |name| request.header(name).and_then(|value: &str| value.split(',').next()).map(str::trim);
+        let scheme = match noted("x-forwarded-proto").or_else(|| request.uri().scheme_str()) {
+            Some("https") => "https",
+            _ => request.scheme().as_str(),
+        };
+        let mut host = noted("x-forwarded-host")
+            .or_else(|| request.header(HOST))
+            .or_else(|| request.uri().authority().map(poem::http::uri::Authority::as_str))
+            .filter(|host| gateway::is_host(host))
+            .unwrap_or("localhost")
+            .to_owned();
+        if let Some(port) = noted("x-forwarded-port").filter(|port| !matches!(*port, "80" | "443"))
+            && !host.contains(':')
+            && port.parse::<u16>().is_ok()
+        {
+            host = format!("{host}:{port}");
+        }
+        let prefix = noted("x-forwarded-prefix").unwrap_or_default().trim_end_matches('/');
+        let mount = request.original_uri().path().trim_end_matches('/');
+        let mount = mount.strip_suffix(request.uri().path().trim_end_matches('/')).unwrap_or_default();
+        let signed = if self.is_signed { "/sign" } else { "" };
+        format!("{scheme}://{host}{prefix}{mount}/upload/resumable{signed}/{id}")
+    }
+
+    /// What `storage.operation()` is for `step`.
+    const fn operation(&self, step: &str) -> &'static str {
+        match (step.as_bytes(), self.is_signed) {
+            (b"create", false) => "storage.tus.upload.create",
+            (b"create", true) => "storage.tus.upload.create_signed",
+            (b"delete", false) => "storage.tus.upload.delete",
+            (b"delete", true) => "storage.tus.upload.delete_signed",
+            (_, false) => "storage.tus.upload.part",
+            (_, true) => "storage.tus.upload.part_signed",
+        }
+    }
+
+    async fn find(&self, caller: &Caller, id: &str) -> Result<Resumable, Failure> {
+        let id = Uuid::try_parse(id).map_err(|_| Refusal::NotFound)?;
+        Ok(resumable::find(self.storage, caller, id).await?)
+    }
+
+    async fn describe(&self, request: &Request, id: &str) -> Result<Response, Failure> {
+        let upload = self.find(&self.admit(request)?, id).await?;
+        self.uploader(request, (&upload.bucket, &upload.key))?;
+        let mut response: Response = StatusCode::OK.into();
+        progress(&mut response, &upload);
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(UPLOAD_OFFSET, upload.received.into());
+        match upload.length {
+            Some(length) => headers.insert(UPLOAD_LENGTH, length.into()),
+            None => headers.insert(UPLOAD_DEFER_LENGTH, HeaderValue::from_static("1")),
+        };
+        response::insert(headers, UPLOAD_METADATA, &upload.metadata);
+        Ok(response)
+    }
+
+    async fn append(&self, mut request: Request, id: &str) -> Result<Response, Failure> {
+        let admitted = self.admit(&request)?;
+        let offset = request
+            .header(UPLOAD_OFFSET)
+            .ok_or(Failure::Protocol(StatusCode::FORBIDDEN, "Upload-Offset header required"))?;
+        let offset: u64 = offset.parse().map_err(|_| invalid("Invalid upload-offset"))?;
+        if request.header(CONTENT_TYPE) != Some(BYTES) {
+            return Err(invalid("Invalid content-type"));
+        }
+        let mut upload = self.find(&admitted, id).await?;
+        let caller = self.uploader(&request, (&upload.bucket, &upload.key))?.caller;
+        if offset != upload.received || upload.is_complete {
+            return Err(Refusal::Conflict.into());
+        }
+        let bucket = buckets::find(self.storage, &caller, &upload.bucket).await?;
+        let limit = upload.target("").size_limit(self.storage, &bucket);
+        if let Some(length) = request.header(UPLOAD_LENGTH) {
+            let length: u64 = length.parse().map_err(|_| invalid("Invalid upload-length"))?;
+            if upload.length.is_some_and(|known| known != length) || length < upload.received {
+                return Err(invalid("Invalid upload-length"));
+            }
+            upload.length = Some(length);
+        }
+        if upload.length.is_some_and(|length| length > limit) {
+            return Err(Refusal::TooLarge.into());
+        }
+        let about = upload.description();
+        upload.target(self.operation("part")).rehearse(self.storage, &caller, &about).await?;
+        let chunks = Box::pin(request.take_body().into_bytes_stream());
+        resumable::append(self.storage, &caller, &mut upload, &bucket, chunks).await?;
+        let mut response: Response = StatusCode::NO_CONTENT.into();
+        response.headers_mut().insert(UPLOAD_OFFSET, upload.received.into());
+        progress(&mut response, &upload);
+        Ok(response)
+    }
+
+    async fn terminate(&self, request: &Request, id: &str) -> Result<Response, Failure> {
+        let upload = self.find(&self.admit(request)?, id).await?;
+        let caller = self.uploader(request, (&upload.bucket, &upload.key))?.caller;
+        if upload.is_complete {
+            return Err(Refusal::Complete.into());
+        }
+        let target = upload.target(self.operation("delete"));
+        target.rehearse(self.storage, &caller, &upload.description()).await?;
+        resumable::terminate(self.storage, &caller, &upload).await?;
+        Ok(StatusCode::NO_CONTENT.into())
+    }
+}
+
+/// Says how long the upload will be kept, or that it is complete.
+fn progress(response: &mut Response, upload: &Resumable) {
+    if upload.length == Some(upload.received) {
+        response.headers_mut().insert(TUS_COMPLETE, HeaderValue::from_static("1"));
+    } else if let Some(date) = range::http_date(upload.expires_at) {
+        response::insert(response.headers_mut(), UPLOAD_EXPIRES, &date);
+    }
+}

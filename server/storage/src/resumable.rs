@@ -1,0 +1,333 @@
+//! Resumable uploads: what has come of each, part by part.
+//!
+//! The bytes of each request are stored as a part of their own, and then noted in the upload's row, on the condition that
+//! as much had come before as the request said. So any node can go on with an upload, also after a crash, and of two
+//! requests that send the same bytes one is taken. The last one puts the parts together, and its transaction writes the
+//! object's row and ends the upload in one.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use database::Row;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use serde_json::Value;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::buckets::Bucket;
+use crate::caller::Caller;
+use crate::row::{self, display, optional, text, timestamp};
+use crate::upload::{self, Description, Stored, Target};
+use crate::{Error, Storage, objects};
+
+/// How a resumable upload is refused. Source: tus resumable upload protocol 1.0.0.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// As any other upload, or by the database.
+    #[error(transparent)]
+    Storage(#[from] Error),
+    /// No such upload.
+    #[error("The file for this url was not found")]
+    NotFound,
+    /// The upload was not finished in time.
+    #[error("The file for this url no longer exists")]
+    Expired,
+    /// More or less has come than the request says.
+    #[error("Upload-Offset conflict")]
+    Conflict,
+    /// More is announced than the bucket takes.
+    #[error("Maximum size exceeded")]
+    TooLarge,
+    /// More came than was announced.
+    #[error("upload's size exceeded")]
+    LengthExceeded,
+    /// An upload that has ended cannot be given up.
+    #[error("The upload has been completed and cannot be terminated")]
+    Complete,
+}
+
+/// A resumable upload, as its row has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Resumable {
+    pub(crate) id: Uuid,
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) owner: Option<String>,
+    pub(crate) replaces: bool,
+    /// Header `Upload-Metadata` as the client sent it.
+    pub(crate) metadata: String,
+    /// Bytes that the object will have, if that is known.
+    pub(crate) length: Option<u64>,
+    /// Bytes that have come.
+    pub(crate) received: u64,
+    pub(crate) parts: Vec<Uuid>,
+    pub(crate) is_complete: bool,
+    pub(crate) expires_at: OffsetDateTime,
+}
+
+impl Resumable {
+    const COLUMNS: &'static str = "id, bucket_id, name, owner_id, replaces, metadata, length, received, \
+         to_json(parts), is_complete, expires_at";
+
+    fn of(row: &Row) -> Option<Self> {
+        let number = |index| row.text(index).and_then(|text| text.parse().ok());
+        Some(Self {
+            id: row::uuid(row, 0)?,
+            bucket: row.text(1)?.to_owned(),
+            key: row.text(2)?.to_owned(),
+            owner: row.text(3).map(str::to_owned),
+            replaces: row.get(4) == Some(b"t"),
+            metadata: row.text(5)?.to_owned(),
+            length: number(6),
+            received: number(7)?,
+            parts: serde_json::from_slice(row.get(8)?).ok()?,
+            is_complete: row.get(9) == Some(b"t"),
+            expires_at: timestamp(row.text(10)?)?,
+        })
+    }
+
+    /// Returns where the upload goes. `operation` is what policies are told.
+    pub(crate) fn target(&self, operation: &'static str) -> Target<'_> {
+        Target {
+            bucket: &self.bucket,
+            key: &self.key,
+            owner: self.owner.as_deref(),
+            replaces: self.replaces,
+            operation,
+        }
+    }
+
+    /// Returns what the client says about the object.
+    pub(crate) fn description(&self) -> Description {
+        let seconds = metadata_value(&self.metadata, "cacheControl")
+            .filter(|value| value.strip_prefix('-').unwrap_or(value).parse::<u64>().is_ok());
+        let user_metadata = metadata_value(&self.metadata, "metadata");
+        Description {
+            mimetype: metadata_value(&self.metadata, "contentType")
+                .unwrap_or_else(|| "application/octet-stream".to_owned()),
+            cache_control: seconds
+                .map_or_else(|| "no-cache".to_owned(), |seconds| format!("max-age={seconds}")),
+            robots_tag: None,
+            user_metadata: user_metadata
+                .and_then(|json| serde_json::from_str(&json).ok())
+                .filter(Value::is_object),
+            content_length: self.length,
+        }
+    }
+
+    /// Returns the bytes that may still come, where the bucket takes `limit`.
+    fn room(&self, limit: u64) -> u64 {
+        self.length.unwrap_or(limit).saturating_sub(self.received)
+    }
+}
+
+/// Returns the value of `name` in a header `Upload-Metadata`, whose values are base64.
+pub(crate) fn metadata_value(header: &str, name: &str) -> Option<String> {
+    header
+        .split(',')
+        .find_map(|pair| {
+            let (key, value) = pair.trim().split_once(' ').unwrap_or((pair.trim(), ""));
+            (key == name).then(|| STANDARD.decode(value.trim()).ok())?
+        })
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// Notes a new upload, of which nothing has come yet.
+pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &Resumable) -> Result<(), Error> {
+    let transaction = caller.service_transaction("storage.tus.upload.create").statement(
+        "insert into basalt.resumable_uploads \
+         (id, bucket_id, name, owner_id, replaces, metadata, length, expires_at) \
+         values ($1::uuid, $2, $3, $4, $5::boolean, $6, $7::bigint, $8::timestamptz)",
+        vec![
+            display(new.id),
+            text(&new.bucket),
+            text(&new.key),
+            optional(new.owner.as_deref()),
+            display(new.replaces),
+            text(&new.metadata),
+            new.length.and_then(display),
+            display(row::iso_milliseconds(new.expires_at)),
+        ],
+    );
+    Ok(storage.database().run(&transaction).await.map(drop)?)
+}
+
+/// Finds upload `id`.
+///
+/// Errors: [`Refusal::NotFound`], [`Refusal::Expired`].
+pub(crate) async fn find(storage: &Storage, caller: &Caller, id: Uuid) -> Result<Resumable, Refusal> {
+    let sql = format!("select {} from basalt.resumable_uploads where id = $1::uuid", Resumable::COLUMNS);
+    let lookup = caller
+        .service_transaction("storage.tus.upload.get")
+        .read_only()
+        .on_primary()
+        .statement(sql, vec![display(id)]);
+    let answer = storage.database().run(&lookup).await.map_err(Error::from)?;
+    let row = answer.last().and_then(|rows| rows.first());
+    let found = row.and_then(Resumable::of).ok_or(Refusal::NotFound)?;
+    if found.expires_at <= OffsetDateTime::now_utc() { Err(Refusal::Expired) } else { Ok(found) }
+}
+
+/// Takes the next bytes of `upload`, and puts the object together when they are the last. What came before a sender broke
+/// off is kept, so that it need not be sent again.
+///
+/// Errors: [`Refusal::Conflict`] when another request was faster, [`Refusal::TooLarge`], [`Refusal::LengthExceeded`],
+/// and those of uploads; nothing of the request is kept then.
+pub(crate) async fn append(
+    storage: &Storage,
+    caller: &Caller,
+    upload: &mut Resumable,
+    bucket: &Bucket,
+    chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+) -> Result<(), Refusal> {
+    const OPERATION: &str = "storage.tus.upload.part";
+    let limit = upload.target(OPERATION).size_limit(storage, bucket);
+    let (part, failure) = upload::store_part(storage, chunks, upload.room(limit)).await.map_err(|error| {
+        match (error, upload.length) {
+            (Error::EntityTooLarge, Some(_)) => Refusal::LengthExceeded,
+            (Error::EntityTooLarge, None) => Refusal::TooLarge,
+            (error, _) => error.into(),
+        }
+    })?;
+    let received = upload.received + part.size;
+    let outcome = if upload.length == Some(received) {
+        complete(storage, caller, upload, part).await
+    } else {
+        note(storage, caller, upload, &part).await
+    };
+    outcome?;
+    upload.received = received;
+    failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Notes that `part` has come.
+async fn note(
+    storage: &Storage,
+    caller: &Caller,
+    upload: &mut Resumable,
+    part: &Stored,
+) -> Result<(), Refusal> {
+    let transaction = caller.service_transaction("storage.tus.upload.part").statement(
+        "update basalt.resumable_uploads \
+         set received = received + $3::bigint, parts = parts || $4::uuid, length = $5::bigint \
+         where id = $1::uuid and received = $2::bigint and not is_complete returning id",
+        vec![
+            display(upload.id),
+            display(upload.received),
+            display(part.size),
+            display(part.version),
+            upload.length.and_then(display),
+        ],
+    );
+    let outcome = match storage.database().run(&transaction).await {
+        Ok(answer) if answer.last().is_some_and(|rows| !rows.is_empty()) => return Ok(()),
+        Ok(_) => Refusal::Conflict,
+        Err(error) => {
+            let error = Error::from(error);
+            objects::discard_after(storage, &error, part.version).await;
+            return Err(error.into());
+        }
+    };
+    objects::discard(storage, &[part.version]).await;
+    Err(outcome)
+}
+
+/// Puts the parts and the last one together, writes the object's row and ends the upload.
+async fn complete(
+    storage: &Storage,
+    caller: &Caller,
+    upload: &Resumable,
+    last: Stored,
+) -> Result<(), Refusal> {
+    let total = upload.received + last.size;
+    let is_whole = upload.parts.is_empty();
+    let mut parts = upload.parts.clone();
+    let whole = if is_whole {
+        last.clone()
+    } else {
+        parts.push(last.version);
+        let backend = storage.backend().clone();
+        let bytes = stream::iter(parts.clone()).then(move |part| {
+            let backend = backend.clone();
+            async move { backend.stream(part).await.map_err(io::Error::other) }
+        });
+        match upload::store(storage, Box::pin(bytes.try_flatten()), total).await {
+            Ok(whole) => whole,
+            Err(error) => {
+                objects::discard(storage, &[last.version]).await;
+                return Err(error.into());
+            }
+        }
+    };
+    let ending = caller.service_transaction("storage.tus.upload.part").statement(
+        "select basalt.complete_resumable_upload($1::uuid, $2::bigint, $3::bigint)",
+        vec![display(upload.id), display(upload.received), display(total)],
+    );
+    let target = upload.target("storage.tus.upload.part");
+    let outcome = target.complete_with(storage, ending, &upload.description(), &whole).await;
+    match outcome {
+        Ok(_) => {
+            objects::discard(storage, &parts).await;
+            Ok(())
+        }
+        Err(error) => {
+            if !is_whole {
+                objects::discard_after(storage, &error, last.version).await;
+            }
+            Err(if is_conflict(&error) { Refusal::Conflict } else { error.into() })
+        }
+    }
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(error, Error::Database(database::Error::Postgres(server)) if server.code == "PT409")
+}
+
+/// Gives `upload` up.
+///
+/// Errors: [`Refusal::Complete`].
+pub(crate) async fn terminate(storage: &Storage, caller: &Caller, upload: &Resumable) -> Result<(), Refusal> {
+    let removal = caller.service_transaction("storage.tus.upload.delete").statement(
+        "delete from basalt.resumable_uploads where id = $1::uuid and not is_complete returning to_json(parts)",
+        vec![display(upload.id)],
+    );
+    let answer = storage.database().run(&removal).await.map_err(Error::from)?;
+    let row = answer.last().and_then(|rows| rows.first()).ok_or(Refusal::Complete)?;
+    discard_parts(storage, row).await;
+    Ok(())
+}
+
+/// Gives up the uploads that were not finished in time, and forgets those that were.
+pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
+    let removal = crate::caller::service_transaction("storage.tus.upload.delete").statement(
+        "delete from basalt.resumable_uploads where expires_at <= now() returning to_json(parts)",
+        Vec::new(),
+    );
+    let answer = storage.database().run(&removal).await?;
+    for row in answer.last().into_iter().flatten() {
+        discard_parts(storage, row).await;
+    }
+    Ok(())
+}
+
+async fn discard_parts(storage: &Storage, row: &Row) {
+    let parts: Vec<Uuid> = row.get(0).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
+    objects::discard(storage, &parts).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_read_by_name() {
+        let header = "bucketName YQ==, objectName Yi9j,empty,broken !";
+        assert_eq!(metadata_value(header, "bucketName").as_deref(), Some("a"));
+        assert_eq!(metadata_value(header, "objectName").as_deref(), Some("b/c"));
+        assert_eq!(metadata_value(header, "empty").as_deref(), Some(""));
+        assert_eq!(metadata_value(header, "broken"), None);
+        assert_eq!(metadata_value(header, "missing"), None);
+    }
+}
