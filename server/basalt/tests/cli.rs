@@ -4,6 +4,8 @@
 
 #[path = "cli/projects.rs"]
 mod projects;
+#[path = "cli/storage.rs"]
+mod storage;
 #[path = "cli/upgrade.rs"]
 mod upgrade;
 
