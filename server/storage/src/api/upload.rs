@@ -1,9 +1,10 @@
 //! Uploads of whole objects: raw bodies and forms.
 
 use std::io;
+use std::task::Poll;
 
 use base64::Engine as _;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, stream};
 use multer::{Field, Multipart};
 use poem::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use poem::http::{HeaderName, Method};
@@ -131,7 +132,7 @@ impl Upload<'_> {
             user_metadata: None,
             content_length: content_length(&request),
         };
-        let mut form = Multipart::new(request.take_body().into_bytes_stream(), boundary);
+        let mut form = Multipart::new(paced(request.take_body().into_bytes_stream()), boundary);
         let mut declared_type = None;
         let mut stored = None;
         let read = self.fields(&mut form, &mut about, &mut declared_type, &mut stored).await;
@@ -198,6 +199,24 @@ impl Upload<'_> {
         self.target.rehearse(self.storage, self.caller, about).await?;
         upload::store(self.storage, chunks, limit).await
     }
+}
+
+/// Gives the chunks of a body one at a time. The reader of forms takes whatever is ready into its buffer at once, which
+/// could be all of a large file from a fast sender.
+fn paced(
+    chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static,
+) -> impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static {
+    let mut chunks = Box::pin(chunks);
+    let mut has_given = false;
+    stream::poll_fn(move |context| {
+        if std::mem::take(&mut has_given) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let next = chunks.as_mut().poll_next(context);
+        has_given = next.is_ready();
+        next
+    })
 }
 
 /// Reads a field that describes the file.

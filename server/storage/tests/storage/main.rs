@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod buckets;
+mod memory;
 mod names;
 mod objects;
 mod policies;
