@@ -24,8 +24,8 @@ use crate::Error;
 
 /// What is read from a file at a time: large enough that a video is not read in thousands of thread hops.
 const CHUNK: usize = 128 * 1024;
-/// What is written at a time: the smallest part that S3 takes is 5 MiB.
-const WRITE_BUFFER: usize = 5 << 20;
+/// What is written at a time.
+const WRITE_BUFFER: usize = 1 << 20;
 /// Parts of one upload that are on their way at the same time, so that its memory is bounded.
 const CONCURRENT_WRITES: usize = 2;
 

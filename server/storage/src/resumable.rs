@@ -257,7 +257,9 @@ async fn complete(
             Ok(whole) => whole,
             Err(error) => {
                 objects::discard(storage, &[last.version]).await;
-                return Err(error.into());
+                // The parts go away when another request has completed the upload meanwhile.
+                let current = find(storage, caller, upload.id).await?;
+                return Err(if current.is_complete { Refusal::Conflict } else { error.into() });
             }
         }
     };

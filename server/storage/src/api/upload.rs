@@ -266,3 +266,20 @@ fn words(error: &multer::Error) -> String {
         _ => "Unexpected end of multipart data".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use futures_util::FutureExt as _;
+
+    #[tokio::test]
+    async fn a_body_is_given_chunk_by_chunk() {
+        let chunks = (0..3_u8).map(|byte| Ok(Bytes::from(vec![byte])));
+        let mut paced = Box::pin(paced(stream::iter(chunks)));
+        assert!(paced.next().now_or_never().is_some());
+        assert!(paced.next().now_or_never().is_none(), "the second only when asked for again");
+        assert!(paced.next().now_or_never().is_some());
+        assert_eq!(paced.count().await, 1);
+    }
+}
