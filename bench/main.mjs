@@ -3,11 +3,12 @@ import path from 'node:path'
 import { auth } from './auth/suite.mjs'
 import { foundation } from './foundation/figures.mjs'
 import { functions } from './functions/figures.mjs'
+import { peers } from './peers/figures.mjs'
 import { rest } from './rest/suite.mjs'
 import { schemaCache } from './schema-cache/figures.mjs'
 
 /** What can be measured, in the order in which it is. Each answers whether the measured server was right. */
-const parts = { foundation, functions, rest, auth, 'schema-cache': schemaCache }
+const parts = { foundation, functions, rest, auth, 'schema-cache': schemaCache, peers }
 
 function usage() {
   process.stderr.write(`usage: bench/run BINARY [${Object.keys(parts).join('|')} …]\n`)
