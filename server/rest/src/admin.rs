@@ -2,7 +2,9 @@
 //!
 //! Source: PostgREST's documentation, "Admin Server" and "Observability".
 
-use std::fmt::{Display, Write as _};
+mod metrics;
+
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -67,7 +69,7 @@ impl Endpoint for Admin {
             }
             "/live" | "/ready" if (self.is_open)().await => status(StatusCode::OK),
             "/live" | "/ready" => status(StatusCode::INTERNAL_SERVER_ERROR),
-            "/metrics" => text(metrics(rest)),
+            "/metrics" => metrics(rest),
             "/config" => text(rest.configuration()),
             "/schema_cache" => schema_cache(rest),
             _ => status(StatusCode::NOT_FOUND),
@@ -96,57 +98,12 @@ fn schema_cache(rest: &Rest) -> Response {
     }
 }
 
-/// Name, type, help, and values with their labels.
-type Metric<'a> = (&'static str, &'static str, &'static str, &'a [(&'static str, &'a dyn Display)]);
-
-/// In the exposition format of Prometheus, under upstream's names.
-fn metrics(rest: &Rest) -> String {
-    let (loads, failures, query_time) = rest.cache().loads().figures();
-    let pool = rest.database().pool_statistics();
-    let tokens = rest.live().verifier.as_ref().map(tokens::Verifier::cache_statistics).unwrap_or_default();
-    let metrics: [Metric<'_>; 9] = [
-        (
-            "schema_cache_query_time_seconds",
-            "gauge",
-            "The query time in seconds of the last schema cache load",
-            &[("", &query_time.as_secs_f64())],
-        ),
-        (
-            "schema_cache_loads_total",
-            "counter",
-            "The total number of times the schema cache was loaded",
-            &[("{status=\"SUCCESS\"}", &loads), ("{status=\"FAIL\"}", &failures)],
-        ),
-        (
-            "db_pool_timeouts_total",
-            "counter",
-            "The total number of pool connection timeouts",
-            &[("", &pool.timeouts)],
-        ),
-        ("db_pool_available", "gauge", "Available connections in the pool", &[("", &pool.available)]),
-        ("db_pool_waiting", "gauge", "Requests waiting to acquire a pool connection", &[("", &pool.waiting)]),
-        ("db_pool_max", "gauge", "Max pool connections", &[("", &pool.max)]),
-        (
-            "jwt_cache_requests_total",
-            "counter",
-            "The total number of JWT cache lookups",
-            &[("", &tokens.requests)],
-        ),
-        ("jwt_cache_hits_total", "counter", "The total number of JWT cache hits", &[("", &tokens.hits)]),
-        (
-            "jwt_cache_evictions_total",
-            "counter",
-            "The total number of JWT cache evictions",
-            &[("", &tokens.evictions)],
-        ),
-    ];
-    let mut lines = String::new();
-    for (name, kind, help, values) in metrics {
-        // Writing into a text cannot fail.
-        let _ = write!(lines, "# HELP pgrst_{name} {help}\n# TYPE pgrst_{name} {kind}\n");
-        for (labels, value) in values {
-            let _ = writeln!(lines, "pgrst_{name}{labels} {value}");
-        }
-    }
-    lines
+fn metrics(rest: &Rest) -> Response {
+    metrics::text(rest).map_or_else(
+        |error| {
+            tracing::error!(%error, "the metrics cannot be written");
+            status(StatusCode::INTERNAL_SERVER_ERROR)
+        },
+        text,
+    )
 }
