@@ -6,6 +6,7 @@
 
 mod body_limit;
 mod caller;
+mod coding;
 mod cors;
 mod credentials;
 mod face;
@@ -23,6 +24,7 @@ use poem::{Endpoint, Response};
 use tokens::Keys;
 
 pub use caller::{Bearer, BearerSource, Caller};
+pub use coding::accepts_coding;
 pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;

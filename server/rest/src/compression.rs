@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use poem::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY,
-};
+use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
 use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Request, Response};
 
@@ -18,16 +16,7 @@ const LARGE: usize = 64 * 1024;
 
 /// Whether the client of `request` takes an answer in gzip.
 pub(crate) fn is_accepted(request: &Request) -> bool {
-    let named = || request.headers().get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    *request.method() != Method::HEAD && named().flat_map(|value| value.split(',')).any(is_gzip)
-}
-
-/// Whether an item of `Accept-Encoding` names gzip, and does not rule it out by a quality of 0.
-fn is_gzip(item: &str) -> bool {
-    let mut parts = item.split(';').map(str::trim);
-    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-    let quality = parts.find_map(|part| part.strip_prefix("q="));
-    is_named && quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
+    *request.method() != Method::HEAD && gateway::accepts_coding(request.headers(), "gzip")
 }
 
 /// `response` with its body in gzip, where that makes it smaller.
@@ -80,6 +69,8 @@ fn gzip(body: &[u8]) -> io::Result<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use poem::http::header::ACCEPT_ENCODING;
+
     use super::*;
 
     #[test]

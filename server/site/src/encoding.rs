@@ -1,10 +1,9 @@
 //! Which compression a client takes. Source: RFC 9110, section 12.5.3.
 
 use poem::http::HeaderMap;
-use poem::http::header::ACCEPT_ENCODING;
 
-/// A content encoding, the better ones greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A content encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Encoding {
     /// Not compressed.
     Identity,
@@ -15,20 +14,15 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The best one that `headers` accept. Ours is the choice among those; a quality of 0 rules one out.
+    /// Returns the best one that `headers` accept. Ours is the choice among those; a quality of 0 rules one out.
     pub(crate) fn accepted(headers: &HeaderMap) -> Self {
-        let header = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let accepted = header.split(',').filter_map(|item| {
-            let mut parts = item.split(';').map(str::trim);
-            let encoding = match parts.next()? {
-                "br" => Self::Brotli,
-                "gzip" | "x-gzip" => Self::Gzip,
-                _ => return None,
-            };
-            let quality = parts.find_map(|part| part.strip_prefix("q=")).unwrap_or("1");
-            (quality.parse::<f32>().unwrap_or(0.0) > 0.0).then_some(encoding)
-        });
-        accepted.max().unwrap_or(Self::Identity)
+        if gateway::accepts_coding(headers, "br") {
+            Self::Brotli
+        } else if gateway::accepts_coding(headers, "gzip") {
+            Self::Gzip
+        } else {
+            Self::Identity
+        }
     }
 
     /// This encoding, then each simpler one that a client which accepts this one is sure to accept, too.
@@ -80,6 +74,8 @@ impl Encoding {
 
 #[cfg(test)]
 mod tests {
+    use poem::http::header::ACCEPT_ENCODING;
+
     use super::*;
 
     #[test]
