@@ -17,8 +17,9 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use poem::web::headers::{HeaderMapExt as _, IfNoneMatch};
 use poem::{Body, Endpoint, Request, Response};
 
 pub use heads::Api;
@@ -209,9 +210,9 @@ fn respond(request: &HeaderMap, file: File, cache_control: &'static str, status:
     insert(CACHE_CONTROL, cache_control);
     insert(ETAG, &file.etag);
     insert(VARY, "accept-encoding");
-    let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let condition = request.typed_get::<IfNoneMatch>().zip(file.etag.parse().ok());
     if status == StatusCode::OK
-        && known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.etag)
+        && condition.is_some_and(|(condition, etag)| !condition.precondition_passes(&etag))
     {
         response.set_status(StatusCode::NOT_MODIFIED);
         return response;

@@ -1,20 +1,26 @@
 //! `Range` and conditional headers. Source: RFC 9110, sections 13 and 14.
 
 use std::ops::Range;
+use std::time::SystemTime;
 
 use poem::http::HeaderMap;
-use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use poem::web::headers::{ETag, HeaderMapExt as _, IfModifiedSince, IfNoneMatch};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
+/// What [`LastModified`](poem::web::headers::LastModified) writes too, which panics for a date before 1970 or after 9999:
+/// users' SQL may have written one.
 const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
-/// The one range of bytes that `header` asks for in an object of `size` bytes.
+/// Returns the one range of bytes that `header` asks for in an object of `size` bytes.
 ///
 /// `None` is a range that cannot be served: another unit, several ranges, nonsense, nothing within the object.
 /// Upstream refuses all of these, where RFC 9110 would let a server ignore them.
+///
+/// Not the typed header of `headers` 0.4: it refuses a suffix that is longer than the object and a number beyond 64 bits,
+/// which are to be clamped, and reads `+1` as a number.
 pub(super) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
     let spec = header.trim().strip_prefix("bytes=")?.trim();
     let (first, last) = spec.split_once('-')?;
@@ -33,37 +39,33 @@ pub(super) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
     (range.start < range.end).then_some(range)
 }
 
-/// Whether the client's copy is still good: `If-None-Match` decides if present, else `If-Modified-Since`.
+/// Reports whether the client's copy is still good: `If-None-Match` decides if present, else `If-Modified-Since`.
 pub(super) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetDateTime>) -> bool {
-    if let Some(condition) = headers.get(IF_NONE_MATCH) {
-        return condition.to_str().is_ok_and(|condition| matches_etag(condition, etag));
+    if let Some(condition) = headers.typed_get::<IfNoneMatch>() {
+        return match etag.parse::<ETag>() {
+            Ok(etag) => !condition.precondition_passes(&etag),
+            Err(_) => condition == IfNoneMatch::any(),
+        };
     }
-    let since = headers
-        .get(IF_MODIFIED_SINCE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| time::PrimitiveDateTime::parse(value, HTTP_DATE).ok())
-        .map(time::PrimitiveDateTime::assume_utc);
-    match (since, modified) {
+    match (headers.typed_get::<IfModifiedSince>(), modified) {
         // The header has whole seconds only.
-        (Some(since), Some(modified)) => since.unix_timestamp() >= modified.unix_timestamp(),
+        (Some(since), Some(modified)) => {
+            OffsetDateTime::from(SystemTime::from(since)).unix_timestamp() >= modified.unix_timestamp()
+        }
         _ => false,
     }
 }
 
-fn matches_etag(condition: &str, etag: &str) -> bool {
-    condition
-        .split(',')
-        .map(str::trim)
-        .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
-}
-
-/// `time` in the form of HTTP's date headers.
+/// Returns `time` in the form of HTTP's date headers.
 pub(super) fn http_date(time: OffsetDateTime) -> Option<String> {
     time.to_offset(time::UtcOffset::UTC).format(HTTP_DATE).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use poem::http::HeaderName;
+    use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+
     use super::*;
 
     #[test]
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn conditions_compare_tags_weakly_and_dates_by_the_second() {
         let modified = time::macros::datetime!(2026-01-31 12:00:00.9 UTC);
-        let fresh = |name, value: &str| {
+        let fresh = |name: HeaderName, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
             is_fresh(&headers, "\"a\"", Some(modified))
@@ -108,8 +110,10 @@ mod tests {
         assert!(fresh(IF_NONE_MATCH, "\"b\", W/\"a\""));
         assert!(fresh(IF_NONE_MATCH, "*"));
         assert!(!fresh(IF_NONE_MATCH, "\"b\""));
+        assert!(!fresh(IF_NONE_MATCH, "\"b,\"a\",c\""), "one tag with commas in it is no list");
         assert!(fresh(IF_MODIFIED_SINCE, "Sat, 31 Jan 2026 12:00:00 GMT"));
         assert!(!fresh(IF_MODIFIED_SINCE, "Sat, 31 Jan 2026 11:59:59 GMT"));
+        assert!(fresh(IF_MODIFIED_SINCE, "Saturday, 31-Jan-26 12:00:00 GMT"), "RFC 9110, section 5.6.7");
         assert!(!fresh(IF_MODIFIED_SINCE, "tomorrow"));
         assert_eq!(http_date(modified).unwrap(), "Sat, 31 Jan 2026 12:00:00 GMT");
     }
