@@ -1,4 +1,7 @@
 //! HTML as text, for mail programs that show no HTML.
+//!
+//! Not from a library: those that are small change or drop the addresses of links, the others bring a parser of web pages
+//! (`docs/decisions/0048-the-plain-text-of-mails.md`).
 
 /// Elements that begin a line of their own.
 const BLOCKS: [&str; 16] = [
@@ -138,7 +141,8 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
     Some(unescaped(value))
 }
 
-/// `text` with the character references resolved that mails use (HTML, section 13.5).
+/// Returns `text` with the character references resolved that mails use (HTML, section 13.5): only those that end in a
+/// semicolon, since an address may hold what looks like the beginning of one (`&copy=1`).
 fn unescaped(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
@@ -195,6 +199,13 @@ mod tests {
             "Hello & welcome\n\nFollow this link ( https://a.b/?c=d&e=f ), now.\n\n- one\n- two\nhttps://a.b\n\
              1 < 2 'x' &unknown; AT&T\n"
         );
+    }
+
+    #[test]
+    fn addresses_of_links_stay_as_they_are() {
+        // Templates of projects seldom escape the ampersand, and `&lang`, `&order`, `&phone` and `&copy` have names in HTML.
+        let address = "https://a.b/confirm?token_hash=x&type=email&lang=de&order=1&phone=2&copy=3&next=/";
+        assert_eq!(text(&format!("<a href=\"{address}\">Go</a>")), format!("Go ( {address} )\n"));
     }
 
     #[test]
