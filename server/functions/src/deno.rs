@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The npm package of Deno for this machine, as npm lays it out; `None` where Deno has none.
+/// Returns the npm package of Deno for this machine, as npm lays it out; `None` where Deno has none.
 fn package() -> Option<&'static str> {
     Some(match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "linux-x64-glibc",
@@ -13,7 +13,7 @@ fn package() -> Option<&'static str> {
     })
 }
 
-/// The first Deno of: `named`, the npm package of one of `projects` or of its parents, `path` (as in `PATH`).
+/// Returns the first Deno of: `named`, the npm package of one of `projects` or of its parents, `path` (as in `PATH`).
 /// Where `named` is set, nothing else is looked at.
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Option<PathBuf> {
     if let Some(named) = named {

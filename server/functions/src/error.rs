@@ -1,7 +1,7 @@
 //! Everything that the relay in front of functions refuses.
 //!
 //! A body is `{code, message}` and the code is in `sb-error-code`, too. `x-relay-error: true` makes functions-js raise
-//! a `FunctionsRelayError`, which tells a failure of the platform from one of the function.
+//! a `FunctionsRelayError`, which distinguishes a failure of the platform from one of the function.
 //!
 //! Source: Supabase's guides "Error codes" and "Status codes" of edge functions.
 
@@ -43,7 +43,7 @@ pub enum Error {
          put `deno` on the PATH, or set DENO to where it is"
     )]
     NoDeno,
-    /// The function did not become ready. Holds until when it will not be tried again.
+    /// The function did not become ready. Holds how long it will not be started.
     #[error("Function failed to start (please check logs)")]
     Boot(Duration),
     /// The function's process ended while it had the call.
@@ -64,7 +64,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The code, as the hosted platform calls the failure where it knows it.
+    /// Returns the code, as the hosted platform calls the failure where it knows it.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
@@ -81,7 +81,7 @@ impl Error {
         }
     }
 
-    /// The status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -96,7 +96,7 @@ impl Error {
         }
     }
 
-    /// The answer.
+    /// Returns the answer: status, headers and body.
     pub fn into_response(self) -> Response {
         let status = self.status();
         let message = self.to_string();

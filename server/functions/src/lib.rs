@@ -34,7 +34,7 @@ pub use settings::{ENTRY_POINTS, Found, Function, Limits, Secrets, Settings};
 use relay::Origin;
 use worker::{Host, Slot};
 
-/// What starts a function in a process.
+/// The script that starts a function inside Deno.
 const SCRIPT: &str = include_str!("worker/worker.js");
 /// How long processes may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -53,8 +53,8 @@ pub(crate) struct Inner {
 }
 
 impl Functions {
-    /// Makes ready to run functions, and starts those that are to run ahead of their first call. `platform` is what
-    /// the platform tells every function in its environment: `SUPABASE_URL`, keys and so on. Must be called inside a
+    /// Prepares to run functions, and starts those that are to run ahead of their first call. `platform` is what
+    /// the platform puts into every function's environment: `SUPABASE_URL`, keys and so on. Must be called inside a
     /// Tokio runtime.
     ///
     /// Errors: when the folder for sockets cannot be made.
@@ -88,7 +88,7 @@ impl Functions {
         });
         for name in &inner.host.settings.ahead {
             match inner.slot(name) {
-                // A failure is in the log, and the first call tries again.
+                // A failure is in the log, and the first call starts it.
                 Ok(slot) => drop(tokio::spawn(async move { slot.start().await })),
                 Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
             }
@@ -97,8 +97,9 @@ impl Functions {
         Ok(Self(inner))
     }
 
-    /// The service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the function,
-    /// any method. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS to it.
+    /// Returns the service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the
+    /// function, any method. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS
+    /// to it.
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
         endpoint::make(move |request| {
@@ -107,7 +108,7 @@ impl Functions {
         })
     }
 
-    /// Ends all processes: those with work in the background a moment later.
+    /// Ends all processes. Those with work in the background have a moment to finish it.
     pub async fn stop(&self) {
         let host = &self.0.host;
         host.stop.cancel();
@@ -145,7 +146,9 @@ impl Inner {
         relay::relay(request, origin, call, &self.host).await
     }
 
-    /// The place of function `name`.
+    /// Returns the slot of function `name`.
+    ///
+    /// Errors: [`Error::NotFound`].
     fn slot(&self, name: &str) -> Result<Arc<Slot>, Error> {
         let known = self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         if let Some(slot) = known
@@ -170,7 +173,7 @@ impl Inner {
         }
     }
 
-    /// The files of function `name` have changed, or those of all functions.
+    /// Takes note that the files of function `name` have changed, or those of all functions.
     pub(crate) fn renew(&self, name: Option<&str>) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         match name {
@@ -180,12 +183,12 @@ impl Inner {
     }
 }
 
-/// The first segment of `path`.
+/// Returns the first segment of `path`.
 fn name(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }
 
-/// Where Deno is that functions would run on, for commands that tell.
+/// Returns where Deno is that functions would run on, for commands that print it.
 pub fn find_deno(settings: &Settings) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     deno::find(settings.deno.as_deref(), &settings.projects, &path)

@@ -58,8 +58,8 @@ pub(crate) async fn relay(
     host: &Host,
 ) -> Result<Response, Error> {
     let (begun, limits) = (Instant::now(), &host.settings.limits);
-    let socket = socket::Asked::of(&request);
-    let outgoing = outgoing(request, &origin, socket.is_some());
+    let upgrade = socket::UpgradeRequest::of(&request);
+    let outgoing = outgoing(request, &origin, upgrade.is_some());
     let (mut head, connection) = match call.worker.connections.send(outgoing, begun + limits.request).await {
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
@@ -73,8 +73,8 @@ pub(crate) async fn relay(
     };
     remove_connection_headers(&mut head.headers);
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        // One that nobody asked for is an answer to nothing.
-        return Ok(socket.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, host));
+        // An upgrade that the caller did not ask for cannot be passed on.
+        return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, host));
     }
     if head.status.is_server_error() {
         mark_failure(&mut head.headers);
@@ -85,16 +85,16 @@ pub(crate) async fn relay(
     Ok(response)
 }
 
-/// The call as the function gets to see it: with the caller's address and the id of the request.
-fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bool) -> Request<worker::Body> {
+/// Returns the call as the function gets to see it: with the caller's address and the id of the request.
+fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -> Request<worker::Body> {
     let body = request.take_body();
     let mut headers = std::mem::take(request.headers_mut());
     let has_body = !body.is_empty();
     let upload = Upload::of(&headers, request.method(), has_body);
     remove_connection_headers(&mut headers);
     upload.announce(&mut headers);
-    if asks_for_socket {
-        socket::ask(&mut headers);
+    if is_upgrade {
+        socket::insert_upgrade(&mut headers);
     }
     set_host(&mut headers, request.uri());
     if let Ok(address) = HeaderValue::from_maybe_shared(Bytes::from(origin.address.to_string())) {
@@ -110,7 +110,7 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, asks_for_socket: bo
     outgoing
 }
 
-/// Sees to it that `headers` name one host, of which a URL can be made: HTTP/2 has it in the target, HTTP/1.0 may have
+/// Makes `headers` name exactly one host, of which a URL can be made: HTTP/2 has it in the target, HTTP/1.0 may have
 /// none, and from one like `a/b?` the function would read another path than the one that was called.
 fn set_host(headers: &mut HeaderMap, target: &Uri) {
     let mut hosts = headers.get_all(HOST).iter();
@@ -129,7 +129,7 @@ fn set_host(headers: &mut HeaderMap, target: &Uri) {
 enum Upload {
     /// There is none.
     Nothing,
-    /// As it is: so many bytes, all told.
+    /// With its length in bytes.
     Length(u64),
     /// In chunks, since nobody knows its length.
     Chunks,
@@ -151,7 +151,7 @@ impl Upload {
         }
     }
 
-    /// Says so in `headers`: hyper sends no body of unknown length with GET unless it is told to.
+    /// Writes this into `headers`: hyper sends no body of unknown length with GET unless a header says so.
     fn announce(self, headers: &mut HeaderMap) {
         headers.remove(CONTENT_LENGTH);
         match self {
@@ -162,7 +162,7 @@ impl Upload {
     }
 }
 
-/// What the `Connection` headers name (RFC 9110, section 7.6.1).
+/// Returns the names in the `Connection` headers (RFC 9110, section 7.6.1).
 pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
@@ -171,7 +171,7 @@ pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &s
 /// Removes what belongs to a connection, and what its `Connection` header names besides; and a length beside a transfer
 /// encoding, which means nothing (RFC 9112, section 6.3) and would be believed once the encoding is gone.
 pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
-    // Most messages have none, and to look at their few names is less than to look each of ours up.
+    // Most messages have none, and comparing their few names costs less than looking up each of ours.
     if !headers.keys().any(|name| OF_CONNECTION.contains(name)) {
         return;
     }
@@ -184,7 +184,7 @@ pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// The function's own failures carry a code, too.
+/// Marks an answer as a failure of the function itself, with a code as the platform's failures have one.
 fn mark_failure(headers: &mut HeaderMap) {
     headers.insert(SB_ERROR_CODE, HeaderValue::from_static("EDGE_FUNCTION_ERROR"));
     headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("sb-error-code"));

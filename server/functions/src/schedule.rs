@@ -12,12 +12,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::relay::{self, Origin};
 use crate::{Error, Inner};
 
-/// What a scheduled call says.
+/// The body of a scheduled call.
 const BODY: &str = r#"{"type":"scheduled"}"#;
 /// Bytes of an answer that are read.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// Begins to call what the settings schedule, until the server stops.
+/// Starts tasks that call what the settings schedule, until the server stops.
 pub(crate) fn run(functions: &Arc<Inner>) {
     for (name, &every) in &functions.host.settings.schedules {
         let (functions, name) = (Arc::clone(functions), name.clone());
@@ -59,7 +59,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
     let call = slot.admit().await?;
     let response = relay::relay(request, origin, call, &functions.host).await?;
     let status = response.status();
-    // Read, so that the connection can be used again.
+    // Read, so that the connection can be kept for another call.
     let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;
     Ok(status)
 }

@@ -88,8 +88,8 @@ const OF_PLATFORM: &str = "SUPABASE_";
         /// Until it must be ready for calls; the download of its modules counts.
         #[setting(variables = [], key = "boot_timeout")]
         pub boot: Duration = Duration::from_secs(60),
-        /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life every
-        /// 30 s. A socket that talks is closed when the wall clock limit has passed.
+        /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life
+        /// every 30 s. A socket that talks is closed when the wall clock limit has passed.
         #[setting(variables = [], key = "socket_silence")]
         pub socket_silence: Duration = Duration::from_secs(150),
         /// Without a call, until its process ends.
@@ -158,8 +158,8 @@ impl Settings {
 
     /// Reads the variables that functions get to see: those of `env_file`, which stands in the place of `.env` in the
     /// functions folder, of `[edge_runtime.secrets]` and of the `.env` files of `folders`, the stronger first. What the
-    /// project's files set for the server itself is not for functions, so this is read last, when all names are known that
-    /// the server asks for.
+    /// project's files set for the server itself is not for functions, so this is read last, when all names are known
+    /// that the server asks for.
     ///
     /// Source: `supabase functions serve` of the Supabase CLI (`internal/functions/serve`, `internal/secrets/set`), to
     /// which the project's own `.env` is added.
@@ -198,7 +198,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The function `name`, if it has an entry point; whether it is enabled does not matter here.
+    /// Returns the function `name`, if it has an entry point; whether it is enabled does not matter here.
     pub fn find(&self, name: &str) -> Option<Found> {
         // Names are what the CLI allows, and so never lead out of the folder.
         let is_valid = name.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -214,7 +214,7 @@ impl Settings {
         Some(Found { name: name.to_owned(), entry_point, function })
     }
 
-    /// All functions, by name.
+    /// Returns all functions, in the order of their names.
     pub fn list(&self) -> Vec<Found> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> =

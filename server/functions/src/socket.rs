@@ -1,8 +1,8 @@
-//! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function as it comes, and what follows is
-//! carried both ways as it is.
+//! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function as it comes, and what follows
+//! is carried both ways as it is.
 //!
-//! A socket holds its call's place in the process for as long as it is open, and is closed when the wall clock of its
-//! call runs out, as on the hosted platform; there the connection breaks, here both ends are told why.
+//! A socket counts as a call of its process for as long as it is open, and is closed when the wall clock of its call
+//! runs out, as on the hosted platform; there the connection breaks, here both ends get a close frame with the reason.
 
 mod carry;
 mod frames;
@@ -19,18 +19,18 @@ use carry::{Close, carry};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
-/// A caller's wish for a WebSocket.
-pub(crate) struct Asked(poem::OnUpgrade);
+/// A call that is to become a WebSocket.
+pub(crate) struct UpgradeRequest(poem::OnUpgrade);
 
-impl Asked {
-    /// The wish of `request`, if it has one (RFC 6455, section 4.1).
+impl UpgradeRequest {
+    /// Returns the upgrade that `request` asks for; `None` if it asks for none (RFC 6455, section 4.1).
     pub(crate) fn of(request: &poem::Request) -> Option<Self> {
         let headers = request.headers();
-        let is_asked = request.method() == Method::GET
+        let is_upgrade = request.method() == Method::GET
             && request.version() == Version::HTTP_11
             && headers.get(UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
             && connection_options(headers).any(|option| option.eq_ignore_ascii_case("upgrade"));
-        if !is_asked {
+        if !is_upgrade {
             return None;
         }
         request.take_upgrade().ok().map(Self)
@@ -61,15 +61,15 @@ impl Asked {
             }
             drop(call);
         });
-        ask(&mut headers);
+        insert_upgrade(&mut headers);
         let mut response = Response::builder().status(StatusCode::SWITCHING_PROTOCOLS).finish();
         *response.headers_mut() = headers;
         response
     }
 }
 
-/// Says that this connection is to become, or becomes, a WebSocket.
-pub(crate) fn ask(headers: &mut HeaderMap) {
+/// Adds the headers which say that a connection is to become, or becomes, a WebSocket.
+pub(crate) fn insert_upgrade(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);
 }

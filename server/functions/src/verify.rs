@@ -1,4 +1,4 @@
-//! Whether a caller's token opens a function that asks for one.
+//! Checks whether a caller's token opens a function that needs one.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,8 +9,8 @@ use tokens::Verifier;
 
 use crate::Error;
 
-/// Lets a caller pass whose `Authorization` has a token that one of the project's keys signed. A key is no token: neither
-/// one in `apikey` nor an opaque one in `Authorization` opens anything, as on the hosted platform.
+/// Lets a caller pass whose `Authorization` has a token that one of the project's keys signed. A key is no token:
+/// neither one in `apikey` nor an opaque one in `Authorization` opens anything, as on the hosted platform.
 ///
 /// Source: Supabase's guide "Authorization headers" of edge functions.
 ///
@@ -32,7 +32,7 @@ pub(crate) fn verify(headers: &HeaderMap, verifier: &Verifier) -> Result<(), Err
     })
 }
 
-/// What the head of a token says that it is signed with; `None` if there is no such head.
+/// Returns the algorithm that the head of a token names; `None` if there is no such head.
 fn algorithm(token: &str) -> Option<String> {
     let (head, _) = token.split_once('.')?;
     let head = BASE64_URL_SAFE_NO_PAD.decode(head).ok()?;

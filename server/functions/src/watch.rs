@@ -7,7 +7,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::Inner;
 
-/// Watches `folder` for as long as the answer lives; `None`, with a warning, where that is not possible.
+/// Watches `folder` for as long as the returned watcher lives; `None`, with a warning, where that is not possible.
 pub(crate) fn watch(folder: PathBuf, functions: Weak<Inner>) -> Option<RecommendedWatcher> {
     let watched = folder.clone();
     let changed = move |event: notify::Result<Event>| {
@@ -30,7 +30,7 @@ pub(crate) fn watch(folder: PathBuf, functions: Weak<Inner>) -> Option<Recommend
         .ok()
 }
 
-/// The function that `path` belongs to; `None` for what may belong to all.
+/// Returns the function that `path` belongs to; `None` for what may belong to all.
 fn name<'a>(folder: &Path, path: &'a Path) -> Option<&'a str> {
     let mut parts = path.strip_prefix(folder).ok()?.components();
     let first = parts.next()?.as_os_str().to_str()?;

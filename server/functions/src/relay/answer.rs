@@ -13,62 +13,66 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::worker::{Call, Connection};
 
-/// The body for the caller: what has come with the head as it is, anything else as it comes, until `deadline`. Dropped
-/// before its end it closes the connection, from which the function learns that its caller has gone.
+/// Returns the body for the caller: what has come with the head as it is, anything else as it comes, until `deadline`.
+/// Dropped before its end it closes the connection, from which the function learns that its caller has gone.
 pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) -> Body {
-    let mut place = Some(Place { connection, call });
-    let first = std::future::poll_fn(|context| Poll::Ready(poll_part(&mut place, context))).await;
+    let mut in_flight = Some(InFlightCall { connection, call });
+    let first = std::future::poll_fn(|context| Poll::Ready(poll_part(&mut in_flight, context))).await;
     let first = match first {
         Poll::Ready(None) => return Body::empty(),
-        Poll::Ready(Some(Ok(whole))) if place.is_none() => return Body::from(whole),
+        Poll::Ready(Some(Ok(whole))) if in_flight.is_none() => return Body::from(whole),
         Poll::Ready(part) => part,
         Poll::Pending => None,
     };
-    let place = place.map(|Place { connection, call }| Place { connection: connection.send_rest(), call });
-    Body::from_bytes_stream(stream::iter(first).chain(Answer::new(place, deadline)))
+    let in_flight = in_flight
+        .map(|InFlightCall { connection, call }| InFlightCall { connection: connection.send_rest(), call });
+    Body::from_bytes_stream(stream::iter(first).chain(Answer::new(in_flight, deadline)))
 }
 
 /// What an answer holds until the last of it has come from the function.
-struct Place {
+struct InFlightCall {
     connection: Connection,
     call: Call,
 }
 
-/// The next part of what comes at `place`, which is left as soon as nothing more will.
-fn poll_part(place: &mut Option<Place>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-    let Some(Place { connection, .. }) = place else { return Poll::Ready(None) };
+/// Polls for the next part of the answer. `in_flight` becomes `None` as soon as no more of it will come.
+fn poll_part(
+    in_flight: &mut Option<InFlightCall>,
+    context: &mut Context<'_>,
+) -> Poll<Option<io::Result<Bytes>>> {
+    let Some(InFlightCall { connection, .. }) = in_flight else { return Poll::Ready(None) };
     let part = connection.poll_body(context);
-    // Who knows the length does not ask for the end.
+    // With a known length, the end is known before anybody polls for it.
     if connection.is_read()
-        && let Some(Place { connection, call }) = place.take()
+        && let Some(InFlightCall { connection, call }) = in_flight.take()
     {
         call.worker.connections.give_back(connection);
     }
     if let Poll::Ready(Some(Err(_))) = part {
-        *place = None;
+        *in_flight = None;
     }
     part
 }
 
 /// An answer that comes in parts.
 struct Answer {
-    /// Shared with `late`: a caller who takes nothing more does not keep the place beyond its time.
-    place: Arc<Mutex<Option<Place>>>,
-    /// Gives the place up when its time is over.
+    /// Shared with `late`: a caller who takes nothing more does not keep the call in flight beyond its time.
+    in_flight: Arc<Mutex<Option<InFlightCall>>>,
+    /// Drops the call when its time is over.
     late: AbortOnDropHandle<()>,
     is_over: bool,
 }
 
 impl Answer {
-    fn new(place: Option<Place>, deadline: Instant) -> Self {
-        let is_over = place.is_none();
-        let place = Arc::new(Mutex::new(place));
-        let held = Arc::clone(&place);
+    fn new(in_flight: Option<InFlightCall>, deadline: Instant) -> Self {
+        let is_over = in_flight.is_none();
+        let in_flight = Arc::new(Mutex::new(in_flight));
+        let held = Arc::clone(&in_flight);
         let late = tokio::spawn(async move {
             sleep_until(deadline).await;
             drop(lock(&held).take());
         });
-        Self { place, late: AbortOnDropHandle::new(late), is_over }
+        Self { in_flight, late: AbortOnDropHandle::new(late), is_over }
     }
 }
 
@@ -80,10 +84,10 @@ impl Stream for Answer {
         if this.is_over {
             return Poll::Ready(None);
         }
-        let mut place = lock(&this.place);
-        let (was_held, part) = (place.is_some(), poll_part(&mut place, context));
-        this.is_over = place.is_none();
-        drop(place);
+        let mut in_flight = lock(&this.in_flight);
+        let (was_held, part) = (in_flight.is_some(), poll_part(&mut in_flight, context));
+        this.is_over = in_flight.is_none();
+        drop(in_flight);
         if was_held && (part.is_ready() || Pin::new(&mut this.late).poll(context).is_pending()) {
             return part;
         }
@@ -93,6 +97,6 @@ impl Stream for Answer {
     }
 }
 
-fn lock(place: &Mutex<Option<Place>>) -> MutexGuard<'_, Option<Place>> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(in_flight: &Mutex<Option<InFlightCall>>) -> MutexGuard<'_, Option<InFlightCall>> {
+    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,10 +12,11 @@ use super::frames::{self, Frames};
 
 /// Bytes that are carried at a time, in each direction.
 const BUFFER: usize = 8 * 1024;
-/// How long the ends may take to finish the frame that they are in, and to say goodbye.
+/// How long the ends may take to finish the frame that they are in, and to answer the close frame.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What an end is told that did not close the socket itself: a code of RFC 6455, section 7.4.1, and a sentence.
+/// What a close frame says to an end that did not close the socket itself: a code of RFC 6455, section 7.4.1, and a
+/// sentence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Close(u16, &'static str);
 
@@ -65,7 +66,7 @@ pub(super) async fn carry(
     };
     let goodbye = async {
         tokio::join!(up.close(close), down.close(close));
-        // Who closes with something unread resets the connection, and the goodbye is lost on the way.
+        // A socket that is closed with unread bytes is reset, and the close frame is lost on the way.
         while up.from.read(&mut up.buffer).await.is_ok_and(|length| length > 0) {}
     };
     let _ = timeout(GRACE, goodbye).await;
@@ -80,7 +81,7 @@ enum End {
     Sink,
 }
 
-/// One direction of a socket. What it does can be broken off at any point, and gone on with.
+/// One direction of a socket. Its futures can be dropped at any point, and the direction continues from there.
 struct Direction<From, To> {
     from: ReadHalf<From>,
     to: WriteHalf<To>,

@@ -7,8 +7,8 @@ const CLOSE: u8 = 8;
 const LAST: u8 = 0x80;
 /// The bit that says that a frame is masked.
 const MASKED: u8 = 0x80;
-/// The mask that changes nothing. Masks are against proxies that take a frame for a request, of which there are none on a
-/// private socket.
+/// The mask that changes nothing. Masks are against proxies that take a frame for a request, of which there are none on
+/// a private socket.
 const MASK: [u8; 4] = [0; 4];
 
 /// How far one direction of a socket has come.
@@ -23,7 +23,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Goes on by `bytes`.
+    /// Follows the next `bytes` of the direction.
     pub(super) fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.payload > 0 {
@@ -43,12 +43,12 @@ impl Frames {
         }
     }
 
-    /// Whether another frame may begin here.
+    /// Reports whether another frame may begin here.
     pub(super) fn is_between(&self) -> bool {
         self.length == 0 && self.payload == 0
     }
 
-    /// Whether a frame has passed after which no other may.
+    /// Reports whether a frame has passed after which no other may.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
@@ -75,7 +75,8 @@ impl Frames {
     }
 }
 
-/// A frame that closes a socket, with `code` and a `reason` of at most 123 bytes; `is_masked` as those of clients are.
+/// Returns a frame that closes a socket, with `code` and a `reason` of at most 123 bytes; `is_masked` as those of
+/// clients are.
 pub(super) fn close(code: u16, reason: &str, is_masked: bool) -> Vec<u8> {
     let length = u8::try_from(size_of_val(&code) + reason.len()).unwrap_or_default();
     let mut frame = vec![LAST | CLOSE, length | if is_masked { MASKED } else { 0 }];

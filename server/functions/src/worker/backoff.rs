@@ -1,4 +1,4 @@
-//! How long a function that fails waits until it is started again.
+//! How long a function that fails waits until its restart.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// A start failed at `now`, or the process ended by itself after it `lived` so long.
+    /// Counts a failure: a start failed at `now`, or the process ended by itself after it `lived` so long.
     pub(super) fn failed(&mut self, lived: Duration, now: Instant) {
         if lived >= LIVED {
             *self = Self::default();
@@ -25,7 +25,7 @@ impl Backoff {
         self.until = Some(now + wait);
     }
 
-    /// How long a start has to wait at `now`.
+    /// Returns how long a start has to wait at `now`.
     pub(super) fn wait(&self, now: Instant) -> Duration {
         self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }

@@ -32,7 +32,7 @@ type Exchanges = http1::Connection<Stream, Body>;
 /// Why a call got no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nothing of it was sent, so that it may be sent again.
+    /// Nothing of it was sent, so it may be sent on another connection.
     Unsent(Box<Request<Body>>),
     /// The worker does not take connections.
     Unreachable,
@@ -55,14 +55,14 @@ pub(crate) struct Connection {
     has_upload: bool,
 }
 
-/// Who reads from the socket and writes to it.
+/// What reads from the socket and writes to it.
 enum Driver {
     /// Whoever waits for something of the connection: a task of its own would cost every call two switches between
     /// tasks, of which each may wake a thread.
     Caller(Box<Exchanges>),
     /// A task, for as long as this is held.
     Task(#[expect(dead_code, reason = "held for its end")] AbortOnDropHandle<()>),
-    /// Nobody any more: HTTP/1.1 is over on it. What has come of another protocol is kept.
+    /// Nothing any more: HTTP/1.1 has ended on it. Bytes of another protocol are kept.
     Nobody(Option<Freed>),
 }
 
@@ -70,12 +70,12 @@ enum Driver {
 type Freed = (UnixStream, Bytes);
 
 impl Driver {
-    /// Reads and writes what can be, unless a task does. What goes wrong, the sender or the answer's body is told.
+    /// Reads and writes what can be, unless a task does. The sender or the answer's body reports what goes wrong.
     fn drive(&mut self, context: &mut Context<'_>) {
         if let Self::Caller(exchanges) = self
             && exchanges.poll_without_shutdown(context).is_ready()
         {
-            // A call that waits in it gets to know of its end by that.
+            // A call that waits on it gets an error from its sender by that.
             *self = Self::Nobody(std::mem::replace(self, Self::Nobody(None)).free());
         }
     }
@@ -102,7 +102,7 @@ impl Connection {
         Ok(Self { sender, driver: Driver::Caller(Box::new(exchanges)), answer: None, has_upload: false })
     }
 
-    /// Whether it can take another call, as far as that is known already.
+    /// Reports whether it can take another call, as far as that is known already.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.driver, Driver::Caller(_)) && self.answer.is_none() && self.sender.is_ready()
     }
@@ -114,7 +114,7 @@ impl Connection {
         let driver = &mut self.driver;
         let answered = std::future::poll_fn(|context| {
             driver.drive(context);
-            // The answer comes by the line before or not at all: to be woken by it would be to wake ourselves.
+            // The line before brings the answer or nothing does: a waker would wake this very task.
             answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         match answered.await {
@@ -137,7 +137,7 @@ impl Connection {
         let driver = match self.driver {
             Driver::Caller(mut exchanges) if self.has_upload => {
                 let driving = tokio::spawn(async move {
-                    // What goes wrong, the answer's body is told.
+                    // The answer's body reports what goes wrong.
                     let _ = std::future::poll_fn(|context| exchanges.poll_without_shutdown(context)).await;
                 });
                 Driver::Task(AbortOnDropHandle::new(driving))
@@ -147,18 +147,18 @@ impl Connection {
         Self { driver, ..self }
     }
 
-    /// The next part of the answer's body. Trailers are left out.
+    /// Polls for the next part of the answer's body. Trailers are left out.
     pub(crate) fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
             let mut part = Pin::new(&mut *answer).poll_frame(context);
             if part.is_pending() {
-                // What comes, comes by driving, for which the body has to have asked.
+                // Driving brings the next part, but only after the body was polled for it.
                 self.driver.drive(context);
                 part = Pin::new(&mut *answer).poll_frame(context);
             }
             let frame = ready!(part).transpose().map_err(io::Error::other)?;
-            // Who knows the length does not ask for the end.
+            // With a known length, the end is known before anybody polls for it.
             if frame.is_none() || answer.is_end_stream() {
                 self.answer = None;
             }
@@ -168,12 +168,13 @@ impl Connection {
         }
     }
 
-    /// Whether all of the answer's body was read.
+    /// Reports whether all of the answer's body was read.
     pub(crate) fn is_read(&self) -> bool {
         self.answer.is_none()
     }
 
-    /// The socket, which has become another protocol's, and what has come of that already.
+    /// Returns the socket, which now belongs to another protocol, and the bytes of that protocol that were read
+    /// already.
     pub(crate) fn into_parts(self) -> Option<Freed> {
         self.driver.free()
     }

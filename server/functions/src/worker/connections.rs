@@ -22,7 +22,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Of the worker that listens in `folder`; up to `kept` are kept open.
+    /// Returns the connections to the worker that listens in `folder`; up to `kept` are kept open.
     pub(super) fn new(folder: &Path, kept: usize) -> Self {
         let (calls, orders) = sockets(folder);
         Self { calls, orders, idle: Mutex::new(Vec::new()), kept }
@@ -39,7 +39,8 @@ impl Connections {
         timeout_at(deadline, self.send_on_any(call)).await.map_err(|_| Failure::Late)?
     }
 
-    /// As [`Self::send`]: on the first of the idle connections that turns out to be open, else on a new one.
+    /// Does what [`Self::send`] does, without the deadline: on the first of the idle connections that turns out to be
+    /// open, else on a new one.
     async fn send_on_any(&self, mut call: Request<Body>) -> Result<(Parts, Connection), Failure> {
         while let Some(connection) = self.take() {
             match connection.exchange(call).await {
@@ -59,7 +60,7 @@ impl Connections {
         }
     }
 
-    /// Tells the worker `order`; ends when it was carried out.
+    /// Sends the worker `order`, and returns when it was carried out.
     pub(super) async fn order(&self, order: &'static str) -> Result<(), Failure> {
         let mut call = Request::new(poem::Body::empty().into());
         *call.uri_mut() = Uri::from_static(order);
@@ -73,8 +74,8 @@ impl Connections {
     }
 }
 
-/// Where a worker in `folder` listens: for calls, and for our own orders, which no caller can give that way. Short, since
-/// a socket's path may have 104 bytes (unix(7); 108 on Linux).
+/// Returns where a worker in `folder` listens: for calls, and for our own orders, which no caller can send there.
+/// Short, since a socket's path may have 104 bytes (unix(7); 108 on Linux).
 pub(super) fn sockets(folder: &Path) -> (PathBuf, PathBuf) {
     (folder.join("s"), folder.join("o"))
 }
@@ -183,7 +184,7 @@ mod tests {
         tokio::join!(answering, calling);
     }
 
-    /// The answer to a call: its status and its body, or why there is none.
+    /// Returns the answer to a call: its status and its body, or why there is none.
     async fn answered(bytes: &[u8]) -> Result<(u16, String), String> {
         let (_folder, listener, connections) = worker();
         let answering = async { drop(answer(&listener, bytes).await) };

@@ -29,15 +29,15 @@ pub(crate) use slot::{Call, Host, Slot};
 use process::Launch;
 use usage::Usage;
 
-/// How often a process is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the watchdog checks a process.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a stopping server waits for what functions do in the background.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
 /// Why a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// We asked it to.
+    /// It was idle or outdated, or the server stops.
     Retired,
     /// It used more memory than it may.
     Memory,
@@ -45,7 +45,7 @@ pub(crate) enum End {
     Cpu,
     /// It waited, and let nothing else happen, for longer than a call may wait for its answer.
     Stuck,
-    /// By itself: an error that nobody caught.
+    /// It ended by itself: an error that nobody caught.
     Crashed,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Worker {
     ended: watch::Receiver<Option<End>>,
 }
 
-/// A process on its way.
+/// A process that has started, before calls are let in.
 struct Booted {
     child: Child,
     /// Held, because the process ends when it is closed.
@@ -179,7 +179,7 @@ impl Worker {
 
 /// Watches a process until it ends: by itself, for what it uses, or because it is retired and has nothing left to do.
 async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> End {
-    let mut ticks = interval(LOOK);
+    let mut ticks = interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watchdog = Watchdog::default();
     let mut draining: Option<JoinHandle<()>> = None;
@@ -194,7 +194,7 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> 
             }
             _ = ticks.tick() => {}
         }
-        if let Some(end) = watchdog.look(&worker, draining.is_some()).await {
+        if let Some(end) = watchdog.check(&worker, draining.is_some()).await {
             break end;
         }
         slot.retire_if_idle(&worker);
@@ -222,44 +222,44 @@ fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
     })
 }
 
-/// One that the process has not answered yet.
-struct Question {
+/// A ping that the process has not answered yet.
+struct Ping {
     answer: JoinHandle<()>,
-    asked: Instant,
+    sent: Instant,
     /// The processor time that it had used by then.
     cpu: Duration,
 }
 
-/// Looks at what a process uses.
+/// Checks what a process uses.
 #[derive(Default)]
 struct Watchdog {
-    question: Option<Question>,
+    ping: Option<Ping>,
 }
 
 impl Watchdog {
-    /// Why the process has to be ended, if it has to.
+    /// Returns why the process has to be ended; `None` if it may run on.
     ///
-    /// The processor time counts for as long as the process answers no question: while it does, no call keeps the
-    /// others from running. Time that passes while others have the processor does not count, until it is as much as a
+    /// The processor time counts for as long as the process answers no ping: while it answers, no call keeps the others
+    /// from running. Time that passes while others have the processor does not count, until it is as much as a
     /// call may take: then no call of this process gets an answer any more.
-    async fn look(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
+    async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let usage = Usage::of(worker.pid).await?;
         if usage.memory > worker.limits.memory.0 + Limits::NATIVE {
             return Some(End::Memory);
         }
-        match &self.question {
-            Some(question) if question.answer.is_finished() => self.question = None,
-            Some(question) if usage.cpu.saturating_sub(question.cpu) >= worker.limits.cpu => {
+        match &self.ping {
+            Some(ping) if ping.answer.is_finished() => self.ping = None,
+            Some(ping) if usage.cpu.saturating_sub(ping.cpu) >= worker.limits.cpu => {
                 return Some(End::Cpu);
             }
-            Some(question) if question.asked.elapsed() >= worker.limits.request => return Some(End::Stuck),
+            Some(ping) if ping.sent.elapsed() >= worker.limits.request => return Some(End::Stuck),
             Some(_) => {}
             None if worker.is_busy() || is_draining => {
-                let asked = Arc::clone(worker);
+                let pinged = Arc::clone(worker);
                 let answer = tokio::spawn(async move {
-                    let _ = asked.connections.order("/ping").await;
+                    let _ = pinged.connections.order("/ping").await;
                 });
-                self.question = Some(Question { answer, asked: Instant::now(), cpu: usage.cpu });
+                self.ping = Some(Ping { answer, sent: Instant::now(), cpu: usage.cpu });
             }
             None => {}
         }
@@ -269,8 +269,8 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        if let Some(question) = &self.question {
-            question.answer.abort();
+        if let Some(ping) = &self.ping {
+            ping.answer.abort();
         }
     }
 }

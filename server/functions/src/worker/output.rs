@@ -1,4 +1,4 @@
-//! What a function's process writes: its log, and the news that it is ready.
+//! What a function's process writes: its log, and the message that it is ready.
 
 use serde::Deserialize;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
@@ -41,7 +41,8 @@ enum Level {
     Error,
 }
 
-/// Writes the lines of a process's standard output to the log until it ends, and tells `ready` when it is.
+/// Writes the lines of a process's standard output to the log until it ends, and sends to `ready` when the function is
+/// ready.
 pub(super) async fn follow_output(
     output: impl AsyncRead + Unpin,
     function: String,
@@ -94,7 +95,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new() }
     }
 
-    /// The next line without its end; `None` when the writer is gone.
+    /// Returns the next line without its end; `None` when the writer is gone.
     async fn next(&mut self) -> Option<&[u8]> {
         self.line.clear();
         let mut is_any = false;

@@ -33,7 +33,7 @@ const FOR_DENO: [&str; 17] = [
     "npm_config_*",
 ];
 
-/// Those of [`FOR_DENO`] that Deno reads again for each connection that a function opens, so that they must stay.
+/// Those of [`FOR_DENO`] that Deno reads for each connection that a function opens, so that they must stay.
 const KEPT: [&str; 9] = [
     "ALL_PROXY",
     "HTTPS_PROXY",
@@ -63,8 +63,8 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// The command, ready to be spawned. The process is in a group of its own, so that Ctrl-C in a terminal reaches
-    /// the server alone, and ends when its standard input does, so that it cannot outlive the server.
+    /// Returns the command, ready to be spawned. The process is in a group of its own, so that Ctrl-C in a terminal
+    /// reaches the server alone, and ends when its standard input does, so that it cannot outlive the server.
     pub(super) fn command(&self) -> Command {
         let machine: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
@@ -88,7 +88,8 @@ impl Launch<'_> {
         self.found.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Its own folder, the code that functions share, what its settings name, and packages of npm.
+    /// Returns what it may read: its own folder, the code that functions share, what its settings name, and packages of
+    /// npm.
     fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
@@ -101,7 +102,8 @@ impl Launch<'_> {
         paths
     }
 
-    /// What is set, else the function's own `deno.json`, else what the CLI once made for all functions.
+    /// Returns the import map: what is set, else the function's own `deno.json`, else what the CLI once made for all
+    /// functions.
     fn import_map(&self) -> Option<PathBuf> {
         let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
         let common =
@@ -143,7 +145,7 @@ fn is_for_deno(name: &str) -> bool {
     })
 }
 
-/// Deno separates paths with commas, and takes two for one that belongs to a path.
+/// Returns the flag `flag` for `paths`. Deno separates paths with commas, and takes two for one that belongs to a path.
 fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
     let mut text = OsString::from(flag);
     for (position, path) in paths.iter().enumerate() {
@@ -155,7 +157,7 @@ fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
     text
 }
 
-/// `path` as a URL (RFC 8089): everything that has a meaning in URLs is escaped.
+/// Returns `path` as a URL (RFC 8089): everything that has a meaning in URLs is escaped.
 fn file_url(path: &Path) -> String {
     let mut url = String::from("file://");
     for &byte in path.as_os_str().as_bytes() {

@@ -1,4 +1,4 @@
-//! The place of one function: its process if it runs, the calls that may be in it, and when it may be started again.
+//! One function: its process if it runs, how many calls may be in it, and when it may be restarted.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,7 +18,7 @@ use super::{Booted, End, Worker, boot, supervise};
 use crate::Error;
 use crate::settings::{Found, Settings};
 
-/// The longest wait before a restart that a call sits through; before a longer one it is refused.
+/// The longest wait before a restart that a call waits for; for a longer one it is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What all functions share.
@@ -37,7 +37,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Cancelled when the server stops.
+    /// Returns the token that is cancelled when the server stops.
     pub(crate) fn stopping(&self) -> CancellationToken {
         self.stop.clone()
     }
@@ -59,7 +59,7 @@ pub(crate) struct Slot {
     failed_starts: AtomicU64,
 }
 
-/// A call that is in a process; the process is kept until it is dropped.
+/// A call in a process. The process is kept until the call is dropped.
 pub(crate) struct Call {
     pub(crate) worker: Arc<Worker>,
     _permit: OwnedSemaphorePermit,
@@ -71,7 +71,7 @@ impl Drop for Call {
     }
 }
 
-/// Counts who waits for as long as it lives.
+/// Counts one waiting call for as long as it lives.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -100,7 +100,7 @@ impl Slot {
         &self.host
     }
 
-    /// A place for one call in the function's process, which is started if it does not run.
+    /// Admits one call to the function's process, which is started if it does not run.
     ///
     /// Errors: [`Error::Busy`] when too many wait, [`Error::Idle`] when none came free in time, [`Error::Boot`] and
     /// [`Error::NoDeno`] when there is no process.
@@ -119,7 +119,7 @@ impl Slot {
         }
     }
 
-    /// Waits for a place.
+    /// Waits until another call has ended.
     async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
         let before = self.waiting.fetch_add(1, Ordering::AcqRel);
         let _waiting = Waiting(&self.waiting);
@@ -145,7 +145,7 @@ impl Slot {
         }
     }
 
-    /// Whether a process runs.
+    /// Reports whether a process runs.
     pub(crate) fn is_running(&self) -> bool {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().is_some_and(|worker| !worker.has_ended())
@@ -165,8 +165,8 @@ impl Slot {
                 return Err(Error::Stopping);
             }
             let wait = slot.backoff().wait(Instant::now());
-            // What failed while it was waited for is not tried once more for each of those who waited: one that fails
-            // slowly would keep the last of them for as long as all tries take.
+            // A start that failed is not repeated for each of the calls that waited for it: if it fails slowly, the last
+            // of them would wait for as long as all attempts take.
             let has_failed = slot.failed_starts.load(Ordering::Acquire) != failed_before;
             if has_failed || wait > PATIENCE {
                 return Err(Error::Boot(wait));
@@ -221,7 +221,7 @@ impl Slot {
         ending: watch::Sender<Option<End>>,
         version: u64,
     ) {
-        // What has changed since may have been read half before and half after.
+        // Of files that have changed since, the process may have read some before and some after.
         if self.version.load(Ordering::Acquire) == version {
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&worker));
         } else {
@@ -258,7 +258,7 @@ impl Slot {
         }
     }
 
-    /// Its files have changed: the next call gets a new process; the old one ends with its last call.
+    /// Takes note that its files have changed: the next call gets a new process; the old one ends with its last call.
     pub(crate) fn renew(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
         *self.backoff() = Backoff::default();

@@ -1,4 +1,4 @@
-//! What a process uses, as the kernel tells it.
+//! What a process uses, read from the kernel.
 
 use std::time::Duration;
 
@@ -15,22 +15,23 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Of process `pid`; `None` where the kernel does not tell (elsewhere than on Linux) or the process is gone.
-    pub(super) async fn of(pid: u32) -> Option<Usage> {
+    /// Returns the usage of process `pid`; `None` where the kernel has no such file (elsewhere than on Linux) or the
+    /// process is gone.
+    pub(super) async fn of(pid: u32) -> Option<Self> {
         let stat = tokio::fs::read_to_string(format!("/proc/{pid}/stat")).await.ok()?;
         let status = tokio::fs::read_to_string(format!("/proc/{pid}/status")).await.ok()?;
-        Usage::parse(&stat, &status)
+        Self::parse(&stat, &status)
     }
 
-    /// Source: proc_pid_stat(5), fields 14 and 15; proc_pid_status(5), `VmRSS`.
-    fn parse(stat: &str, status: &str) -> Option<Usage> {
+    /// Parses the two files. Source: proc_pid_stat(5), fields 14 and 15; proc_pid_status(5), `VmRSS`.
+    fn parse(stat: &str, status: &str) -> Option<Self> {
         // The second field is the program's name in parentheses, which may hold blanks and parentheses.
         let (_, fields) = stat.rsplit_once(')')?;
         let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
         let ticks = ticks.next()?? + ticks.next()??;
         let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kilobytes: u64 = memory.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(Usage { memory: kilobytes * 1024, cpu: Duration::from_millis(ticks * TICK_MILLIS) })
+        Some(Self { memory: kilobytes * 1024, cpu: Duration::from_millis(ticks * TICK_MILLIS) })
     }
 }
 

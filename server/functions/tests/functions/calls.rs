@@ -1,3 +1,5 @@
+//! What functions get of a call, and what callers get of an answer.
+
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::Method;

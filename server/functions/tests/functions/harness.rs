@@ -1,3 +1,5 @@
+//! A project of functions behind a gateway, and who listens for what they send.
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -60,7 +62,7 @@ impl Ear {
         self.0.local_addr().unwrap().port()
     }
 
-    /// What the next connection begins with.
+    /// Waits for the next connection and returns what it begins with.
     pub(crate) async fn hear(&self) -> String {
         let said = async {
             let (mut connection, _) = self.0.accept().await.unwrap();
@@ -81,12 +83,12 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// With files of these names and texts below the functions folder, callable without a token.
+    /// Returns a project with files of these names and texts below the functions folder, callable without a token.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
         Self::with(files, |_| {}).await
     }
 
-    /// As [`Self::new`], with other settings.
+    /// Returns a project as [`Self::new`] does, with other settings.
     pub(crate) async fn with(files: &[(&str, &str)], adjust: impl FnOnce(&mut Settings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = Settings {
@@ -117,7 +119,7 @@ impl Project {
         write(&self.folder.path().join("functions"), name, text);
     }
 
-    /// The head of the answer to `request`, whose body is still to come.
+    /// Returns the head of the answer to `request`, whose body is still to come.
     pub(crate) async fn send(&self, request: Request) -> Response {
         let answered = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
         answered.await.expect("an answer in time")

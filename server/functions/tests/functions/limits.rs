@@ -1,3 +1,5 @@
+//! Limits of memory, processor time, time and number of calls.
+
 use std::time::Duration;
 
 use functions::Limits;

@@ -1,3 +1,5 @@
+//! Lines of the log that functions write.
+
 use std::io;
 
 use http::Method;
@@ -23,7 +25,7 @@ impl io::Write for Lines {
     }
 }
 
-/// The lines of the whole process's log from here on.
+/// Returns a receiver of the lines of the whole process's log from here on.
 fn listen() -> UnboundedReceiver<Value> {
     let (sender, receiver) = unbounded_channel();
     let writer = move || Lines(sender.clone());

@@ -1,3 +1,5 @@
+//! When processes start, end, restart and share code.
+
 use std::time::Duration;
 
 use functions::{Limits, Secrets};

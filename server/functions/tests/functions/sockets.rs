@@ -1,3 +1,5 @@
+//! WebSockets of functions.
+
 use std::net::SocketAddr;
 use std::time::Duration;
 

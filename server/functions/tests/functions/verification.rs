@@ -1,3 +1,5 @@
+//! Calls with and without a token.
+
 use functions::Function;
 use poem::Request;
 use serde_json::json;
