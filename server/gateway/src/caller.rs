@@ -44,9 +44,9 @@ pub enum BearerSource {
 }
 
 impl<'a> FromRequest<'a> for Caller {
-    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Caller> {
+    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
         let missing = || poem::Error::from_string("no gateway in front", StatusCode::INTERNAL_SERVER_ERROR);
-        request.extensions().get::<Caller>().cloned().ok_or_else(missing)
+        request.extensions().get::<Self>().cloned().ok_or_else(missing)
     }
 }
 
@@ -56,22 +56,22 @@ pub struct Bearer(Arc<str>);
 
 impl Bearer {
     /// Returns the part of `header` from byte `start` on, if the header is text.
-    pub(crate) fn new(header: &HeaderValue, start: usize) -> Option<Bearer> {
-        std::str::from_utf8(header.as_bytes()).ok()?.get(start..).map(|token| Bearer(token.into()))
+    pub(crate) fn new(header: &HeaderValue, start: usize) -> Option<Self> {
+        std::str::from_utf8(header.as_bytes()).ok()?.get(start..).map(|token| Self(token.into()))
     }
 
     /// Returns the token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section
     /// 11.1); `None` without that header and for other schemes. What is no text is an empty token, which nobody
     /// accepts.
-    pub fn of(headers: &HeaderMap) -> Option<Bearer> {
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
         let header = headers.get(AUTHORIZATION)?;
         let start = token_start(header)?;
-        Some(Bearer::new(header, start).unwrap_or_else(|| Bearer("".into())))
+        Some(Self::new(header, start).unwrap_or_else(|| Self("".into())))
     }
 
     /// Returns a bearer of `token`, if that can be sent in a header at all.
-    pub fn from_token(token: &str) -> Option<Bearer> {
-        Bearer::new(&HeaderValue::from_str(token).ok()?, 0)
+    pub fn from_token(token: &str) -> Option<Self> {
+        Self::new(&HeaderValue::from_str(token).ok()?, 0)
     }
 
     /// Returns the token; may be empty if the header was.

@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Reports whether `headers` name the content coding `coding` as one that the client takes. A quality of 0 rules it out, and
-/// `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: who means gzip says so.
+/// Reports whether `headers` name the content coding `coding` as one that the client takes. A quality of 0 rules it
+/// out, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: who means gzip says so.
 ///
 /// The crate `headers` has no type for `Accept-Encoding`.
 pub fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {

@@ -1,5 +1,5 @@
 //! Cross-origin requests from everywhere, as Supabase's gateway answers them: access is a matter of keys, and no
-//! cookie means anything here, so that no origin needs to be told from another.
+//! cookie means anything here, so that origins need not be distinguished.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,

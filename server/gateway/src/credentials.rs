@@ -26,10 +26,10 @@ pub(crate) enum PresentedKey {
 }
 
 impl Credentials {
-    pub(crate) fn new(keys: Keys) -> Credentials {
+    pub(crate) fn new(keys: Keys) -> Self {
         let token = |kind| keys.api_keys().token_for(kind).and_then(Bearer::from_token);
         let (anon, service_role) = (token(ApiKeyKind::Anon), token(ApiKeyKind::ServiceRole));
-        Credentials { verifier: keys.verifier(), anon, service_role, keys }
+        Self { verifier: keys.verifier(), anon, service_role, keys }
     }
 
     /// Returns the API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service,

@@ -37,10 +37,10 @@ impl<E: Endpoint> Face<E> {
         service: &'static str,
         keyless: Option<Vec<&'static str>>,
         endpoint: E,
-    ) -> Face<E> {
+    ) -> Self {
         let metrics = gateway.0.metrics.service(service);
         let body_limit = gateway.0.settings.body_limit.0;
-        Face {
+        Self {
             gateway,
             service,
             keyless,
@@ -54,26 +54,26 @@ impl<E: Endpoint> Face<E> {
     }
 
     /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
-    pub fn body_limit(mut self, bytes: u64) -> Face<E> {
+    pub fn body_limit(mut self, bytes: u64) -> Self {
         self.body_limit = bytes;
         self
     }
 
     /// Leaves cross-origin requests to the service: it answers preflights, and its answers say who may read them.
-    pub fn without_cors(mut self) -> Face<E> {
+    pub fn without_cors(mut self) -> Self {
         self.owns_cors = true;
         self
     }
 
-    /// Hides from the service what proxies note about a caller, unless there are proxies that are trusted: whoever calls
-    /// could write that, too.
-    pub fn without_notes_of_strangers(mut self) -> Face<E> {
+    /// Hides from the service what proxies note about a caller, unless there are proxies that are trusted: whoever
+    /// calls could write that, too.
+    pub fn without_notes_of_strangers(mut self) -> Self {
         self.shows_notes = false;
         self
     }
 
     /// Lets scripts of other origins read those headers alone that `names` lists, separated by commas, in place of all.
-    pub fn exposing(mut self, names: &'static str) -> Face<E> {
+    pub fn exposing(mut self, names: &'static str) -> Self {
         self.exposed = HeaderValue::from_static(names);
         self
     }

@@ -49,8 +49,8 @@ struct Inner {
 
 impl Gateway {
     /// Returns a gateway that knows the callers' keys.
-    pub fn new(settings: Settings, keys: Keys) -> Gateway {
-        Gateway(Arc::new(Inner {
+    pub fn new(settings: Settings, keys: Keys) -> Self {
+        Self(Arc::new(Inner {
             settings,
             credentials: Some(Credentials::new(keys)),
             metrics: Metrics::default(),
@@ -59,22 +59,25 @@ impl Gateway {
 
     /// Returns a gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
     /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
-    pub fn without_keys(settings: Settings) -> Gateway {
-        Gateway(Arc::new(Inner { settings, credentials: None, metrics: Metrics::default() }))
+    pub fn without_keys(settings: Settings) -> Self {
+        Self(Arc::new(Inner { settings, credentials: None, metrics: Metrics::default() }))
     }
 
-    /// `endpoint` for everybody, with or without an API key. `service` names it in logs and metrics.
+    /// Returns a face that opens `endpoint` to everybody, with or without an API key. `service` names it in logs and
+    /// metrics.
     pub fn open<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         Face::new(self.clone(), service, None, endpoint)
     }
 
-    /// `endpoint` for holders of an API key; others get 401 in the shape of Supabase's gateway.
+    /// Returns a face that opens `endpoint` to holders of an API key; others get 401 in the shape of Supabase's
+    /// gateway.
     pub fn guarded<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         self.guarded_except(service, [], endpoint)
     }
 
-    /// Like [`Gateway::guarded`], but `keyless` paths (relative to the service's mount point) need no key, because links
-    /// and redirects lead there, which cannot carry one. One that ends in `/*` stands for all paths below it.
+    /// Returns a face as [`Gateway::guarded`] does, but `keyless` paths (relative to the service's mount point) need no
+    /// key, because links and redirects lead there, which cannot carry one. One that ends in `/*` stands for all paths
+    /// below it.
     pub fn guarded_except<E: Endpoint>(
         &self,
         service: &'static str,
@@ -84,8 +87,8 @@ impl Gateway {
         Face::new(self.clone(), service, Some(keyless.into_iter().collect()), endpoint)
     }
 
-    /// `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while `ready` fails or takes
-    /// longer than two seconds. Why it failed goes to the log, not to the caller.
+    /// Returns the endpoint of `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while
+    /// `ready` fails or takes longer than two seconds. Why it failed goes to the log, not to the caller.
     pub fn health<F, Fut>(&self, ready: F) -> impl Endpoint<Output = Response> + use<F, Fut>
     where
         F: Fn() -> Fut + Send + Sync,

@@ -1,7 +1,7 @@
 //! Pages that only programs on this machine may open.
 //!
-//! They are bound to the loopback interface, which a web page of anybody can reach all the same once it has made its own
-//! name lead here (DNS rebinding), and a proxy on this machine, too.
+//! They are bound to the loopback interface, which a web page of anybody can reach all the same once it has made its
+//! own name lead here (DNS rebinding), and a proxy on this machine, too.
 
 use http::header::{FORWARDED, HOST, VIA};
 use http::{HeaderName, Uri};

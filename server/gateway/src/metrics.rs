@@ -36,7 +36,7 @@ struct Inner {
 }
 
 impl Default for Metrics {
-    fn default() -> Metrics {
+    fn default() -> Self {
         let requests = Family::default();
         let durations = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let mut registry = Registry::with_prefix("basalt");
@@ -46,7 +46,7 @@ impl Default for Metrics {
             "Time from the end of a request's head to the beginning of its answer",
             durations.clone(),
         );
-        Metrics(Arc::new(Inner { registry, requests, durations, services: Mutex::default() }))
+        Self(Arc::new(Inner { registry, requests, durations, services: Mutex::default() }))
     }
 }
 

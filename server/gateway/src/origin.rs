@@ -12,8 +12,8 @@ pub fn origin(url: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or a
-/// page.
+/// Reports whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or
+/// a page.
 pub fn is_host(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255

@@ -18,21 +18,21 @@ pub(crate) const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    pub(crate) fn of(request: &Request) -> RequestId {
+    pub(crate) fn of(request: &Request) -> Self {
         match request.headers().get(&X_REQUEST_ID) {
-            Some(value) if is_harmless(value.as_bytes()) => RequestId(value.clone()),
-            _ => RequestId::generate(),
+            Some(value) if is_harmless(value.as_bytes()) => Self(value.clone()),
+            _ => Self::generate(),
         }
     }
 
-    fn generate() -> RequestId {
+    fn generate() -> Self {
         let mut buffer = Uuid::encode_buffer();
         let millis =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64);
         // Random bytes from this thread's generator: no system call for each request.
         let id = uuid::Builder::from_unix_timestamp_millis(millis, &rand::random()).into_uuid();
         let text = id.hyphenated().encode_lower(&mut buffer);
-        RequestId(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
+        Self(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
     }
 
     /// Returns the id as text.
@@ -46,7 +46,7 @@ impl RequestId {
     }
 }
 
-/// The id is repeated in logs and answers, so it must not be able to forge either.
+/// Reports whether `id` may be repeated in logs and answers: it must not be able to forge either.
 fn is_harmless(id: &[u8]) -> bool {
     (1..=64).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
