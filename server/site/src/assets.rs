@@ -19,7 +19,7 @@ const WORKSPACE_BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../client
 /// The page that all of the client's routes share.
 const PAGE: &str = "index.html";
 
-/// What the client tells about the heads of its pages. Hidden, so that it is no file of the site.
+/// The client's description of its pages' heads. Hidden, so that it is no file of the site.
 const HEADS: &str = ".heads.json";
 
 /// A file, ready to be sent.
@@ -38,12 +38,12 @@ pub(crate) struct File {
 pub(crate) enum Assets {
     /// In the binary.
     Embedded,
-    /// In a folder; read anew for each request, so that a new build shows at once.
+    /// In a folder; read for each request, so that a new build shows at once.
     Folder(PathBuf),
 }
 
 impl Assets {
-    /// The files of `folder`; without one those in the binary, or beside it in a debug build.
+    /// Returns the files of `folder`; without one those in the binary, or beside it in a debug build.
     pub(crate) fn choose(folder: Option<&Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder.to_owned()),
@@ -52,7 +52,7 @@ impl Assets {
         }
     }
 
-    /// Whether there is a built client.
+    /// Reports whether there is a built client.
     pub(crate) fn has_page(&self) -> bool {
         match self {
             Self::Embedded => Embedded::get(PAGE).is_some(),
@@ -60,7 +60,7 @@ impl Assets {
         }
     }
 
-    /// Where the files are, for messages.
+    /// Returns where the files are, for messages.
     pub(crate) fn place(&self) -> String {
         match self {
             Self::Embedded => "in this binary".to_owned(),
@@ -68,17 +68,17 @@ impl Assets {
         }
     }
 
-    /// The page's template and its tag.
+    /// Returns the page's template and its tag.
     pub(crate) async fn page(&self) -> Option<File> {
         self.plain(PAGE).await
     }
 
-    /// The description of the pages' heads and its tag.
+    /// Returns the description of the pages' heads and its tag.
     pub(crate) async fn heads(&self) -> Option<File> {
         self.plain(HEADS).await
     }
 
-    /// The file called `name` in the best of the encodings that the client accepts. The page is not a file.
+    /// Returns the file called `name` in the best of the encodings that the client accepts. The page is not a file.
     pub(crate) async fn file(&self, name: &str, accepted: Encoding) -> Option<File> {
         if name == PAGE || !is_plain(name) {
             return None;
@@ -120,8 +120,8 @@ async fn read(path: &Path) -> Option<(Bytes, String)> {
     Some((Bytes::from(body), format!("\"{:x}-{:x}\"", modified.as_nanos(), metadata.len())))
 }
 
-/// Whether `name` is the spelling of a file inside the folder: no step upwards, nothing hidden, nothing encoded.
-/// The bundler makes no names that would need more.
+/// Reports whether `name` is the spelling of a file inside the folder: no step upwards, nothing hidden, nothing
+/// encoded. The bundler makes no names that would need more.
 fn is_plain(name: &str) -> bool {
     name.split('/').all(|part| {
         !part.is_empty()

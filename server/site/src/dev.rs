@@ -17,7 +17,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy to the server at `base`.
+    /// Returns a proxy to the server at `base`.
     ///
     /// Errors: a sentence when the URL is not one.
     pub(crate) fn new(base: &str) -> Result<Self, String> {
@@ -35,7 +35,7 @@ impl Proxy {
         Ok(Self { base: base.to_owned(), client })
     }
 
-    /// What the dev server answers to `request`, with `inject` applied to pages.
+    /// Returns what the dev server answers to `request`, with `inject` applied to pages.
     pub(crate) async fn forward(&self, request: &Request, inject: impl Fn(&str) -> String) -> Response {
         match self.fetch(request, inject).await {
             Ok(response) => response,

@@ -25,7 +25,7 @@ impl Encoding {
         }
     }
 
-    /// This encoding, then each simpler one that a client which accepts this one is sure to accept, too.
+    /// Returns this encoding, then each simpler one that a client which accepts this one is sure to accept, too.
     ///
     /// Every client that takes brotli takes gzip, but it says so itself; here brotli falls back to none at all,
     /// since the build makes either both or neither.
@@ -34,7 +34,7 @@ impl Encoding {
         compressed.into_iter().chain([Self::Identity])
     }
 
-    /// Its name in `Content-Encoding`.
+    /// Returns its name in `Content-Encoding`.
     pub(crate) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
@@ -43,7 +43,7 @@ impl Encoding {
         }
     }
 
-    /// What the build script appends to the names of files that are compressed like this.
+    /// Returns what the build script appends to the names of files that are compressed like this.
     pub(crate) const fn suffix(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,

@@ -18,7 +18,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// The origin that `request` was sent to: its `Host`, and `https` if it came over TLS or a proxy says so.
+    /// Returns the origin that `request` was sent to: its `Host`, and `https` if it came over TLS or a proxy says so.
     /// A missing or malformed host counts as `localhost`.
     pub(crate) fn of(request: &Request) -> Self {
         let host =
@@ -39,8 +39,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What the page may do: run and show its own files, call the API and `connect_src`, and nothing else. Source:
-/// Content Security Policy Level 3.
+/// Returns the policy of a page: it may run and show its own files, call the API and `connect_src`, and nothing else.
+/// Source: Content Security Policy Level 3.
 pub(crate) fn content_security_policy(
     origin: &Origin,
     api_url: Option<&str>,

@@ -2,7 +2,7 @@
 //! Vite's dev server.
 //!
 //! The page is the same for every deployment but for two parts, which are written when it is served: a block of JSON
-//! with the API's URL and public key, and the [`heads`] of the page that is asked for.
+//! with the API's URL and public key, and the [`heads`] of the requested page.
 
 mod assets;
 mod dev;
@@ -28,7 +28,7 @@ pub use settings::Settings;
 use assets::{Assets, File};
 use encoding::Encoding;
 use headers::Origin;
-use heads::{Document, Heads, Place};
+use heads::{Document, Heads, Location};
 use page::Page;
 
 /// The site as an endpoint.
@@ -45,13 +45,13 @@ struct Inner {
     dev: Option<dev::Proxy>,
 }
 
-/// What the site's pages and scripts have to do with.
+/// The server that the site's pages and scripts talk to.
 pub struct Server {
     /// Where scripts reach the API; `None`: where the page came from.
     pub url: Option<String>,
     /// The key that scripts show.
     pub key: String,
-    /// Whether scripts are told of changes through channels.
+    /// Whether scripts get changes through channels.
     pub has_channels: bool,
     /// What the heads of pages are filled with.
     pub api: Option<Api>,
@@ -70,7 +70,7 @@ pub enum Error {
     Dev(String),
 }
 
-/// Whether there is something to serve, to be asked before anything else is started.
+/// Checks that there is something to serve. To be called before anything else is started.
 ///
 /// Errors: [`Error::NotBuilt`].
 pub fn check(settings: &Settings) -> Result<(), Error> {
@@ -82,7 +82,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
 }
 
 impl Site {
-    /// The site of `settings`, in front of `server`.
+    /// Returns the site of `settings`, in front of `server`.
     ///
     /// Errors: [`Error::Dev`] for a dev server's URL that is none.
     pub fn open(settings: Settings, server: Server) -> Result<Self, Error> {
@@ -129,9 +129,9 @@ impl Inner {
         };
         let (site, api) = (origin.to_string(), self.api_url(origin));
         let storage = format!("{api}/storage/v1/object/public");
-        let place = Place { origin: &site, storage: &storage, path: canonical(path) };
+        let location = Location { origin: &site, storage: &storage, path: canonical(path) };
         if let Some(description) = &description
-            && let Some(document) = self.heads.document(description, &place).await
+            && let Some(document) = self.heads.document(description, &location).await
         {
             return respond(request.headers(), made(document), "no-cache", StatusCode::OK);
         }
@@ -144,7 +144,7 @@ impl Inner {
             return missing.body("There is no such file.");
         }
         let head = match &description {
-            Some(description) => Some(self.heads.page(description, &place).await),
+            Some(description) => Some(self.heads.page(description, &location).await),
             None => None,
         };
         let status = head.as_ref().map_or_else(|| self.status(path), |head| head.status);
@@ -156,7 +156,7 @@ impl Inner {
         respond(request.headers(), file, "no-cache", status)
     }
 
-    /// The status of the page at `path`, where the settings alone tell whether there is one.
+    /// Returns the status of the page at `path`, where the settings alone say whether there is one.
     fn status(&self, path: &str) -> StatusCode {
         let routes = &self.settings.routes;
         let is_page = routes.is_empty() || routes.iter().any(|route| canonical(route) == canonical(path));
@@ -167,7 +167,7 @@ impl Inner {
         self.server.url.clone().unwrap_or_else(|| origin.to_string())
     }
 
-    /// What the client needs to know to reach the API.
+    /// Returns what the client needs to know to reach the API.
     fn config(&self, origin: &Origin) -> String {
         let Server { key, has_channels, .. } = &self.server;
         serde_json::json!({ "url": self.api_url(origin), "key": key, "channels": has_channels }).to_string()
@@ -178,7 +178,7 @@ impl Inner {
     }
 }
 
-/// `path` without the slashes at its end.
+/// Returns `path` without the slashes at its end.
 fn canonical(path: &str) -> &str {
     match path.trim_end_matches('/') {
         "" => "/",
@@ -186,7 +186,7 @@ fn canonical(path: &str) -> &str {
     }
 }
 
-/// A document that was made for this request, as a file.
+/// Returns a document that was made for this request, as a file.
 fn made(Document { content_type, body }: Document) -> File {
     let mut hasher = DefaultHasher::new();
     body.hash(&mut hasher);

@@ -1,4 +1,5 @@
-//! The client's one page, with the deployment's settings, the asked path's head and its first screen written into it.
+//! The client's one page, with the deployment's settings, the requested path's head and its first screen written into
+//! it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -30,7 +31,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// `template` with `config` (JSON) in its settings block and `head` in place of its own, compressed as `encoding`.
+    /// Returns `template` with `config` (JSON) in its settings block and `head` in place of its own, compressed as
+    /// `encoding`.
     pub(crate) fn render(
         &self,
         template: &File,
@@ -80,7 +82,7 @@ impl Page {
     }
 }
 
-/// `html` with `head` between the marks; `None` for a page without them.
+/// Returns `html` with `head` between the marks; `None` for a page without them.
 fn with_head(html: &str, head: &Head) -> Option<String> {
     let (before, rest) = html.split_once(HEAD.0)?;
     let (_, after) = rest.split_once(HEAD.1)?;

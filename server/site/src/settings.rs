@@ -12,8 +12,8 @@ use std::path::PathBuf;
         /// Folder of a built client to serve instead of the one in the binary.
         #[setting(variables = ["BASALT_SITE_PATH"], key = "basalt.site.path")]
         pub path: Option<PathBuf> = None,
-        /// Paths that the client has pages for, if it does not tell them itself (docs/page-heads.md); every other one is
-        /// answered with status 404. Empty: all are pages.
+        /// Paths that the client has pages for, if it does not tell them itself (docs/page-heads.md); every other one
+        /// is answered with status 404. Empty: all are pages.
         #[setting(variables = [], key = "basalt.site.routes")]
         pub routes: Vec<String> = Vec::new(),
         /// Origins besides the site's own that its scripts may call.

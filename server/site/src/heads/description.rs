@@ -1,4 +1,4 @@
-//! What a built client tells about the heads of its pages: `.heads.json` beside its page.
+//! A built client's description of the heads of its pages: `.heads.json` beside its page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ pub(super) struct Page {
     /// The query without whose row there is no such page.
     pub(super) requires: Option<String>,
     pub(super) is_listed: bool,
-    /// The value that tells when the page was last changed.
+    /// The name of the value that holds when the page was last changed.
     pub(super) modified: Option<String>,
     /// HTML that the page shows until its scripts run.
     pub(super) screen: Option<String>,
@@ -138,7 +138,7 @@ impl Description {
         }
     }
 
-    /// The names of the queries that `page` needs an answer to.
+    /// Returns the names of the queries that `page` needs an answer to.
     ///
     /// Errors: a sentence about a name that stands for nothing.
     pub(super) fn queries_of<'a>(&'a self, page: &'a Page) -> Result<BTreeSet<&'a str>, String> {
@@ -159,14 +159,14 @@ impl Description {
         Ok(found)
     }
 
-    /// The same for a document.
+    /// Returns the names of the queries that a document needs an answer to.
     pub(super) fn queries_in<'a>(&'a self, template: &'a Value) -> Result<BTreeSet<&'a str>, String> {
         let mut found = BTreeSet::new();
         self.add_texts(template, None, &mut found)?;
         Ok(found)
     }
 
-    /// Where the value called `name` comes from on `page`.
+    /// Returns where the value called `name` comes from on `page`.
     pub(super) fn source<'a>(&'a self, name: &str, page: Option<&'a Page>) -> Option<&'a Source> {
         page.and_then(|page| page.values.get(name)).or_else(|| self.values.get(name))
     }

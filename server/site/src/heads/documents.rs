@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::description::Description;
 use super::scope::Scope;
 use super::template::escape;
-use super::{Heads, Place, is_missing};
+use super::{Heads, Location, is_missing};
 
 /// A file, ready to be sent.
 pub(crate) struct Document {
@@ -14,60 +14,68 @@ pub(crate) struct Document {
 }
 
 impl Heads {
-    /// The document at `place`, if it is one of those that are made here.
-    pub(crate) async fn document(&self, description: &Description, place: &Place<'_>) -> Option<Document> {
-        match place.path {
-            "/robots.txt" => Some(self.robots(description, place).await),
-            "/sitemap.xml" => Some(self.sitemap(description, place).await),
+    /// Returns the document at `location`, if it is one of those that are made here.
+    pub(crate) async fn document(
+        &self,
+        description: &Description,
+        location: &Location<'_>,
+    ) -> Option<Document> {
+        match location.path {
+            "/robots.txt" => Some(self.robots(description, location).await),
+            "/sitemap.xml" => Some(self.sitemap(description, location).await),
             path => {
                 let document = description.documents.get(path)?;
                 let queries = description.queries_in(&document.body).unwrap_or_default();
                 let answers = self.ask(description, queries, "").await;
-                let scope = Scope::new(description, None, place, &answers);
+                let scope = Scope::new(description, None, location, &answers);
                 let body = scope.render(&document.body)?.to_string();
                 Some(Document { content_type: document.content_type.clone(), body })
             }
         }
     }
 
-    /// Source: RFC 9309; `Sitemap` is that of sitemaps.org.
-    async fn robots(&self, description: &Description, place: &Place<'_>) -> Document {
-        let body = match self.is_closed(description, place).await {
+    /// Returns `robots.txt`. Source: RFC 9309; `Sitemap` is that of sitemaps.org.
+    async fn robots(&self, description: &Description, location: &Location<'_>) -> Document {
+        let body = match self.is_closed(description, location).await {
             true => "User-agent: *\nDisallow: /\n".to_owned(),
-            false => format!("User-agent: *\nAllow: /\n\nSitemap: {}/sitemap.xml\n", place.origin),
+            false => format!("User-agent: *\nAllow: /\n\nSitemap: {}/sitemap.xml\n", location.origin),
         };
         Document { content_type: "text/plain; charset=utf-8".to_owned(), body }
     }
 
-    /// Source: the protocol of sitemaps.org, version 0.9.
-    async fn sitemap(&self, description: &Description, place: &Place<'_>) -> Document {
+    /// Returns `sitemap.xml`. Source: the protocol of sitemaps.org, version 0.9.
+    async fn sitemap(&self, description: &Description, location: &Location<'_>) -> Document {
         let mut body = String::from(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
         );
-        let is_closed = self.is_closed(description, place).await;
+        let is_closed = self.is_closed(description, location).await;
         let pages = description.pages.iter().filter(|(_, page)| page.is_listed && !is_closed);
         for (path, page) in pages {
             let answers = self.answers(description, page, path).await;
             if is_missing(page, &answers) {
                 continue;
             }
-            let place = Place { path, ..*place };
-            let scope = Scope::new(description, Some(page), &place, &answers);
+            let location = Location { path, ..*location };
+            let scope = Scope::new(description, Some(page), &location, &answers);
             let modified = page.modified.as_ref().map(|name| scope.value(name));
             let modified = modified.filter(|time| !time.is_empty());
             let modified =
                 modified.map_or_else(String::new, |time| format!("<lastmod>{}</lastmod>", escape(&time)));
             // Writing to a string cannot fail.
-            let _ =
-                writeln!(body, "  <url><loc>{}{}</loc>{modified}</url>", escape(place.origin), escape(path));
+            let _ = writeln!(
+                body,
+                "  <url><loc>{}{}</loc>{modified}</url>",
+                escape(location.origin),
+                escape(path)
+            );
         }
         body.push_str("</urlset>\n");
         Document { content_type: "application/xml".to_owned(), body }
     }
 
-    async fn is_closed(&self, description: &Description, place: &Place<'_>) -> bool {
+    async fn is_closed(&self, description: &Description, location: &Location<'_>) -> bool {
         let page = &description.not_found;
         let answers = self.answers(description, page, "").await;
-        self.gate(description, &Scope::new(description, Some(page), place, &answers)).is_some()
+        self.gate(description, &Scope::new(description, Some(page), location, &answers)).is_some()
     }
 }

@@ -27,8 +27,8 @@ use rows::{Limits, Rows};
 use scope::{Answers, Scope};
 use template::escape;
 
-/// Where a page is asked for.
-pub(crate) struct Place<'a> {
+/// The address of a page that a request asks for.
+pub(crate) struct Location<'a> {
     /// Where the browser reached the site.
     pub(crate) origin: &'a str,
     /// Where public files of the storage are.
@@ -46,7 +46,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The head of `page`; a page that does not exist has no first screen.
+    /// Returns the head of `page`; a page that does not exist has no first screen.
     fn of(scope: &Scope<'_>, page: &Page, exists: bool) -> Self {
         let screen = page.screen.as_deref().filter(|_| exists).map(|screen| scope.fill_html(screen));
         let status = if exists { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -67,7 +67,7 @@ impl Heads {
         Self { rows: Rows::new(api, Limits::default()), current: Mutex::default() }
     }
 
-    /// The description that lies among `assets`; `None` if there is none, or none that can be used.
+    /// Returns the description that lies among `assets`; `None` if there is none, or none that can be used.
     pub(crate) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
         let file = assets.heads().await?;
         let lock = || self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,30 +88,30 @@ impl Heads {
         description
     }
 
-    /// The head of the page at `place`.
-    pub(crate) async fn page(&self, description: &Description, place: &Place<'_>) -> Head {
-        let found = description.pages.get_key_value(place.path);
+    /// Returns the head of the page at `location`.
+    pub(crate) async fn page(&self, description: &Description, location: &Location<'_>) -> Head {
+        let found = description.pages.get_key_value(location.path);
         let (route, page) =
             found.map_or(("", &description.not_found), |(route, page)| (route.as_str(), page));
         let answers = self.answers(description, page, route).await;
-        let scope = Scope::new(description, Some(page), place, &answers);
+        let scope = Scope::new(description, Some(page), location, &answers);
         if let Some(gate) = self.gate(description, &scope) {
-            let place = Place { path: gate.0, ..*place };
+            let location = Location { path: gate.0, ..*location };
             let answers = self.answers(description, gate.1, gate.0).await;
-            let scope = Scope::new(description, Some(gate.1), &place, &answers);
+            let scope = Scope::new(description, Some(gate.1), &location, &answers);
             return Head::of(&scope, gate.1, found.is_some());
         }
         Head::of(&scope, page, found.is_some() && !is_missing(page, &answers))
     }
 
-    /// The page that speaks for all of them while the site is closed to the public.
+    /// Returns the page that speaks for all of them while the site is closed to the public.
     fn gate<'a>(&self, description: &'a Description, scope: &Scope<'_>) -> Option<(&'a str, &'a Page)> {
         let closed = description.closed.as_ref()?;
         let (path, page) = description.pages.get_key_value(&closed.page)?;
         (scope.value(&closed.value) == closed.is).then_some((path.as_str(), page))
     }
 
-    /// The answers to what `page`, which is found at `route`, asks.
+    /// Returns the answers to the queries of `page`, which is found at `route`.
     async fn answers<'a>(&self, description: &'a Description, page: &'a Page, route: &str) -> Answers<'a> {
         let queries = description.queries_of(page).unwrap_or_default();
         self.ask(description, queries, route).await
@@ -124,22 +124,22 @@ impl Heads {
         route: &str,
     ) -> Answers<'a> {
         let route = utf8_percent_encode(route, NON_ALPHANUMERIC).to_string();
-        let asked = queries.into_iter().map(|name| {
+        let reads = queries.into_iter().map(|name| {
             let target = description.queries.get(name).map_or("", String::as_str);
             let target = target.replace("{{path}}", &route);
             async move { Some((name, self.rows.read(&target).await?)) }
         });
-        join_all(asked).await.into_iter().flatten().collect()
+        join_all(reads).await.into_iter().flatten().collect()
     }
 }
 
-/// Whether the row without which there is no such page is known not to be there.
+/// Reports whether the row without which there is no such page is known not to be there.
 fn is_missing(page: &Page, answers: &Answers<'_>) -> bool {
     let required = page.requires.as_deref().and_then(|query| answers.get(query));
     required.is_some_and(|rows| rows.is_empty())
 }
 
-/// The elements of `page`'s head.
+/// Returns the elements of `page`'s head.
 fn html(scope: &Scope<'_>, page: &Page) -> String {
     let mut html = format!("<title>{}</title>", escape(&scope.fill(&page.title)));
     for element in &page.elements {

@@ -39,22 +39,23 @@ impl Default for Limits {
 /// The most bytes of an answer.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
-/// What was read last, by query. There are as many as the pages of the client ask.
+/// The rows that were read last, by query. There are as many queries as the pages of the client have.
 pub(super) struct Rows {
     api: Option<Api>,
     limits: Limits,
-    known: Mutex<HashMap<String, Arc<Known>>>,
+    cache: Mutex<HashMap<String, Arc<CachedRows>>>,
 }
 
 #[derive(Default)]
-struct Known {
-    /// Held by the one who asks; the others wait for that answer.
-    asked: tokio::sync::Mutex<Asked>,
+struct CachedRows {
+    /// Held by the one who asks the API; the others wait for that answer.
+    last_attempt: tokio::sync::Mutex<Attempt>,
     rows: Mutex<Option<Arc<Vec<Row>>>>,
 }
 
+/// When the API was asked last, and whether that failed.
 #[derive(Default)]
-struct Asked {
+struct Attempt {
     at: Option<Instant>,
     failed: bool,
 }
@@ -62,43 +63,43 @@ struct Asked {
 impl Rows {
     /// Rows of `api`; of none, no query has an answer.
     pub(super) fn new(api: Option<Api>, limits: Limits) -> Self {
-        Self { api, limits, known: Mutex::default() }
+        Self { api, limits, cache: Mutex::default() }
     }
 
-    /// The rows that `query`, a target below `/rest/v1/`, answers; older ones, where the API fails or takes too long,
-    /// and `None`, if it never answered.
+    /// Returns the rows that `query`, a target below `/rest/v1/`, answers; older ones, where the API fails or takes too
+    /// long, and `None`, if it never answered.
     pub(super) async fn read(&self, query: &str) -> Option<Arc<Vec<Row>>> {
         let api = self.api.as_ref()?;
-        let known = self.known(query);
+        let cached = self.cached(query);
         let limits = &self.limits;
-        let limit = if known.rows().is_some() { limits.newer } else { limits.first };
+        let limit = if cached.rows().is_some() { limits.newer } else { limits.first };
         let deadline = Instant::now() + limit;
-        if let Ok(mut asked) = tokio::time::timeout_at(deadline, known.asked.lock()).await
-            && asked.at.is_none_or(|at| at.elapsed() >= limits.fresh)
+        if let Ok(mut attempt) = tokio::time::timeout_at(deadline, cached.last_attempt.lock()).await
+            && attempt.at.is_none_or(|at| at.elapsed() >= limits.fresh)
         {
             let answer = tokio::time::timeout_at(deadline, fetch(api, query)).await;
             let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
-            asked.at = Some(Instant::now());
+            attempt.at = Some(Instant::now());
             let failed = answer.is_err();
             match answer {
-                Ok(rows) => *known.lock() = Some(Arc::new(rows)),
-                Err(reason) if !asked.failed => {
+                Ok(rows) => *cached.lock() = Some(Arc::new(rows)),
+                Err(reason) if !attempt.failed => {
                     tracing::warn!(query, reason, "pages are served with older or default heads");
                 }
                 Err(_) => {}
             }
-            asked.failed = failed;
+            attempt.failed = failed;
         }
-        known.rows()
+        cached.rows()
     }
 
-    fn known(&self, query: &str) -> Arc<Known> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(query.to_owned()).or_default())
+    fn cached(&self, query: &str) -> Arc<CachedRows> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(cache.entry(query.to_owned()).or_default())
     }
 }
 
-impl Known {
+impl CachedRows {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Vec<Row>>>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::Place;
+use super::Location;
 use super::description::{Description, Page, Source, Step};
 use super::rows::Row;
 use super::template::{self, Placeholder};
@@ -42,40 +42,40 @@ pub(super) type Answers<'a> = HashMap<&'a str, Arc<Vec<Row>>>;
 pub(super) struct Scope<'a> {
     pub(super) description: &'a Description,
     pub(super) page: Option<&'a Page>,
-    pub(super) place: &'a Place<'a>,
+    pub(super) location: &'a Location<'a>,
     pub(super) answers: &'a Answers<'a>,
     /// The row that the current item of a list is made for, and its query.
     row: Option<(&'a str, &'a Row)>,
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of `page`, or of what belongs to no page.
+    /// Returns the scope of `page`, or of what belongs to no page.
     pub(super) fn new(
         description: &'a Description,
         page: Option<&'a Page>,
-        place: &'a Place<'a>,
+        location: &'a Location<'a>,
         answers: &'a Answers<'a>,
     ) -> Self {
-        Self { description, page, place, answers, row: None }
+        Self { description, page, location, answers, row: None }
     }
 
-    /// `text` with its placeholders filled in.
+    /// Returns `text` with its placeholders filled in.
     pub(super) fn fill(&self, text: &str) -> String {
         template::fill(text, |placeholder| self.look_up(placeholder))
     }
 
-    /// The HTML `html` with its placeholders filled in.
+    /// Returns the HTML `html` with its placeholders filled in.
     pub(super) fn fill_html(&self, html: &str) -> String {
         template::fill(html, |placeholder| template::escape(&self.look_up(placeholder)))
     }
 
-    /// The value called `name`; empty where nothing is known.
+    /// Returns the value called `name`; empty where nothing is known.
     pub(super) fn value(&self, name: &str) -> String {
         self.look_up(Placeholder::Value(name))
     }
 
-    /// `template` with its placeholders filled in and its lists repeated for their rows; `None` for what would be left
-    /// of a list without rows.
+    /// Returns `template` with its placeholders filled in and its lists repeated for their rows; `None` for what would
+    /// be left of a list without rows.
     pub(super) fn render(&self, template: &'a Value) -> Option<Value> {
         match template {
             Value::String(text) => Some(Value::String(self.fill(text))),
@@ -104,9 +104,9 @@ impl<'a> Scope<'a> {
                 let row = self.row.filter(|(current, _)| *current == query);
                 row.and_then(|(_, row)| text(row, column)).unwrap_or_default()
             }
-            Placeholder::Value("origin") => self.place.origin.to_owned(),
-            Placeholder::Value("path") => self.place.path.to_owned(),
-            Placeholder::Value("storage") => self.place.storage.to_owned(),
+            Placeholder::Value("origin") => self.location.origin.to_owned(),
+            Placeholder::Value("path") => self.location.path.to_owned(),
+            Placeholder::Value("storage") => self.location.storage.to_owned(),
             Placeholder::Value(name) => {
                 let source = self.description.source(name, self.page);
                 source.map_or_else(String::new, |source| self.read(source))
@@ -150,11 +150,11 @@ impl<'a> Scope<'a> {
         }
         let path = unquote(stored).trim_start_matches('/');
         let path = if path.contains('/') { path.to_owned() } else { format!("{bucket}/{path}") };
-        format!("{}/{}", self.place.storage, utf8_percent_encode(&path, URI))
+        format!("{}/{}", self.location.storage, utf8_percent_encode(&path, URI))
     }
 }
 
-/// The column's text; `None` for NULL and for columns that are not there.
+/// Returns the column's text; `None` for NULL and for columns that are not there.
 fn text(row: &Row, column: &str) -> Option<String> {
     match row.get(column)? {
         Value::Null => None,
@@ -169,7 +169,7 @@ fn unquote(text: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
 }
 
-/// The first paragraph, cut after the last whole word that fits into `length` characters.
+/// Returns the first paragraph, cut after the last whole word that fits into `length` characters.
 fn excerpt(text: &str, length: usize) -> String {
     let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
     let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");

@@ -20,14 +20,14 @@ impl<'a> Placeholder<'a> {
     }
 }
 
-/// A text up to its next placeholder, that placeholder, and the rest of the text; `None` if there is none.
+/// Returns a text up to its next placeholder, that placeholder, and the rest of the text; `None` if there is none.
 fn split(text: &str) -> Option<(&str, Placeholder<'_>, &str)> {
     let (before, rest) = text.split_once("{{")?;
     let (name, after) = rest.split_once("}}")?;
     Some((before, Placeholder::parse(name), after))
 }
 
-/// The placeholders of `text`, in their order.
+/// Returns the placeholders of `text`, in their order.
 pub(super) fn placeholders(mut text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     std::iter::from_fn(move || {
         let (_, placeholder, after) = split(text)?;
@@ -36,7 +36,7 @@ pub(super) fn placeholders(mut text: &str) -> impl Iterator<Item = Placeholder<'
     })
 }
 
-/// `text` with each placeholder replaced by what `value` says. What it says is not looked through again.
+/// Returns `text` with each placeholder replaced by what `value` returns, in which placeholders are not replaced.
 pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) -> String {
     let mut filled = String::with_capacity(text.len());
     while let Some((before, placeholder, after)) = split(text) {
@@ -48,8 +48,8 @@ pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) ->
     filled
 }
 
-/// The query for each of whose rows `item`, an item of a list, is to be repeated: the one whose columns it names
-/// outside of lists of its own.
+/// Returns the query for each of whose rows `item`, an item of a list, is to be repeated: the one whose columns it
+/// names outside of lists of its own.
 pub(super) fn repeated(item: &Value) -> Option<&str> {
     match item {
         Value::String(text) => placeholders(text).find_map(|placeholder| match placeholder {

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::*;
 
-const PLACE: Place<'_> =
-    Place { origin: "https://club.example", storage: "https://club.example/files", path: "/" };
+const LOCATION: Location<'_> =
+    Location { origin: "https://club.example", storage: "https://club.example/files", path: "/" };
 
 fn description() -> Description {
     let page = |title: &str, path: &str| {
@@ -71,7 +71,7 @@ fn heads(limits: Limits, answer: impl Fn(&str) -> String + Send + Sync + 'static
     }
 }
 
-/// The API of a project that has stored nothing but `settings`.
+/// Returns the API of a project that has stored nothing but `settings`.
 fn with_settings(settings: serde_json::Value) -> Heads {
     heads(Limits::default(), move |target| match target.starts_with("/settings") {
         true => settings.to_string(),
@@ -80,7 +80,7 @@ fn with_settings(settings: serde_json::Value) -> Heads {
 }
 
 async fn at(heads: &Heads, path: &str) -> Head {
-    heads.page(&description(), &Place { path, ..PLACE }).await
+    heads.page(&description(), &Location { path, ..LOCATION }).await
 }
 
 #[tokio::test]
@@ -138,7 +138,8 @@ async fn a_page_without_its_row_is_not_found() {
     assert_eq!(found.screen.as_deref(), Some("<h1>Cup won</h1>"));
     assert!(found.html.contains("content=\"Won at…\""), "{}", found.html);
     assert!(found.html.contains("href=\"https://club.example/news/cup\""), "{}", found.html);
-    let map = stored.document(&description(), &Place { path: "/sitemap.xml", ..PLACE }).await.unwrap().body;
+    let map =
+        stored.document(&description(), &Location { path: "/sitemap.xml", ..LOCATION }).await.unwrap().body;
     assert!(
         map.contains("<loc>https://club.example/news/cup</loc><lastmod>2026-05-01T12:00:00+00:00</lastmod>"),
         "{map}"
@@ -149,7 +150,8 @@ async fn a_page_without_its_row_is_not_found() {
     let missing = at(&hidden, "/news/cup").await;
     assert_eq!((missing.status, missing.screen), (StatusCode::NOT_FOUND, None));
     assert!(missing.html.contains("<title>The cup | The club</title>"), "{}", missing.html);
-    let map = hidden.document(&description(), &Place { path: "/sitemap.xml", ..PLACE }).await.unwrap().body;
+    let map =
+        hidden.document(&description(), &Location { path: "/sitemap.xml", ..LOCATION }).await.unwrap().body;
     assert!(!map.contains("/news/cup"), "{map}");
 
     let unknown = at(&stored, "/a\"b").await;
@@ -166,7 +168,7 @@ async fn a_closed_site_shows_its_door_alone() {
     assert!(head.html.contains("<title>Members</title>") && !head.html.contains("json-ld"), "{}", head.html);
     assert_eq!(head.screen, None);
     let described = description();
-    let file = async |path| heads.document(&described, &Place { path, ..PLACE }).await;
+    let file = async |path| heads.document(&described, &Location { path, ..LOCATION }).await;
     assert!(file("/robots.txt").await.unwrap().body.contains("Disallow: /\n"));
     assert!(!file("/sitemap.xml").await.unwrap().body.contains("<url>"));
     let manifest: serde_json::Value =
