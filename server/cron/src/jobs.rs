@@ -9,7 +9,7 @@ const LOCK: i64 = 0x0062_6173_6372_6f6e;
 
 /// What the database is like.
 pub(crate) struct State {
-    /// Whether the extension is there and Basalt's own, which its comment tells.
+    /// Whether the extension is there and Basalt's own, which its comment says.
     pub(crate) is_ours: bool,
     /// When Postgres started.
     pub(crate) started: String,
@@ -22,7 +22,7 @@ pub(crate) struct Job {
     pub(crate) command: String,
     pub(crate) database: String,
     pub(crate) username: String,
-    /// Every how many seconds; `None` where the clock tells.
+    /// Every how many seconds; `None` for a job at times of the clock.
     pub(crate) seconds: Option<i32>,
     /// Whether it is for Postgres' start.
     pub(crate) is_at_start: bool,
@@ -74,9 +74,9 @@ pub(crate) async fn clear(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// The jobs that are active.
+/// Returns the jobs that are active.
 pub(crate) async fn list(client: &Client) -> Result<Vec<Job>, Error> {
-    // The parser is asked about what can be no times of the clock alone: this is asked every second.
+    // This runs every second, so the parser gets only those schedules that cannot be times of the clock.
     let sql = "select jobid, command, database, username, t.seconds, coalesce(t.at_start, false)
         from cron.job left join lateral cron._times(schedule) as t on schedule ~* '^\\s*(\\d+\\s*second|@re)'
         where active";
@@ -95,13 +95,13 @@ pub(crate) async fn list(client: &Client) -> Result<Vec<Job>, Error> {
     Ok(jobs)
 }
 
-/// The minute that Postgres' clock is in.
+/// Returns the minute that Postgres' clock is in.
 pub(crate) async fn minute(client: &Client) -> Result<i64, Error> {
     let sql = "select pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()) / 60)::bigint";
     Ok(client.query_typed_one(sql, &[]).await?.try_get(0)?)
 }
 
-/// How often each job is due in `minutes`.
+/// Returns how often each job is due in `minutes`.
 pub(crate) async fn due(client: &Client, minutes: Minutes) -> Result<Vec<(i64, i64)>, Error> {
     let sql = "select jobid, count(*)
         from (select cron._timezone() as zone offset 0) as clock, cron.job, cron._times(schedule) as t,

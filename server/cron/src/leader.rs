@@ -175,7 +175,7 @@ impl Leader {
 }
 
 impl Task {
-    /// Whether so many seconds have passed. The first run begins at once, as upstream's does.
+    /// Reports whether as many seconds have passed as the job waits. The first run begins at once, as upstream's does.
     fn is_due(&mut self, tick: Instant) -> bool {
         let Some(seconds) = self.job.seconds.and_then(|seconds| u64::try_from(seconds).ok()) else {
             return false;
@@ -192,11 +192,12 @@ impl Task {
     }
 }
 
-/// Whose jobs are due when the clock has gone from the minute `previous` to `now`; `None` if nobody's.
+/// Returns the minutes whose jobs are due when the clock has gone from the minute `previous` to `now`; `None` if none
+/// are.
 fn minutes(previous: i64, now: i64) -> Option<Minutes> {
     let (first, first_frequent) = match now - previous {
         passed if !(-CHANGE..=CHANGE).contains(&passed) => (now, now),
-        // Until the clock has caught up, it tells times that have been.
+        // Set back: until the clock has caught up, its times have been before.
         passed if passed <= 0 => return None,
         passed if passed > JUMP => (previous + 1, now),
         _ => (previous + 1, previous + 1),

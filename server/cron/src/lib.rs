@@ -1,8 +1,8 @@
 //! Behind the extension pg_cron: runs the jobs that SQL schedules, and writes down what came of them.
 //!
 //! The extension's tables and functions are Basalt's own (`schema/extensions`), and so is what a schedule means: SQL
-//! has to refuse what is none when a job is made, so the one parser is there, and this crate asks it what is due. Where
-//! a server has the original pg_cron, whose worker lives in Postgres, this one leaves it alone.
+//! has to refuse what is none when a job is made, so the one parser is there, and this crate calls it to learn what is
+//! due. Where a server has the original pg_cron, whose worker lives in Postgres, this one leaves it alone.
 //!
 //! Several nodes may serve one database: one of them leads ([`leader`]) and runs all jobs, the others wait to replace
 //! it. What was due while nobody led is not made up for.
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use leader::Leader;
 
-/// The pause before it is looked again whether the extension is there and nobody leads, and after a failure.
+/// The pause between checks whether the extension is there and nobody leads, and after a failure.
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// Runs the jobs of `database`, whose login must be a superuser, until `stop`. Runs that are under way then are ended.

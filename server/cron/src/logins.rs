@@ -1,9 +1,9 @@
 //! The logins that jobs are run with.
 //!
 //! A job's command is whatever its user has written, so it must not run in a session that a superuser logged in to:
-//! such a session may become anybody again by `reset role` or `set session authorization`, whatever was set before. Nor
+//! such a session may become anybody by `reset role` or `set session authorization`, whatever was set before. Nor
 //! is the password of a job's user known. So every such user is given a login beside him that may become him and nobody
-//! else, with a password that this process makes up and tells nobody: what the command can fall back to has no more
+//! else, with a password that this process makes up and keeps to itself: what the command can fall back to has no more
 //! rights than its user. Only jobs of the role that the server itself logs in as use that login.
 
 use std::collections::HashMap;
@@ -50,13 +50,13 @@ impl Logins {
             // It owns nothing, unless a job took care that it does.
             if let Err(error) = client.batch_execute(&format!("drop role {}", quote_identifier(&role))).await
             {
-                tracing::warn!(role, error = %Error::from(error), "a login for jobs cannot be made anew");
+                tracing::warn!(role, error = %Error::from(error), "an old login for jobs cannot be removed");
             }
         }
         Ok(Self { passwords: Mutex::default() })
     }
 
-    /// A session of `job`'s user, as his own login would begin it but for `session_user`.
+    /// Opens a session of `job`'s user, as his own login would begin it but for `session_user`.
     ///
     /// Errors: a text for who looks at the run.
     pub(crate) async fn open(
@@ -112,7 +112,7 @@ impl Logins {
         Ok(connection)
     }
 
-    /// The password of the login beside `user`, which is made at first.
+    /// Returns the password of the login beside `user`, which is made at the first call.
     async fn password(&self, client: &Client, user: &User, job: &Job) -> Result<String, Error> {
         // Held until the login is there: several jobs of a user may begin at once.
         let mut passwords = self.passwords.lock().await;

@@ -45,7 +45,7 @@ impl Shared {
     }
 }
 
-/// The error as libpq tells it, which is what upstream writes down.
+/// Returns the error as libpq words it, which is what upstream writes down.
 pub(crate) fn described(error: Error) -> String {
     let Error::Postgres(error) = error else { return error.to_string() };
     let mut text = format!("{}:  {}", error.severity, error.message);

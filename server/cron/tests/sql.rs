@@ -12,7 +12,7 @@ async fn error(client: &Client, sql: &str) -> DbError {
     client.batch_execute(sql).await.unwrap_err().as_db_error().unwrap().clone()
 }
 
-/// Whether the schedule is due in the minute; `None` when it is none.
+/// Reports whether the schedule is due in the minute; `None` when it is none.
 async fn is_due(client: &Client, schedule: &str, minute: &str) -> Option<bool> {
     let sql =
         "select case when t is null then null else coalesce(cron._matches(t, $2::text::timestamp), false) end

@@ -20,10 +20,10 @@ use request::Sender;
 /// How many requests are under way at the same time.
 const CONCURRENCY: usize = 50;
 
-/// The pause before the queue is looked at again.
+/// The pause between reads of the queue.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The pause before it is looked again whether the extension is there, and after a failure.
+/// The pause between checks whether the extension is there, and after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(3);
 
 /// How often answers that are too old are removed.

@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use crate::request::{Outcome, Request};
 
-/// Whether the extension is there and Basalt's own, which its comment tells.
+/// Reports whether the extension is there and Basalt's own, which its comment says.
 pub(crate) async fn is_ours(database: &Database) -> Result<bool, Error> {
     let sql = "select exists (
         select from pg_catalog.pg_extension

@@ -103,7 +103,7 @@ impl Sender {
     }
 }
 
-/// Without the character that Postgres' text cannot hold.
+/// Returns `text` without the character that Postgres' text cannot hold.
 fn clean(text: &str) -> String {
     text.replace('\0', "")
 }
@@ -120,7 +120,7 @@ fn headers(named: &Value) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-/// The error with its causes and without the URL, whose parameters may hold a secret.
+/// Returns the error with its causes and without the URL, whose parameters may hold a secret.
 fn described(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 /// The longest that anything here may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that tells the requests it got and answers each with 201 and a header; `/slow` is never answered.
+/// Starts a server that passes on the requests it got and answers each with 201 and a header; `/slow` is never
+/// answered.
 async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -53,7 +54,7 @@ async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     (origin, requests)
 }
 
-/// The next request that the server got.
+/// Returns the next request that the server got.
 async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }
@@ -79,7 +80,7 @@ async fn working() -> Option<(testkit::Database, Client, CancellationToken)> {
     Some((database, client, stop))
 }
 
-/// What `net._http_response` has of the request, once it has it.
+/// Waits for the row of the request in `net._http_response` and returns it.
 async fn response(client: &Client, id: i64) -> tokio_postgres::Row {
     let sql = "select status_code, content_type, headers ->> 'x-made', content, timed_out, error_msg
         from net._http_response where id = $1";

@@ -20,7 +20,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The answer.
+    /// Returns the answer: status, headers and body.
     pub fn into_response(self) -> Response {
         let body = json!({ "error": self.to_string() });
         Response::builder()

@@ -15,7 +15,7 @@ pub use settings::Settings;
 /// Whether there are channels to subscribe to.
 pub const HAS_CHANNELS: bool = false;
 
-/// The service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
+/// Returns the service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
 pub fn service(settings: Settings) -> impl Endpoint<Output = Response> {
     endpoint::make(answer).data(Arc::new(settings))
 }

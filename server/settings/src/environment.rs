@@ -20,7 +20,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The process's variables, then those of `.env.local` and `.env` in each of `folders`.
+    /// Returns the process's variables, then those of `.env.local` and `.env` in each of `folders`.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
     pub fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
@@ -36,7 +36,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// The variables of `files`, the stronger first; files that are not there have none.
+    /// Returns the variables of `files`, the stronger first; files that are not there have none.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
     pub fn of_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
@@ -47,8 +47,8 @@ impl Environment {
         Ok(environment)
     }
 
-    /// An environment of exactly these variables. An empty value counts as not set, as in compose files that hand
-    /// on what the host may not have.
+    /// Returns an environment of exactly these variables. An empty value counts as not set, as in compose files that
+    /// hand on what the host may not have.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let values = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { values, files: BTreeMap::new() }
@@ -79,22 +79,22 @@ impl Environment {
         Ok(())
     }
 
-    /// The value of `name`, if it is set and not empty.
+    /// Returns the value of `name`, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// The file that the value of `name` is from; `None` for one of the process's own, and where there is none.
+    /// Returns the file that the value of `name` is from; `None` for one of the process's own, and where there is none.
     pub fn file(&self, name: &str) -> Option<&Path> {
         self.files.get(name).map(PathBuf::as_path)
     }
 
-    /// All names with their values.
+    /// Returns all names with their values.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// All names.
+    /// Returns all names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

@@ -10,7 +10,7 @@ pub struct Invalid {
     pub name: String,
     /// What could have been used.
     pub expected: String,
-    /// What was there instead; never a secret.
+    /// What was found; never a secret.
     pub found: String,
 }
 

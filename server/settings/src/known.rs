@@ -25,18 +25,18 @@ impl KnownKeys {
         (value.to_string() != *nothing).then_some(*reason)
     }
 
-    /// Whether the key at `path` means nothing here.
+    /// Reports whether the key at `path` means nothing here.
     pub fn is_silent(&self, path: &[&str]) -> bool {
         self.silent.iter().any(|pattern| fits(pattern, path))
             && !self.without_effect.iter().any(|(pattern, ..)| fits(pattern, path))
     }
 
-    /// Whether the section at `path` is off where it says nothing.
+    /// Reports whether the section at `path` is off where it says nothing.
     pub(crate) fn is_off_by_default(&self, path: &[&str]) -> bool {
         self.off_by_default.iter().any(|pattern| fits(pattern, path))
     }
 
-    /// Whether the key at `path` is known, and nobody need read it.
+    /// Reports whether the key at `path` is known, and nobody need read it.
     pub fn is_known(&self, path: &[&str]) -> bool {
         self.patterns().any(|pattern| fits(pattern, path))
     }
@@ -46,12 +46,12 @@ impl KnownKeys {
         self.patterns().filter(|pattern| !pattern.contains('*'))
     }
 
-    /// Whether the environment variable `name` is ours by its name.
+    /// Reports whether the environment variable `name` is ours by its name.
     pub(crate) fn is_ours(&self, name: &str) -> bool {
         self.prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Whether the environment variable `name` is ours by its name, and nobody else reads it.
+    /// Reports whether the environment variable `name` is ours by its name, and nobody else reads it.
     pub(crate) fn is_to_be_read(&self, name: &str) -> bool {
         self.is_ours(name) && !self.read_elsewhere.iter().any(|known| name.starts_with(known))
     }

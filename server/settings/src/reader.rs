@@ -1,4 +1,4 @@
-//! Reads settings: the environment first, then `config.toml`, and remembers which keys anybody asked for.
+//! Reads settings: the environment first, then `config.toml`, and remembers which keys were read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ pub struct Reader<'a> {
     environment: &'a Environment,
     config: &'a toml::Table,
     known: KnownKeys,
-    asked: BTreeSet<String>,
-    asked_names: BTreeSet<String>,
+    read_keys: BTreeSet<String>,
+    read_names: BTreeSet<String>,
     warnings: Vec<String>,
 }
 
@@ -25,13 +25,13 @@ impl<'a> Reader<'a> {
             environment,
             config,
             known,
-            asked: BTreeSet::new(),
-            asked_names: BTreeSet::new(),
+            read_keys: BTreeSet::new(),
+            read_names: BTreeSet::new(),
             warnings: Vec::new(),
         }
     }
 
-    /// The value of the first of the environment variables `names` that is set, else that of `key` (dotted) in
+    /// Returns the value of the first of the environment variables `names` that is set, else that of `key` (dotted) in
     /// `config.toml`; `None` where neither is.
     ///
     /// Errors: [`Invalid`] for a value that is not a `T`.
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         self.get_at(&path, names)
     }
 
-    /// As [`Self::get`] with a path whose parts may hold dots, as names of buckets and functions may.
+    /// Returns what [`Self::get`] returns, for a path whose parts may hold dots, as names of buckets and functions may.
     pub fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
         let mut value = None;
         self.find(path, names, |found| {
@@ -57,14 +57,14 @@ impl<'a> Reader<'a> {
         self.apply_at(&[], settings)
     }
 
-    /// As [`Self::apply`], where the keys of `settings` are below `path`.
+    /// Does what [`Self::apply`] does, where the keys of `settings` are below `path`.
     ///
     /// Errors: as there.
     pub fn apply_at<T: Table>(&mut self, path: &[&str], settings: &mut T) -> Result<(), Invalid> {
         self.apply_where(path, settings, |_| true)
     }
 
-    /// As [`Self::apply_at`], of the settings that are `wanted`.
+    /// Does what [`Self::apply_at`] does, for the settings that are `wanted`.
     ///
     /// Errors: as there.
     pub fn apply_where<T: Table>(
@@ -85,16 +85,16 @@ impl<'a> Reader<'a> {
 
     /// Has `read` take what the first of the variables `names` or the key at `path` has.
     ///
-    /// Errors: [`Invalid`] with what `read` expected instead.
+    /// Errors: [`Invalid`] with what `read` expected.
     fn find(
         &mut self,
         path: &[&str],
         names: &[&str],
         mut read: impl FnMut(Found<'_>) -> Result<(), &'static str>,
     ) -> Result<(), Invalid> {
-        self.asked_names.extend(names.iter().map(|name| (*name).to_owned()));
+        self.read_names.extend(names.iter().map(|name| (*name).to_owned()));
         let key = path.join(".");
-        self.asked.insert(key.clone());
+        self.read_keys.insert(key.clone());
         for name in names {
             if let Some(text) = self.environment.get(name) {
                 let read = read(Found::Text(text));
@@ -103,11 +103,11 @@ impl<'a> Reader<'a> {
         }
         let Some(value) = find(self.config, path) else { return Ok(()) };
         let Some(value) = self.substituted(path, value) else { return Ok(()) };
-        read(Found::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &shown(&value)))
+        read(Found::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is said,
-    /// except where nobody misses it.
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is
+    /// reported, except where nobody misses it.
     fn substituted(&mut self, path: &[&str], value: &toml::Value) -> Option<toml::Value> {
         let Some(name) = variable(value) else { return Some(value.clone()) };
         if let Some(text) = self.environment.get(name) {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Whether `path` leads into a section of `config.toml` that is switched off.
+    /// Reports whether `path` leads into a section of `config.toml` that is switched off.
     fn is_off(&self, path: &[&str]) -> bool {
         let is_off = |section: &[&str]| {
             let switch = find(self.config, section).and_then(|section| section.get("enabled"));
@@ -133,19 +133,19 @@ impl<'a> Reader<'a> {
         (1..path.len()).any(|depth| is_off(&path[..depth]))
     }
 
-    /// The text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
+    /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
     ///
     /// Errors: [`Invalid`] for a value that is no text.
     pub fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
-        self.asked.insert(path.join("."));
+        self.read_keys.insert(path.join("."));
         match find(self.config, path).and_then(variable) {
             Some(name) => Ok(self.environment.get(name).map(str::to_owned)),
             None => self.get_at(path, &[]),
         }
     }
 
-    /// Whether the environment variable `name` sets something of the server itself: one that it asks for, or that
-    /// `config.toml` refers to for anything but the secrets of functions.
+    /// Reports whether the environment variable `name` sets something of the server itself: one that it asks for, or
+    /// that `config.toml` refers to for anything but the secrets of functions.
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
@@ -153,15 +153,15 @@ impl<'a> Reader<'a> {
             let text = find(self.config, path).and_then(toml::Value::as_str);
             !path.starts_with(&["edge_runtime", "secrets"]) && text == Some(&format!("env({name})"))
         };
-        self.asked_names.contains(name) || self.known.is_ours(name) || paths.iter().any(refers)
+        self.read_names.contains(name) || self.known.is_ours(name) || paths.iter().any(refers)
     }
 
-    /// Whether a setting is read from the environment variable `name`.
+    /// Reports whether a setting is read from the environment variable `name`.
     pub fn knows(&self, name: &str) -> bool {
-        self.asked_names.contains(name)
+        self.read_names.contains(name)
     }
 
-    /// The names of everything in the table at `path` of `config.toml`.
+    /// Returns the names of everything in the table at `path` of `config.toml`.
     pub fn names(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {
             Some(toml::Value::Table(table)) => table.keys().cloned().collect(),
@@ -169,40 +169,40 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether `config.toml` has a value at `path`.
+    /// Reports whether `config.toml` has a value at `path`.
     pub fn is_in_config(&self, path: &[&str]) -> bool {
         find(self.config, path).is_some()
     }
 
-    /// What follows `prefix` in the names of environment variables, and their values.
+    /// Returns what follows `prefix` in the names of environment variables, and their values.
     pub fn prefixed(&mut self, prefix: &str) -> Vec<(&'a str, &'a str)> {
         let own = |(name, value): (&'a str, &'a str)| Some((name.strip_prefix(prefix)?, value));
         let found: Vec<_> = self.environment.pairs().filter_map(own).collect();
-        self.asked_names.extend(found.iter().map(|(rest, _)| format!("{prefix}{rest}")));
+        self.read_names.extend(found.iter().map(|(rest, _)| format!("{prefix}{rest}")));
         found
     }
 
-    /// Whether the environment variable `name` is set.
+    /// Reports whether the environment variable `name` is set.
     pub fn is_in_environment(&self, name: &str) -> bool {
         self.environment.get(name).is_some()
     }
 
-    /// The file that the environment variable `name` was read from; `None` for one of the process's own.
+    /// Returns the file that the environment variable `name` was read from; `None` for one of the process's own.
     pub fn file_of(&self, name: &str) -> Option<PathBuf> {
         self.environment.file(name).map(Path::to_owned)
     }
 
-    /// Tells the operator one sentence about the settings.
+    /// Adds a sentence about the settings that the operator gets to see.
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
-    /// Whether there is a `config.toml` with anything in it.
+    /// Reports whether there is a `config.toml` with anything in it.
     pub fn has_config(&self) -> bool {
         !self.config.is_empty()
     }
 
-    /// The names of the tables under `path`, for example the buckets under `storage.buckets`.
+    /// Returns the names of the tables under `path`, for example the buckets under `storage.buckets`.
     pub fn tables(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {
             Some(toml::Value::Table(table)) => {
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// All warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
+    /// Returns all warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
     pub fn finish(mut self) -> Vec<String> {
         let mut warnings = std::mem::take(&mut self.warnings);
         let mut keys = Vec::new();
@@ -223,17 +223,17 @@ impl<'a> Reader<'a> {
             if let Some(reason) = value.and_then(|value| self.known.without_effect(&path, value)) {
                 warnings.push(format!("{key} has no effect here: {reason}"));
             }
-            // A table may have been asked for as a whole.
-            let is_asked = (1..=path.len()).any(|depth| self.asked.contains(&path[..depth].join(".")));
-            if is_asked || self.known.is_known(&path) {
+            // A table may have been read as a whole.
+            let is_read = (1..=path.len()).any(|depth| self.read_keys.contains(&path[..depth].join(".")));
+            if is_read || self.known.is_known(&path) {
                 continue;
             }
-            let candidates = self.asked.iter().map(String::as_str).chain(self.known.exact());
+            let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.exact());
             warnings.push(unknown("key", &key, nearest(&key, candidates)));
         }
         for name in self.environment.names().filter(|name| self.known.is_to_be_read(name)) {
-            if !self.asked_names.contains(name) {
-                let candidates = self.asked_names.iter().map(String::as_str);
+            if !self.read_names.contains(name) {
+                let candidates = self.read_names.iter().map(String::as_str);
                 warnings.push(unknown("environment variable", name, nearest(name, candidates)));
             }
         }
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name in `env(NAME)`.
+/// Returns the name in `env(NAME)`.
 fn variable(value: &toml::Value) -> Option<&str> {
     value.as_str()?.strip_prefix("env(")?.strip_suffix(')')
 }
@@ -283,7 +283,7 @@ fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-fn shown(value: &toml::Value) -> String {
+fn displayed(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
         toml::Value::Table(_) => "a table".to_owned(),

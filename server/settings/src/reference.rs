@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::{Setting, Table};
 
-/// Returns the section `heading` of the reference: a table of the settings of `T`, whose keys in `config.toml` are below
-/// `prefix`.
+/// Returns the section `heading` of the reference: a table of the settings of `T`, whose keys in `config.toml` are
+/// below `prefix`.
 pub fn reference<T: Table>(heading: &str, prefix: &str) -> String {
     reference_of(heading, prefix, &T::default())
 }
 
-/// As [`reference`], where other defaults hold than those of the table.
+/// Returns what [`reference`] returns, where other defaults hold than those of the table.
 pub fn reference_of<T: Table>(heading: &str, prefix: &str, defaults: &T) -> String {
     let mut text =
         format!("## {heading}\n\n| Setting | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");

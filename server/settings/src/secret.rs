@@ -14,7 +14,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Reports whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

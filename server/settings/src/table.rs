@@ -27,7 +27,7 @@ pub struct Setting<T> {
     pub is_reread: bool,
     /// Whether an empty text is a value, and not the same as none.
     pub may_be_empty: bool,
-    /// Sets it; the error is what was expected instead.
+    /// Sets it; the error is what was expected.
     pub read: fn(&mut T, Found<'_>) -> Result<(), &'static str>,
     /// Returns its value as the text of a variable; `None` if it has none.
     pub show: fn(&T) -> Option<String>,
@@ -46,7 +46,7 @@ impl<T> Setting<T> {
         Self { may_be_empty: true, ..self }
     }
 
-    /// Whether it has the name `variable`.
+    /// Reports whether it has the name `variable`.
     pub fn is_named(&self, variable: &str) -> bool {
         self.variables.contains(&variable)
     }
@@ -63,8 +63,8 @@ pub trait Table: Default + 'static {
     }
 }
 
-/// Sets what the environment variable `variable` sets, and returns whether the table has such a setting. An empty text is
-/// no value and changes nothing, unless the setting says otherwise.
+/// Sets what the environment variable `variable` sets, and returns whether the table has such a setting. An empty text
+/// is no value and changes nothing, unless the setting says otherwise.
 ///
 /// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then. What was found is not
 /// repeated where it may be a secret.
@@ -106,10 +106,10 @@ pub fn read<V: Value>(found: Found<'_>) -> Result<V, &'static str> {
 
 /// Declares a struct of settings: each field has a default, and says under which names operators set it.
 ///
-/// `variables` are environment variables, the strongest first; `key` is the name in `config.toml`; `check` is a function
-/// that takes the value as it was read and returns the one to use, or what was expected instead. After a semicolon come
-/// the marks [`reread`](Setting::reread) and [`may_be_empty`](Setting::may_be_empty). A field without `#[setting]` is set
-/// by other means.
+/// `variables` are environment variables, the strongest first; `key` is the name in `config.toml`; `check` is a
+/// function that takes the value as it was read and returns the one to use, or what was expected. After a
+/// semicolon come the marks [`reread`](Setting::reread) and [`may_be_empty`](Setting::may_be_empty). A field without
+/// `#[setting]` is set by other means.
 ///
 /// ```
 /// settings::settings! {

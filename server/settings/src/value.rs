@@ -67,7 +67,7 @@ impl Value for bool {
     const EXPECTED: &'static str = "true or false";
     const IS_BARE: bool = true;
 
-    /// Beside the usual words, any number above 0 is true, as in PostgREST.
+    /// Parses the usual words; any number above 0 is true, too, as in PostgREST.
     fn from_text(text: &str) -> Option<Self> {
         match text.trim().to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "on" => Some(true),

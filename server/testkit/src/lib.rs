@@ -27,7 +27,7 @@ pub const ROLE_PASSWORD: &str = "testkit";
 /// The superuser's URL of the cluster that tests share.
 pub const DATABASE_URL_VARIABLE: &str = "BASALT_TEST_DATABASE_URL";
 
-/// The Postgres that tests run on, as a `make test` of this repository finds it.
+/// Returns the Postgres that tests run on, as a `make test` of this repository finds it.
 pub fn search() -> Search {
     let mut search = Search::new(Some(&repository()));
     if let Some(folder) = std::env::var_os("BASALT_TEST_POSTGRES_BIN").filter(|value| !value.is_empty()) {
@@ -36,7 +36,7 @@ pub fn search() -> Search {
     search
 }
 
-/// The repository's root.
+/// Returns the repository's root.
 pub(crate) fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -49,18 +49,18 @@ pub struct Database {
 }
 
 impl Database {
-    /// A database with the platform's schema.
+    /// Returns a database with the platform's schema.
     pub async fn create() -> Self {
         Self::clone_of(Template::Platform).await
     }
 
-    /// A database with the platform's schema and the site's, seeded.
+    /// Returns a database with the platform's schema and the site's, seeded.
     pub async fn with_site() -> Self {
         Self::clone_of(Template::Site).await
     }
 
-    /// A database as `create database` makes it, for tests of migrations. The roles are the cluster's, so those of
-    /// the platform may be there already.
+    /// Returns a database as `create database` makes it, for tests of migrations. The roles are the cluster's, so those
+    /// of the platform may be there already.
     pub async fn empty() -> Self {
         Self::clone_of(Template::Empty).await
     }
@@ -72,27 +72,27 @@ impl Database {
         Self { server, name }
     }
 
-    /// The database's name.
+    /// Returns the database's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The superuser's URL.
+    /// Returns the superuser's URL.
     pub fn uri(&self) -> String {
         self.server.uri(&self.name)
     }
 
-    /// The URL of a login role, such as `authenticator`.
+    /// Returns the URL of a login role, such as `authenticator`.
     pub fn uri_as(&self, role: &str) -> String {
         self.server.uri_as(role, ROLE_PASSWORD, &self.name)
     }
 
-    /// A connection of the superuser.
+    /// Returns a connection of the superuser.
     pub async fn client(&self) -> Client {
         connect(&self.uri()).await
     }
 
-    /// A connection of a login role.
+    /// Returns a connection of a login role.
     pub async fn client_as(&self, role: &str) -> Client {
         connect(&self.uri_as(role)).await
     }

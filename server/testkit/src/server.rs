@@ -26,7 +26,7 @@ pub(crate) struct Server {
     cleaner: Cleaner,
 }
 
-/// The cluster named in the environment, else one of this process's own.
+/// Returns the cluster named in the environment, else one of this process's own.
 pub(crate) async fn shared() -> &'static Server {
     SHARED
         .get_or_init(|| async {
@@ -84,12 +84,12 @@ impl Server {
         Self { host, port, superuser, password, cleaner: Cleaner::start(administration) }
     }
 
-    /// The superuser's URL of `database`.
+    /// Returns the superuser's URL of `database`.
     pub(crate) fn uri(&self, database: &str) -> String {
         self.uri_as(&self.superuser, &self.password, database)
     }
 
-    /// The URL of `database` for `role`.
+    /// Returns the URL of `database` for `role`.
     pub(crate) fn uri_as(&self, role: &str, password: &str, database: &str) -> String {
         Conninfo::login(&self.host, self.port, role, password, database).to_uri()
     }

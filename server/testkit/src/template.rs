@@ -32,7 +32,7 @@ pub(crate) async fn clone(server: &Server, template: Template, name: &str) {
     // The lock ends with the session.
 }
 
-/// The name of the database to clone, once it is there.
+/// Returns the name of the database to clone, once it is there.
 async fn prepare(server: &Server, client: &mut Client, template: Template) -> String {
     let name = match template {
         Template::Empty => return "template0".to_owned(),
@@ -97,7 +97,7 @@ fn seed() -> PathBuf {
     repository().join("schema/site/seed")
 }
 
-/// The SQL files of `folder` in the order in which they are applied.
+/// Returns the SQL files of `folder` in the order in which they are applied.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
@@ -107,7 +107,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Tells templates of changed files from those of the files as they were.
+/// Distinguishes templates of changed files from those of the files as they were.
 fn fingerprint(folders: &[PathBuf]) -> String {
     let mut hash = Sha256::new();
     hash.update(platform_checksum());

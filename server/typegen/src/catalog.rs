@@ -95,7 +95,7 @@ impl Column {
         self.identity == "a"
     }
 
-    /// Whether an insert may leave it out.
+    /// Reports whether an insert may leave it out.
     pub(crate) fn is_optional(&self) -> bool {
         self.is_nullable || self.has_default || !self.identity.is_empty()
     }
@@ -106,7 +106,7 @@ impl Argument {
         matches!(&*self.mode, "i" | "b" | "v")
     }
 
-    /// Whether it is a column of `returns table (…)`.
+    /// Reports whether it is a column of `returns table (…)`.
     pub(crate) fn is_table_column(&self) -> bool {
         self.mode == "t"
     }
@@ -139,7 +139,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The same with what its relations refer to.
+    /// Returns the catalog with what its relations refer to.
     pub(crate) fn with_references(mut self, mut references: Vec<Reference>) -> Self {
         references.sort_by(|a, b| {
             collate(&a.foreign_key, &b.foreign_key)
@@ -159,9 +159,9 @@ impl Catalog {
     }
 }
 
-/// The order of names that JavaScript's `localeCompare` gives: punctuation before digits before letters, letters
-/// without regard to case unless all else is equal, then lower case first. Source: Unicode Technical Standard 10,
-/// root collation, for the characters of ASCII.
+/// Returns the order of names that JavaScript's `localeCompare` gives: punctuation before digits before letters,
+/// letters without regard to case unless all else is equal, then lower case first. Source: Unicode Technical Standard
+/// 10, root collation, for the characters of ASCII.
 fn collate(a: &str, b: &str) -> Ordering {
     let weight = |c: char| {
         let class = match c {

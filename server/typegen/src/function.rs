@@ -8,13 +8,13 @@ use crate::schema::View;
 /// "Functions with a single unnamed parameter"; the Supabase CLI leaves the last two out.
 const UNNAMED: [i64; 5] = [114, 3802, 25, 17, 142];
 
-/// The schema's functions that clients can call.
+/// Returns the schema's functions that clients can call.
 pub(crate) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {
     let own = view.catalog.functions.iter().filter(|function| function.schema == view.schema);
     own.filter(|function| is_callable(view, function))
 }
 
-/// The same, those of one name together.
+/// Returns the same functions, those of one name together.
 pub(crate) fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<&'a Function>> {
     let mut groups: Vec<Vec<&Function>> = Vec::new();
     for function in listed(view) {
@@ -38,12 +38,12 @@ fn is_callable(view: &View<'_>, function: &Function) -> bool {
     all_named || defaults() || single()
 }
 
-/// The row type that an argument has.
+/// Returns the row type that an argument has.
 fn row_type<'a>(view: &'a View<'_>, argument: &Argument) -> Option<&'a crate::catalog::Type> {
     view.catalog.type_of(argument.type_id).filter(|t| t.is_row)
 }
 
-/// The signatures of functions that share a name.
+/// Returns the signatures of functions that share a name.
 pub(crate) fn signatures(view: &View<'_>, group: &[&Function]) -> Ts {
     let mut signatures: Vec<Ts> = group.iter().map(|function| signature(view, group, function)).collect();
     match signatures.len() {
@@ -93,7 +93,7 @@ fn property_name(argument: &Argument) -> String {
     if argument.name.is_empty() { "\"\"".to_owned() } else { key(&argument.name) }
 }
 
-/// One result: a row of `returns table`, a row of a relation, or a value.
+/// Returns the type of one result: a row of `returns table`, a row of a relation, or a value.
 pub(crate) fn result(view: &View<'_>, function: &Function) -> Ts {
     let table: Vec<&Argument> = function.arguments.iter().filter(|a| a.is_table_column()).collect();
     let row = |properties| Ts::Object { properties, suffix: String::new(), expanded: true };
@@ -111,14 +111,14 @@ fn returns_many(function: &Function) -> bool {
     function.rows.is_some_and(|rows| rows > 1.0)
 }
 
-/// The name of the relation or composite type whose rows the function returns.
+/// Returns the name of the relation or composite type whose rows the function returns.
 fn returned_relation(view: &View<'_>, function: &Function) -> Option<String> {
     let id = function.return_relation_id?;
     let relation = view.catalog.relation(id).map(|relation| relation.name.clone());
     relation.or_else(|| view.catalog.type_of(function.return_type_id).map(|t| t.name.clone()))
 }
 
-/// What a client needs to select within the rows that a function returns, or to embed it.
+/// Returns what a client needs to select within the rows that a function returns, or to embed it.
 fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     let to = returned_relation(view, function)?;
     let argument = match function.arguments.as_slice() {
@@ -137,7 +137,8 @@ fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     Some(Ts::Object { properties, suffix: String::new(), expanded: true })
 }
 
-/// A function of a row that returns a plain value is a computed field; called by itself it is not found.
+/// Returns the error for a function of a row that returns a plain value: it is a computed field, and called by itself
+/// it is not found.
 fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) -> Option<String> {
     match inputs {
         [only] if only.name.is_empty() && row_type(view, only).is_some() => {

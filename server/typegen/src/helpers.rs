@@ -68,7 +68,7 @@ fn lines(layout: &mut Layout, lines: &[String]) {
     }
 }
 
-/// `Tables`, which looks into tables and views alike.
+/// Writes `Tables`, which looks into tables and views alike.
 fn write_rows(layout: &mut Layout) {
     let first = "DefaultSchemaTableNameOrOptions";
     let part = |part: &str| format!("{ALL}[{first}[\"schema\"]][\"{part}\"]");

@@ -20,7 +20,7 @@ impl Ts {
         Self::Atom(text.into())
     }
 
-    /// `self | null`; what admits everything stays as it is.
+    /// Returns `self | null`; what admits everything stays as it is.
     pub(crate) fn or_null(self) -> Self {
         match self {
             Self::Atom(text) if text == "unknown" => Self::Atom(text),
@@ -32,7 +32,7 @@ impl Ts {
         }
     }
 
-    /// An array of `self`.
+    /// Returns an array of `self`.
     pub(crate) fn array(self) -> Self {
         match self {
             Self::Object { properties, suffix, expanded } => {
@@ -43,7 +43,7 @@ impl Ts {
         }
     }
 
-    /// The type on one line; `None` where it must be broken.
+    /// Returns the type on one line; `None` where it must be broken.
     fn flat(&self) -> Option<String> {
         match self {
             Self::Atom(text) => Some(text.clone()),
@@ -68,7 +68,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A line at the current depth.
+    /// Writes a line at the current depth.
     pub(crate) fn line(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.extend(std::iter::repeat_n(' ', self.depth * 2));
@@ -77,7 +77,7 @@ impl Layout {
         self.text.push('\n');
     }
 
-    /// `open`, what `inner` writes one step deeper, `close`.
+    /// Writes `open`, what `inner` writes one step deeper, and `close`.
     pub(crate) fn block(&mut self, open: &str, close: &str, inner: impl FnOnce(&mut Self)) {
         self.line(open);
         self.depth += 1;
@@ -86,7 +86,7 @@ impl Layout {
         self.line(close);
     }
 
-    /// `name: ts`, broken as needed.
+    /// Writes `name: ts`, broken as needed.
     pub(crate) fn property(&mut self, name: &str, ts: &Ts) {
         self.labelled(&format!("{name}: "), ts);
     }
@@ -114,7 +114,7 @@ impl Layout {
         }
     }
 
-    /// A member of a broken union. An object's properties stand two steps deeper, beside the bar.
+    /// Writes a member of a broken union. An object's properties stand two steps deeper, beside the bar.
     fn member(&mut self, ts: &Ts) {
         let fits = ts.flat().filter(|flat| self.depth * 2 + 2 + flat.chars().count() <= WIDTH);
         match (fits, ts) {
@@ -135,7 +135,7 @@ impl Layout {
         }
     }
 
-    /// `label[…]end` of JSON strings, one per line where they do not fit.
+    /// Writes `label[…]end` of JSON strings, one per line where they do not fit.
     pub(crate) fn strings(&mut self, label: &str, strings: &[String], end: &str) {
         let flat = format!("{label}[{}]{end}", strings.join(", "));
         if self.depth * 2 + flat.chars().count() <= WIDTH {
@@ -153,14 +153,14 @@ impl Layout {
     }
 }
 
-/// A property's name: quoted only where it must be.
+/// Returns a property's name: quoted only where it must be.
 pub(crate) fn key(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
     if plain { name.to_owned() } else { string(name) }
 }
 
-/// A string literal.
+/// Returns a string literal.
 pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -14,8 +14,8 @@ mod schema;
 use catalog::Catalog;
 use database::Database;
 
-/// What the types tell supabase-js about the server, which picks features by the major version and knows none above
-/// 14.
+/// The version in the types, by which supabase-js picks features of the server: by the major version, and it knows none
+/// above 14.
 const POSTGREST_VERSION: &str = "14.17";
 
 const INTROSPECT: &str = include_str!("introspect.sql");
@@ -29,7 +29,7 @@ pub struct Options {
     pub one_to_one: bool,
 }
 
-/// The types of a database's schemas, as the text of a module.
+/// Returns the types of a database's schemas, as the text of a module.
 ///
 /// Errors: whatever the database says.
 pub async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
@@ -41,7 +41,7 @@ pub async fn generate(database: &Database, options: &Options) -> Result<String, 
     Ok(module(&catalog, &schemas, options.one_to_one))
 }
 
-/// Those of `schemas` that exist, each once and in order.
+/// Returns those of `schemas` that exist, each once and in order.
 async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>, database::Error> {
     const EXISTING: &str = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
     let rows = database.client().await?.query(EXISTING, &[&schemas]).await?;

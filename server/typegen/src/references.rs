@@ -16,7 +16,7 @@ pub(crate) struct Reference {
     pub(crate) referenced_columns: Vec<String>,
 }
 
-/// The references within each of `schemas`.
+/// Returns the references within each of `schemas`.
 ///
 /// Errors: whatever the database says.
 pub(crate) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {

@@ -92,7 +92,7 @@ fn write_view(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
     });
 }
 
-/// The columns, then the computed fields: functions whose only argument is a row of this relation.
+/// Writes the columns, then the computed fields: functions whose only argument is a row of this relation.
 fn write_row(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
     layout.block("Row: {", "}", |layout| {
         for column in &relation.columns {
@@ -138,7 +138,7 @@ fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation
 }
 
 impl View<'_> {
-    /// The type of a column's values.
+    /// Returns the type of a column's values.
     pub(crate) fn column(&self, column: &Column) -> Ts {
         let ts = self.type_by_name(&column.format);
         if column.is_nullable { ts.or_null() } else { ts }
@@ -148,8 +148,8 @@ impl View<'_> {
         self.catalog.type_of(id).map_or_else(|| Ts::atom("unknown"), |t| self.type_by_name(&t.name))
     }
 
-    /// What JSON makes of the Postgres type with the internal name `name`. Types are looked up by name alone, this
-    /// schema's first, as upstream does.
+    /// Returns what JSON makes of the Postgres type with the internal name `name`. Types are looked up by name alone,
+    /// this schema's first, as upstream does.
     pub(crate) fn type_by_name(&self, name: &str) -> Ts {
         match name {
             "bool" => Ts::atom("boolean"),
