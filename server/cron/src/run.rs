@@ -19,12 +19,12 @@ pub(crate) struct Shared {
 impl Shared {
     /// Runs `job` and writes down what came of it. `end` ends it early, for the reason that it says.
     pub(crate) async fn run(&self, job: &Job, end: oneshot::Receiver<&'static str>) {
-        if let Err(error) = self.run_noted(job, end).await {
+        if let Err(error) = self.run_recorded(job, end).await {
             tracing::warn!(%error, job = job.id, "a run of pg_cron was not written down");
         }
     }
 
-    async fn run_noted(&self, job: &Job, end: oneshot::Receiver<&'static str>) -> Result<(), Error> {
+    async fn run_recorded(&self, job: &Job, end: oneshot::Receiver<&'static str>) -> Result<(), Error> {
         let run = jobs::begin(&self.client, job).await?;
         let mut process_id = None;
         let result = tokio::select! {

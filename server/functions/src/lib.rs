@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use error::Error;
-pub use settings::{ENTRY_POINTS, Found, Function, Limits, Secrets, Settings};
+pub use settings::{DeployedFunction, ENTRY_POINTS, Function, Limits, Secrets, Settings};
 
 use relay::Origin;
 use worker::{Host, Slot};
@@ -138,7 +138,7 @@ impl Inner {
             return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
         };
         // Preflights carry no token; the function answers them itself.
-        if slot.found.function.verify_jwt && request.method() != Method::OPTIONS {
+        if slot.deployed.function.verify_jwt && request.method() != Method::OPTIONS {
             verify::verify(request.headers(), &self.verifier)?;
         }
         let call = slot.admit().await?;
@@ -157,16 +157,16 @@ impl Inner {
             return Ok(slot);
         }
         // What is not running may have changed or gone.
-        let found = self.host.settings.find(name).filter(|found| found.function.enabled);
+        let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(found) = found else {
+        let Some(deployed) = deployed else {
             slots.remove(name);
             return Err(Error::NotFound);
         };
         match slots.get(name) {
-            Some(slot) if slot.found == found => Ok(Arc::clone(slot)),
+            Some(slot) if slot.deployed == deployed => Ok(Arc::clone(slot)),
             _ => {
-                let slot = Slot::new(Arc::clone(&self.host), found);
+                let slot = Slot::new(Arc::clone(&self.host), deployed);
                 slots.insert(name.to_owned(), Arc::clone(&slot));
                 Ok(slot)
             }

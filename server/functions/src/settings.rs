@@ -125,7 +125,7 @@ impl fmt::Debug for Secrets {
 
 /// A function that is there, with all that is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DeployedFunction {
     /// Its name, which is that of its folder.
     pub name: String,
     /// The file it begins in.
@@ -199,7 +199,7 @@ impl Settings {
     }
 
     /// Returns the function `name`, if it has an entry point; whether it is enabled does not matter here.
-    pub fn find(&self, name: &str) -> Option<Found> {
+    pub fn find(&self, name: &str) -> Option<DeployedFunction> {
         // Names are what the CLI allows, and so never lead out of the folder.
         let is_valid = name.starts_with(|first: char| first.is_ascii_alphanumeric())
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
@@ -211,11 +211,11 @@ impl Settings {
             Some(path) => path.is_file().then(|| path.clone())?,
             None => entry_point(&self.folder.join(name))?,
         };
-        Some(Found { name: name.to_owned(), entry_point, function })
+        Some(DeployedFunction { name: name.to_owned(), entry_point, function })
     }
 
     /// Returns all functions, in the order of their names.
-    pub fn list(&self) -> Vec<Found> {
+    pub fn list(&self) -> Vec<DeployedFunction> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

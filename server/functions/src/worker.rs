@@ -74,7 +74,7 @@ pub(crate) struct Worker {
 }
 
 /// A process that has started, before calls are let in.
-struct Booted {
+struct BootedProcess {
     child: Child,
     /// Held, because the process ends when it is closed.
     _input: Option<ChildStdin>,
@@ -84,13 +84,13 @@ struct Booted {
 /// Starts a process and waits until it is ready.
 ///
 /// Errors: a sentence for the log.
-async fn boot(launch: &Launch<'_>) -> Result<Booted, String> {
+async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
     let mut child = launch
         .command()
         .spawn()
         .map_err(|error| format!("{} cannot be run: {error}", launch.deno.display()))?;
     let (ready, is_ready) = oneshot::channel();
-    let name = &launch.found.name;
+    let name = &launch.deployed.name;
     // Both end with the process.
     if let Some(output) = child.stdout.take() {
         tokio::spawn(output::follow_output(output, name.clone(), ready));
@@ -109,7 +109,7 @@ async fn boot(launch: &Launch<'_>) -> Result<Booted, String> {
         () = tokio::time::sleep(limit) => Err(format!("it was not ready within {} s", limit.as_secs_f64())),
     };
     match outcome {
-        Ok(()) => Ok(Booted { child, _input: input, folder: launch.folder.to_owned() }),
+        Ok(()) => Ok(BootedProcess { child, _input: input, folder: launch.folder.to_owned() }),
         Err(reason) => {
             kill(&mut child).await;
             Err(reason)
@@ -178,7 +178,7 @@ impl Worker {
 }
 
 /// Watches a process until it ends: by itself, for what it uses, or because it is retired and has nothing left to do.
-async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: Booted) -> End {
+async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: BootedProcess) -> End {
     let mut ticks = interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watchdog = Watchdog::default();

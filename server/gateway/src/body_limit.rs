@@ -42,7 +42,7 @@ impl BodyWatch {
 pub(crate) struct TooLarge;
 
 /// Checks the announced length of the body and puts a watch into it, if there is one.
-pub(crate) fn impose(request: &mut Request, limit: u64) -> Result<BodyWatch, TooLarge> {
+pub(crate) fn apply(request: &mut Request, limit: u64) -> Result<BodyWatch, TooLarge> {
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
         return Ok(watch(request, limit));

@@ -100,7 +100,7 @@ fn api_key(request: &Request) -> Option<Bearer> {
 
 /// Takes the API key out of the query of `request`: it was meant for the gateway, and a service would read a filter
 /// into it and repeat it in an error.
-pub(crate) fn hide(request: &mut Request) {
+pub(crate) fn hide_key(request: &mut Request) {
     let is_key = |parameter: &&str| parameter.starts_with("apikey=");
     let Some(query) = request.uri().query() else { return };
     if request.headers().contains_key(&API_KEY) || !query.split('&').any(|parameter| is_key(&parameter)) {

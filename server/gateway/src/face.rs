@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use http::{HeaderValue, StatusCode};
 use poem::{Endpoint, IntoResponse, Request, Response};
 
-use crate::credentials::{PresentedKey, hide, refusal};
+use crate::credentials::{PresentedKey, hide_key, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::{Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
@@ -23,8 +23,8 @@ pub struct Face<E> {
     body_limit: u64,
     /// Whether the service says itself who may read its answers.
     owns_cors: bool,
-    /// Whether the service sees what proxies note, though none is trusted.
-    shows_notes: bool,
+    /// Whether the service gets the headers of proxies although none is trusted.
+    passes_forwarding: bool,
     /// Which headers of its answers scripts of other origins may read.
     exposed: HeaderValue,
     metrics: Arc<ServiceMetrics>,
@@ -46,7 +46,7 @@ impl<E: Endpoint> Face<E> {
             keyless,
             body_limit,
             owns_cors: false,
-            shows_notes: true,
+            passes_forwarding: true,
             exposed: cors::ANY,
             metrics,
             endpoint,
@@ -65,10 +65,10 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    /// Hides from the service what proxies note about a caller, unless there are proxies that are trusted: whoever
-    /// calls could write that, too.
-    pub fn without_notes_of_strangers(mut self) -> Self {
-        self.shows_notes = false;
+    /// Hides the headers of proxies from the service, unless there are proxies that are trusted: whoever
+    /// calls could send them, too.
+    pub fn without_untrusted_forwarding(mut self) -> Self {
+        self.passes_forwarding = false;
         self
     }
 
@@ -95,10 +95,10 @@ impl<E: Endpoint> Face<E> {
             return response;
         }
         if inner.credentials.is_some() {
-            hide(&mut request);
+            hide_key(&mut request);
         }
-        if !self.shows_notes && inner.settings.trusted_proxies == 0 {
-            forwarded::forget(request.headers_mut());
+        if !self.passes_forwarding && inner.settings.trusted_proxies == 0 {
+            forwarded::remove(request.headers_mut());
         }
         let api_key = match presented {
             PresentedKey::Known(kind) => Some(kind),
@@ -111,7 +111,7 @@ impl<E: Endpoint> Face<E> {
             bearer,
             bearer_source,
         });
-        let Ok(watch) = body_limit::impose(&mut request, self.body_limit) else {
+        let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
         let response = self.call_service(request, request_id).await;

@@ -4,7 +4,7 @@ use http::header::{FORWARDED, VIA};
 use http::{HeaderMap, HeaderName};
 
 /// Headers in which proxies and content networks pass on who asks, and for what.
-const NOTES: [HeaderName; 15] = [
+const HEADERS: [HeaderName; 15] = [
     FORWARDED,
     VIA,
     HeaderName::from_static("x-forwarded-for"),
@@ -22,9 +22,9 @@ const NOTES: [HeaderName; 15] = [
     HeaderName::from_static("fastly-client-ip"),
 ];
 
-/// Takes out of `headers` what only a proxy that is trusted may say.
-pub(crate) fn forget(headers: &mut HeaderMap) {
-    for name in &NOTES {
+/// Removes from `headers` those that only a trusted proxy may send.
+pub(crate) fn remove(headers: &mut HeaderMap) {
+    for name in &HEADERS {
         headers.remove(name);
     }
 }

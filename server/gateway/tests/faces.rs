@@ -334,7 +334,7 @@ async fn what_strangers_note_about_themselves_can_be_hidden() {
     };
     let trusting =
         |trusted_proxies| Gateway::new(Settings { trusted_proxies, ..Settings::default() }, keys.clone());
-    let hiding = |trusted| trusting(trusted).open("echo", echo()).without_notes_of_strangers();
+    let hiding = |trusted| trusting(trusted).open("echo", echo()).without_untrusted_forwarding();
     assert_eq!(ask(&hiding(0), sent()).await.1, json!("x-of-the-app"));
     for face in [hiding(1), trusting(0).open("echo", echo())] {
         let (_, names) = ask(&face, sent()).await;

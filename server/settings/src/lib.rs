@@ -19,5 +19,5 @@ pub use known::KnownKeys;
 pub use reader::Reader;
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
-pub use table::{Found, Setting, Table, read, set, shown};
+pub use table::{RawValue, Setting, Table, read, set, shown};
 pub use value::{Bytes, Value};

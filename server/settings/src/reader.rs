@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{Environment, Found, Invalid, KnownKeys, Setting, Table, Value};
+use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
 /// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
 const SIMILAR: f64 = 0.8;
@@ -90,20 +90,20 @@ impl<'a> Reader<'a> {
         &mut self,
         path: &[&str],
         names: &[&str],
-        mut read: impl FnMut(Found<'_>) -> Result<(), &'static str>,
+        mut read: impl FnMut(RawValue<'_>) -> Result<(), &'static str>,
     ) -> Result<(), Invalid> {
         self.read_names.extend(names.iter().map(|name| (*name).to_owned()));
         let key = path.join(".");
         self.read_keys.insert(key.clone());
         for name in names {
             if let Some(text) = self.environment.get(name) {
-                let read = read(Found::Text(text));
+                let read = read(RawValue::Text(text));
                 return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(text)));
             }
         }
         let Some(value) = find(self.config, path) else { return Ok(()) };
         let Some(value) = self.substituted(path, value) else { return Ok(()) };
-        read(Found::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
+        read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
     /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is

@@ -4,7 +4,7 @@ use crate::{Invalid, Value};
 
 /// What a source has for a setting.
 #[derive(Debug, Clone, Copy)]
-pub enum Found<'a> {
+pub enum RawValue<'a> {
     /// The text of a variable.
     Text(&'a str),
     /// A value of `config.toml`.
@@ -28,7 +28,7 @@ pub struct Setting<T> {
     /// Whether an empty text is a value, and not the same as none.
     pub may_be_empty: bool,
     /// Sets it; the error is what was expected.
-    pub read: fn(&mut T, Found<'_>) -> Result<(), &'static str>,
+    pub read: fn(&mut T, RawValue<'_>) -> Result<(), &'static str>,
     /// Returns its value as the text of a variable; `None` if it has none.
     pub show: fn(&T) -> Option<String>,
 }
@@ -71,7 +71,7 @@ pub trait Table: Default + 'static {
 pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, Invalid> {
     let Some(setting) = T::settings().find(|setting| setting.is_named(variable)) else { return Ok(false) };
     if !text.is_empty() || setting.may_be_empty {
-        let read = (setting.read)(table, Found::Text(text));
+        let read = (setting.read)(table, RawValue::Text(text));
         read.map_err(|expected| Invalid::of_value(variable, expected, &format!("{text:?}")))?;
     }
     Ok(true)
@@ -96,10 +96,10 @@ impl Invalid {
 /// Reads a value of a setting's type.
 ///
 /// Errors: what was expected.
-pub fn read<V: Value>(found: Found<'_>) -> Result<V, &'static str> {
+pub fn read<V: Value>(found: RawValue<'_>) -> Result<V, &'static str> {
     let value = match found {
-        Found::Text(text) => V::from_text(text),
-        Found::Toml(value) => V::from_toml(value),
+        RawValue::Text(text) => V::from_text(text),
+        RawValue::Toml(value) => V::from_toml(value),
     };
     value.ok_or(V::EXPECTED)
 }

@@ -27,7 +27,7 @@ const MOST_HEADERS: usize = 128;
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
 /// What reads and writes on the socket.
-type Exchanges = http1::Connection<Stream, Body>;
+type HttpConnection = http1::Connection<Stream, Body>;
 
 /// Why a call got no answer.
 #[derive(Debug)]
@@ -59,15 +59,15 @@ pub(crate) struct Connection {
 enum Driver {
     /// Whoever waits for something of the connection: a task of its own would cost every call two switches between
     /// tasks, of which each may wake a thread.
-    Caller(Box<Exchanges>),
+    Caller(Box<HttpConnection>),
     /// A task, for as long as this is held.
     Task(#[expect(dead_code, reason = "held for its end")] AbortOnDropHandle<()>),
     /// Nothing any more: HTTP/1.1 has ended on it. Bytes of another protocol are kept.
-    Nobody(Option<Freed>),
+    Nobody(Option<UpgradedSocket>),
 }
 
 /// A socket, and what was read from it but not as HTTP/1.1.
-type Freed = (UnixStream, Bytes);
+type UpgradedSocket = (UnixStream, Bytes);
 
 impl Driver {
     /// Reads and writes what can be, unless a task does. The sender or the answer's body reports what goes wrong.
@@ -80,7 +80,7 @@ impl Driver {
         }
     }
 
-    fn free(self) -> Option<Freed> {
+    fn free(self) -> Option<UpgradedSocket> {
         match self {
             Self::Caller(exchanges) => {
                 let parts = exchanges.into_parts();
@@ -175,7 +175,7 @@ impl Connection {
 
     /// Returns the socket, which now belongs to another protocol, and the bytes of that protocol that were read
     /// already.
-    pub(crate) fn into_parts(self) -> Option<Freed> {
+    pub(crate) fn into_parts(self) -> Option<UpgradedSocket> {
         self.driver.free()
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::process::Command;
 
 use super::connections::sockets;
-use crate::settings::{Found, Settings};
+use crate::settings::{DeployedFunction, Settings};
 
 /// Variables of ours that Deno needs to reach module registries; names that end in `*` stand for all that begin so.
 const FOR_DENO: [&str; 17] = [
@@ -53,7 +53,7 @@ pub(super) struct Launch<'a> {
     /// Our script, which starts the function.
     pub(super) script: &'a Path,
     /// The function.
-    pub(super) found: &'a Found,
+    pub(super) deployed: &'a DeployedFunction,
     /// Where it may make its sockets.
     pub(super) folder: &'a Path,
     /// What it sees of the environment.
@@ -85,7 +85,7 @@ impl Launch<'_> {
     }
 
     fn function_folder(&self) -> &Path {
-        self.found.entry_point.parent().unwrap_or(&self.settings.folder)
+        self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
     /// Returns what it may read: its own folder, the code that functions share, what its settings name, and packages of
@@ -97,7 +97,7 @@ impl Launch<'_> {
         paths.push(self.function_folder().to_owned());
         paths.push(self.settings.cache.join("npm"));
         paths.push(self.folder.to_owned());
-        paths.extend(self.found.function.static_files.iter().cloned());
+        paths.extend(self.deployed.function.static_files.iter().cloned());
         paths.extend(self.import_map());
         paths
     }
@@ -108,7 +108,7 @@ impl Launch<'_> {
         let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
         let common =
             ["deno.json", "deno.jsonc", "import_map.json"].map(|file| self.settings.folder.join(file));
-        let set = self.found.function.import_map.clone();
+        let set = self.deployed.function.import_map.clone();
         set.or_else(|| own.into_iter().chain(common).find(|path| path.is_file()))
     }
 
@@ -127,8 +127,8 @@ impl Launch<'_> {
         let hidden: Vec<&str> = ours.into_iter().chain(hidden).collect();
         let (calls, orders) = sockets(self.folder);
         json!({
-            "name": self.found.name,
-            "entrypoint": file_url(&self.found.entry_point),
+            "name": self.deployed.name,
+            "entrypoint": file_url(&self.deployed.entry_point),
             "calls": calls.to_string_lossy(),
             "orders": orders.to_string_lossy(),
             "folder": self.folder.to_string_lossy(),

@@ -14,9 +14,9 @@ use tokio_util::task::TaskTracker;
 
 use super::backoff::Backoff;
 use super::process::Launch;
-use super::{Booted, End, Worker, boot, supervise};
+use super::{BootedProcess, End, Worker, boot, supervise};
 use crate::Error;
-use crate::settings::{Found, Settings};
+use crate::settings::{DeployedFunction, Settings};
 
 /// The longest wait before a restart that a call waits for; for a longer one it is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ impl Host {
 /// One function.
 pub(crate) struct Slot {
     host: Arc<Host>,
-    pub(crate) found: Found,
+    pub(crate) deployed: DeployedFunction,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     current: Mutex<Option<Arc<Worker>>>,
@@ -72,20 +72,20 @@ impl Drop for Call {
 }
 
 /// Counts one waiting call for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitingGuard<'a>(&'a AtomicUsize);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Slot {
-    pub(crate) fn new(host: Arc<Host>, found: Found) -> Arc<Self> {
+    pub(crate) fn new(host: Arc<Host>, deployed: DeployedFunction) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(host.settings.limits.concurrency));
         Arc::new(Self {
             host,
-            found,
+            deployed,
             permits,
             waiting: AtomicUsize::new(0),
             current: Mutex::new(None),
@@ -122,7 +122,7 @@ impl Slot {
     /// Waits until another call has ended.
     async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
         let before = self.waiting.fetch_add(1, Ordering::AcqRel);
-        let _waiting = Waiting(&self.waiting);
+        let _waiting = WaitingGuard(&self.waiting);
         if before >= self.host.settings.limits.queue {
             return Err(Error::Busy);
         }
@@ -185,13 +185,13 @@ impl Slot {
         let Some(deno) = &self.host.deno else { return Err(Error::NoDeno) };
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
-        let name = &self.found.name;
+        let name = &self.deployed.name;
         let mut environment = self.host.environment.clone();
         environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), name.clone());
         let launch = Launch {
             deno,
             script: &self.host.script,
-            found: &self.found,
+            deployed: &self.deployed,
             folder: &folder,
             environment: &environment,
             settings: &self.host.settings,
@@ -217,7 +217,7 @@ impl Slot {
     fn watch(
         self: &Arc<Self>,
         worker: Arc<Worker>,
-        booted: Booted,
+        booted: BootedProcess,
         ending: watch::Sender<Option<End>>,
         version: u64,
     ) {
@@ -232,7 +232,7 @@ impl Slot {
             let end = supervise(Arc::clone(&slot), Arc::clone(&worker), booted).await;
             slot.forget(&worker);
             if end != End::Retired {
-                tracing::error!(target: "function", function = slot.found.name, reason = ?end, "ended");
+                tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
                 slot.backoff().failed(worker.started.elapsed(), Instant::now());
             }
             ending.send_replace(Some(end));

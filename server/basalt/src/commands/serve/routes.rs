@@ -61,7 +61,7 @@ pub(super) fn public(
     }
     if let Some(functions) = functions {
         let face = gateway.open("functions", functions.endpoint());
-        let face = face.without_cors().without_notes_of_strangers();
+        let face = face.without_cors().without_untrusted_forwarding();
         routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(gateway, running)))
