@@ -17,7 +17,7 @@ use crate::run::Shared;
 /// How many runs are under way at the same time, each with a connection of its own.
 const MOST_RUNS: usize = 16;
 
-/// How often it is looked what is due.
+/// How often the leader checks what is due.
 const TICK: Duration = Duration::from_secs(1);
 
 /// How much too early a job may begin, so that a tick that comes a little early is not the next one.
@@ -38,7 +38,7 @@ pub(crate) struct Leader {
     shared: Arc<Shared>,
     tasks: HashMap<i64, Task>,
     runs: JoinSet<i64>,
-    /// The minute up to which jobs have been looked at.
+    /// The minute up to which jobs have been checked.
     minute: i64,
     /// Whether jobs for Postgres' start are yet to be run.
     is_start: bool,
@@ -136,7 +136,7 @@ impl Leader {
         }
         for (id, mut task) in known.into_iter().filter(|(_, task)| task.is_running) {
             if let Some(end) = task.end.take() {
-                // A run that has ended in this moment hears nothing.
+                // A run that has just ended has dropped its receiver.
                 let _ = end.send("job canceled");
             }
             // It stays until its run has ended, so that it does not overlap with itself should it come back.
@@ -164,7 +164,7 @@ impl Leader {
     /// Ends all runs.
     async fn end(&mut self) {
         for end in self.tasks.values_mut().filter_map(|task| task.end.take()) {
-            // A run that has ended in this moment hears nothing.
+            // A run that has just ended has dropped its receiver.
             let _ = end.send("server stopped");
         }
         let ended = async { while self.runs.join_next().await.is_some() {} };
@@ -183,7 +183,7 @@ impl Task {
         let next = self.due.map(|due| due + Duration::from_secs(seconds));
         match next {
             Some(next) if next > tick + SLACK => false,
-            // What came late is not followed by what made up for it.
+            // A late run is not followed by another one that makes up for it.
             _ => {
                 self.due = next.filter(|next| *next + TICK > tick).or(Some(tick));
                 true

@@ -33,7 +33,7 @@ pub async fn work(database: Database, stop: CancellationToken) {
             && !failed
             && !stop.is_cancelled()
         {
-            // Said once: a database that is away is away for every round.
+            // Logged once: a database that cannot be reached fails every round.
             tracing::warn!(%error, "jobs of pg_cron cannot be run; trying on");
         }
         failed = round.is_err();

@@ -39,7 +39,7 @@ struct User {
 impl Logins {
     /// Removes the logins that an earlier leader made, here and for databases that are gone.
     pub(crate) async fn new(client: &Client) -> Result<Self, Error> {
-        // The first condition is what keeps every other role out of this.
+        // The first condition keeps all other roles from being removed.
         let sql = "select rolname::text from pg_catalog.pg_roles
             where rolname ~ '^basalt_cron_[0-9]+_[0-9]+$'
               and not exists (
@@ -47,7 +47,7 @@ impl Logins {
                 where oid::text = pg_catalog.split_part(rolname, '_', 3) and datname <> current_database())";
         for row in client.query_typed(sql, &[]).await? {
             let role: String = row.try_get(0)?;
-            // It owns nothing, unless a job took care that it does.
+            // It owns nothing, unless a job has given it something.
             if let Err(error) = client.batch_execute(&format!("drop role {}", quote_identifier(&role))).await
             {
                 tracing::warn!(role, error = %Error::from(error), "an old login for jobs cannot be removed");

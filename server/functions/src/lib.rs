@@ -124,7 +124,7 @@ impl Functions {
 
 impl Inner {
     async fn answer(&self, request: Request) -> Response {
-        // Where there is no function to answer a preflight, the refusal has to be readable for scripts nevertheless.
+        // Scripts must be able to read a refusal even where there is no function that would answer their preflight.
         let preflight = gateway::preflight(&request);
         match self.call(request).await {
             Ok(response) => response,
@@ -156,7 +156,7 @@ impl Inner {
         {
             return Ok(slot);
         }
-        // What is not running may have changed or gone.
+        // A function that does not run may have changed or been removed.
         let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let Some(deployed) = deployed else {

@@ -145,7 +145,7 @@ impl Upload {
             Some(0) => Self::Length(0),
             Some(length) if has_body => Self::Length(length),
             _ if has_body => Self::Chunks,
-            // Without a length, these would be said to lack what they are for (RFC 9110, section 8.6).
+            // These methods are expected to have a body, so an empty one is announced (RFC 9110, section 8.6).
             _ if matches!(*method, Method::POST | Method::PUT | Method::PATCH) => Self::Length(0),
             _ => Self::Nothing,
         }

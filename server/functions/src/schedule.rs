@@ -21,7 +21,7 @@ const LONGEST_ANSWER: usize = 1024 * 1024;
 pub(crate) fn run(functions: &Arc<Inner>) {
     for (name, &every) in &functions.host.settings.schedules {
         let (functions, name) = (Arc::clone(functions), name.clone());
-        // An interval of nothing would be an endless loop.
+        // An interval of zero would be an endless loop.
         let every = every.max(Duration::from_secs(1));
         functions.host.tasks.clone().spawn(async move {
             let mut ticks = interval_at(Instant::now() + every, every);

@@ -45,7 +45,7 @@ pub async fn work(database: Database, stop: CancellationToken) -> Result<(), Str
         let round = worker.round().await;
         if let Err(error) = &round {
             worker.is_ours = false;
-            // Said once: a database that is away is away for every round.
+            // Logged once: a database that cannot be reached fails every round.
             if !failed {
                 tracing::warn!(%error, "the queue of pg_net cannot be worked on; trying on");
             }

@@ -29,7 +29,7 @@ pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) 
     Body::from_bytes_stream(stream::iter(first).chain(Answer::new(in_flight, deadline)))
 }
 
-/// What an answer holds until the last of it has come from the function.
+/// What is held until the last part of an answer has come from the function.
 struct InFlightCall {
     connection: Connection,
     call: Call,

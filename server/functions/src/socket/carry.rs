@@ -46,7 +46,7 @@ pub(super) async fn carry(
             if up.run(&moved).await == End::Source {
                 let _ = up.to.shutdown().await;
             }
-            // What the function still has to say is carried, and its end ends all.
+            // What the function still sends is carried; the end of its direction ends both.
             std::future::pending().await
         };
         tokio::select! {
@@ -223,7 +223,7 @@ mod tests {
         function.write_all(&HELLO[..4]).await.unwrap();
         caller.read_exact(&mut [0; 4]).await.unwrap();
         end.send(()).unwrap();
-        // Closed already, as far as the function is concerned, which is in no frame of the caller's.
+        // The function's end can be closed at once: it is in the middle of no frame of the caller's.
         assert!(text(&mut function).await.ends_with(Close::LATE.1));
         function.write_all(&HELLO[4..]).await.unwrap();
         let seen = text(&mut caller).await;

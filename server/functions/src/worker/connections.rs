@@ -48,7 +48,7 @@ impl Connections {
                 outcome => return outcome,
             }
         }
-        // Boxed, as it is rare: what a call's future has room for is moved with every call.
+        // Boxed, as it is rare: every call moves the whole future.
         Box::pin(Connection::open(&self.calls)).await?.exchange(call).await
     }
 
@@ -135,7 +135,7 @@ mod tests {
             for _ in 0..3 {
                 let (head, connection) = connections.send(call(), soon()).await.unwrap();
                 assert_eq!((head.status.as_u16(), connection.is_read()), (200, true));
-                // As one that was kept, whatever is known of its end by now.
+                // As if it had been kept, whether or not its end is known by now.
                 connections.idle.lock().unwrap().push(connection);
             }
         };

@@ -54,7 +54,7 @@ pub(super) async fn follow_output(
         match line.strip_prefix(&[MARK]).map(serde_json::from_slice) {
             Some(Ok(Event::State { state: State::Ready })) => {
                 if let Some(ready) = ready.take() {
-                    // Nobody waits any more where the limit for it has passed.
+                    // The receiver is gone if the time limit of the start has passed.
                     let _ = ready.send(());
                 }
             }

@@ -107,7 +107,7 @@ impl Slot {
     pub(crate) async fn admit(self: &Arc<Self>) -> Result<Call, Error> {
         let mut permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
-            // Boxed, as below: what a call's future has room for is moved with every call, and both are rare.
+            // Boxed, as below: every call moves the whole future, and both cases are rare.
             Err(_) => Box::pin(self.permit(self.host.settings.limits.request)).await?,
         };
         loop {
@@ -155,7 +155,7 @@ impl Slot {
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
         let slot = Arc::clone(self);
         let failed_before = slot.failed_starts.load(Ordering::Acquire);
-        // In a task of its own: whoever waits may leave, and the process is started for the others all the same.
+        // In a task of its own: a caller that waits may leave, and the process is still started for the others.
         let started = self.host.tasks.spawn(async move {
             let _starting = slot.starting.lock().await;
             if slot.is_running() {
@@ -250,7 +250,7 @@ impl Slot {
 
     /// Retires `worker` if it has had no call for long.
     pub(super) fn retire_if_idle(&self, worker: &Arc<Worker>) {
-        // Calls enter under this lock, so none does between the look and the retirement.
+        // Calls enter under this lock, so none does between the check and the retirement.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if worker.is_idle() {
             current.take_if(|current| Arc::ptr_eq(current, worker));

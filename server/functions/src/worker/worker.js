@@ -1,5 +1,5 @@
 // Runs one edge function: serves it on a unix socket, and gives it the few globals that Supabase's runtime adds to Deno.
-// What it has to tell its host goes to standard output, one line of JSON after the mark \u0001.
+// What it reports to its host goes to standard output, one line of JSON after the mark \u0001.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
@@ -26,7 +26,7 @@ for (const level of ['log', 'info', 'debug', 'trace', 'warn', 'error']) {
     tell({ level, request: current.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
 }
 
-// Over a unix socket the scheme would be http+unix, with which nobody counts.
+// Over a unix socket the scheme would be http+unix, which functions do not expect.
 const url = Object.getOwnPropertyDescriptor(Request.prototype, 'url')
 Object.defineProperty(Request.prototype, 'url', {
   ...url,
