@@ -62,7 +62,7 @@ pub(crate) fn without(server: &Conninfo, foreign: impl Fn(&str) -> bool) -> Conn
 
 /// Returns where `server` is: the database and its host, without what it is logged in to with.
 pub(crate) fn place(server: &Conninfo) -> String {
-    let host = match server.places().join(",") {
+    let host = match server.host_ports().join(",") {
         none if none.is_empty() => "the default host".to_owned(),
         hosts => hosts,
     };

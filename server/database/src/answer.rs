@@ -1,4 +1,4 @@
-//! What Postgres answered to a transaction.
+//! The results of a transaction.
 
 use std::io;
 use std::ops::Range;
@@ -17,12 +17,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// One [`Rows`] for each statement.
+    /// Returns one [`Rows`] for each statement.
     pub fn statements(&self) -> &[Rows] {
         &self.statements
     }
 
-    /// The rows of the last statement, which is the only one in most transactions.
+    /// Returns the rows of the last statement, which is the only one in most transactions.
     pub fn last(&self) -> Option<&Rows> {
         self.statements.last()
     }
@@ -31,13 +31,13 @@ impl Answer {
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// The column's name.
     pub name: Box<str>,
-    /// Its type's OID in `pg_type`.
+    /// The OID of its type in `pg_type`.
     pub type_oid: u32,
 }
 
-/// The rows that one statement gave, in Postgres' text format.
+/// The rows that one statement returned, in Postgres' text format.
 #[derive(Debug)]
 pub struct Rows {
     pub(crate) columns: Arc<[Column]>,
@@ -47,38 +47,38 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The result's columns; empty for a statement that gives none.
+    /// Returns the result's columns; empty for a statement that returns no rows.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Reports whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows in the server's order.
+    /// Returns an iterator over the rows, in the server's order.
     pub fn iter(&self) -> std::slice::Iter<'_, Row> {
         self.rows.iter()
     }
 
-    /// The first row.
+    /// Returns the first row.
     pub fn first(&self) -> Option<&Row> {
         self.rows.first()
     }
 
-    /// The rows of a [`crate::Transaction::json_statement`], which has them here alone. `None` when a column's type
-    /// or `DateStyle` is one whose JSON only Postgres can write.
+    /// Returns the rows of a [`crate::Transaction::json_statement`]; the other methods return none of them. `None` if
+    /// only Postgres can write the JSON, because of a column's type or of `DateStyle`.
     pub fn json(&self) -> Option<&JsonArray> {
         self.json.as_ref()
     }
 
-    /// The command tag, for example `INSERT 0 1`.
+    /// Returns the command tag, for example `INSERT 0 1`.
     pub fn tag(&self) -> &str {
         &self.tag
     }
@@ -93,33 +93,33 @@ impl<'a> IntoIterator for &'a Rows {
     }
 }
 
-/// One row. Values lie in the buffer that was read from the connection and are not copied.
+/// One row. Values are in the buffer that was read from the connection and are not copied.
 pub struct Row(DataRowBody);
 
 impl Row {
-    /// Takes `body` after checking that its field lengths are what they claim to be.
+    /// Wraps `body` after checking its field lengths.
     pub(crate) fn new(body: DataRowBody) -> io::Result<Self> {
         let mut ranges = body.ranges();
         while ranges.next()?.is_some() {}
         Ok(Self(body))
     }
 
-    /// The value of column `index` (from 0) in text format; `None` for NULL and beyond the last column.
+    /// Returns the value of column `index` (from 0) in text format; `None` for NULL and beyond the last column.
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         self.range(index).map(|range| &self.0.buffer()[range])
     }
 
-    /// As [`Row::get`], as text; `None` also when the value is not UTF-8.
+    /// Like [`Row::get`], but as text; `None` also if the value is not UTF-8.
     pub fn text(&self, index: usize) -> Option<&str> {
         self.get(index).and_then(|bytes| std::str::from_utf8(bytes).ok())
     }
 
-    /// As [`Row::get`], sharing the row's buffer instead of borrowing it.
+    /// Like [`Row::get`], but shares the row's buffer instead of borrowing it.
     pub fn bytes(&self, index: usize) -> Option<Bytes> {
         self.range(index).map(|range| self.0.buffer_bytes().slice(range))
     }
 
-    /// All values in the order of the columns.
+    /// Returns all values in the order of the columns.
     pub fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut ranges = self.0.ranges();
         std::iter::from_fn(move || ranges.next().ok().flatten())

@@ -1,5 +1,5 @@
-//! A connection of the hot path: a whole transaction is written at once, ends with one `Sync`, and is answered at
-//! once. Source: PostgreSQL documentation, sections 55.2.3 and 55.2.4.
+//! A connection of the hot path: all messages of a transaction are written at once and end with one `Sync`, so that it
+//! costs one round trip. Source: PostgreSQL documentation, sections 55.2.3 and 55.2.4.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,88 +16,88 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
 use crate::json;
-use crate::settings_texts::SettingsTexts;
+use crate::settings_statements::SettingsStatements;
 use crate::statement_cache::{self, Prepared, StatementCache};
 use crate::timer::Timer;
 use crate::transaction::Statement;
 use crate::{Answer, Column, Error, Row, Rows, Transaction};
 
-/// Up to this many bytes are written in one go. More could fill the socket's buffers in both directions while
-/// neither side reads, so that is written and read at the same time.
-const WRITE_AT_ONCE: usize = 32 * 1024;
+/// A batch of at most this many bytes is written before reading begins. A longer one could fill the socket's buffers in
+/// both directions while neither side reads, so it is written while answers are read.
+const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
-/// Undoes what code of the database's users may have left in the session, all but what it has prepared: as `DISCARD ALL`
-/// does, without our statements. Source: PostgreSQL documentation, "DISCARD".
-const SET_RIGHT: &str = "close all; set session authorization default; reset all; unlisten *; \
-                         select pg_advisory_unlock_all(); discard temp; discard sequences";
+/// Undoes what code of the database's users may have left in the session, as `DISCARD ALL` does, except that prepared
+/// statements stay. Source: PostgreSQL documentation, "DISCARD".
+const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
+                             select pg_advisory_unlock_all(); discard temp; discard sequences";
 
-/// What takes effect only before the first query (SQLSTATE 25001).
-const NOT_AS_NAMED: &str = "25001";
+/// SQLSTATE `active_sql_transaction`: isolation level or access mode were set too late, which is after the first query.
+const ACTIVE_SQL_TRANSACTION: &str = "25001";
 
-/// Buffers that grew beyond this are given back after a transaction.
-const KEPT_BUFFER: usize = 256 * 1024;
+/// Buffers that have grown beyond this are freed after a transaction.
+const MAX_KEPT_BUFFER: usize = 256 * 1024;
 
 pub(crate) struct Connection {
     session: Session,
     outbound: BytesMut,
-    /// `None` when statements are not to keep a name.
+    /// `None` if statements get no names, so that none is reused.
     statements: Option<StatementCache>,
-    /// The texts that set the settings of recent transactions.
-    settings: SettingsTexts,
-    /// Names of statements that are not in the cache any more and are closed with the next batch.
+    /// The statements that set the settings of recent transactions.
+    settings: SettingsStatements,
+    /// Names of statements that are no longer in the cache and are closed with the next batch.
     closing: Vec<Arc<str>>,
-    /// Names that the server may know from this batch on, and the cache does not yet.
+    /// Names of statements that this batch prepares and that are not in the cache yet.
     unconfirmed: Vec<Arc<str>>,
     in_flight: bool,
-    failed_at: FailedAt,
-    /// Whether something may have been left in the session.
-    owes_setting_right: bool,
-    /// Whether the answer to [`SET_RIGHT`] is still to come.
-    is_being_set_right: bool,
-    /// Whether the session is no longer as it was after the login.
+    failure_point: FailurePoint,
+    /// Whether code of the database's users may have changed the session.
+    needs_reset: bool,
+    /// Whether [`RESET_SESSION`] has been sent and its answer has not been read yet.
+    is_resetting: bool,
+    /// Whether the session can no longer be brought to its state after the login.
     is_altered: bool,
-    /// Whether transactions name isolation level and access mode by opening a block.
+    /// Whether transactions set isolation level and access mode by opening an explicit block.
     opens_blocks: bool,
-    /// Whether code of the database's users has run.
-    pub(crate) has_run_foreign_code: bool,
-    /// Of the transaction that runs.
+    /// Whether code of the database's users has run in the session.
+    pub(crate) has_run_user_code: bool,
+    /// Limits the time of the current transaction.
     pub(crate) timer: Timer,
     pub(crate) opened: Instant,
     pub(crate) idle_since: Instant,
 }
 
-/// What had failed when a batch failed.
+/// The part of a batch that failed.
 #[derive(Clone, Copy)]
-enum FailedAt {
-    /// One of the statements that come before the caller's.
+enum FailurePoint {
+    /// One of the statements that this module sends before the caller's.
     Settings,
-    /// A statement that had been prepared before, and was not yet bound to its parameters.
-    KnownStatement,
+    /// A statement that an earlier batch had prepared, before it was bound to its parameters.
+    CachedStatement,
     Elsewhere,
 }
 
-/// What one statement of a batch still has to be answered with.
-struct Expected<'t> {
+/// A statement of a batch whose answer has not been read completely.
+struct PendingStatement<'t> {
     role: &'t str,
     sql: &'t str,
-    /// Whether it had been prepared before.
-    was_known: bool,
-    /// The name that it was prepared under by this batch; `None` for a statement that was known.
+    /// Whether an earlier batch had prepared it.
+    was_cached: bool,
+    /// The name under which this batch prepares it; `None` for a cached statement.
     new_name: Option<Arc<str>>,
     columns: Option<Arc<[Column]>>,
     /// Whether its rows are to be written as JSON.
     as_json: bool,
-    /// What writes them, once the columns are known.
+    /// Writes them as JSON; set once the columns are known.
     json: Option<json::Writer>,
-    /// Whether the caller asked for it, and not this module.
-    wanted: bool,
+    /// Whether it is a statement of the caller rather than of this module.
+    is_callers: bool,
 }
 
-impl Expected<'_> {
-    /// Notes which columns its rows have.
+impl PendingStatement<'_> {
+    /// Stores the columns of its rows.
     fn describe(&mut self, prepared: Prepared) {
         if self.as_json {
-            // It may have been prepared for one that wanted its rows.
+            // It may have been prepared by a transaction that did not need JSON.
             let format = prepared.json.unwrap_or_else(|| Arc::new(json::Format::new(&prepared.columns)));
             self.json = Some(json::Writer::new(format));
         }
@@ -106,30 +106,30 @@ impl Expected<'_> {
 }
 
 impl Connection {
-    /// Takes over a connection that has logged in. `cache_size` is `None` where statements are to keep no name.
+    /// Takes over a connection that has logged in. `cache_size` is `None` if statements are to get no names.
     pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
         let opened = session.opened;
         Self {
             session,
             outbound: BytesMut::with_capacity(4 * 1024),
             statements: cache_size.map(StatementCache::new),
-            settings: SettingsTexts::default(),
+            settings: SettingsStatements::default(),
             closing: Vec::new(),
             unconfirmed: Vec::new(),
             in_flight: false,
-            failed_at: FailedAt::Elsewhere,
-            owes_setting_right: false,
-            is_being_set_right: false,
+            failure_point: FailurePoint::Elsewhere,
+            needs_reset: false,
+            is_resetting: false,
             is_altered: false,
             opens_blocks: false,
-            has_run_foreign_code: false,
+            has_run_user_code: false,
             timer: Timer::default(),
             opened,
             idle_since: opened,
         }
     }
 
-    /// Whether the server waits for the next batch, so that another caller may have this connection.
+    /// Reports whether the server waits for the next batch, so that another caller may use this connection.
     pub(crate) const fn is_ready(&self) -> bool {
         !self.in_flight
     }
@@ -138,54 +138,55 @@ impl Connection {
         self.session.cancel
     }
 
-    /// Whether the session is no longer as it was after the login, so that nobody else may have this connection.
+    /// Reports whether the session can no longer be brought to its state after the login, so that no other caller may
+    /// use this connection.
     pub(crate) const fn is_altered(&self) -> bool {
         self.is_altered
     }
 
-    /// Makes sure that the next caller finds the session as it was after the login. `false` when it does not, or when
-    /// the server hung up: a restarted Postgres is noticed here, before a request is sent to it in vain.
-    pub(crate) async fn is_fit(&mut self) -> bool {
-        if self.is_being_set_right { self.finish_setting_right().await.is_ok() } else { self.is_quiet() }
+    /// Finishes a reset of the session, if one was begun, and reports whether the next caller may use the connection. A
+    /// connection that the server has closed, for example by a restart, is noticed here, before a request is sent on it.
+    pub(crate) async fn is_usable(&mut self) -> bool {
+        if self.is_resetting { self.finish_reset().await.is_ok() } else { self.is_open() }
     }
 
-    /// Reads what the server sent while nobody asked, without waiting. `false` when it hung up or said anything but
-    /// a notice.
-    fn is_quiet(&mut self) -> bool {
+    /// Reads without waiting what the server has sent since the last batch. Returns `false` if it closed the connection
+    /// or sent anything but a notice.
+    fn is_open(&mut self) -> bool {
         match self.session.receive().now_or_never() {
             None => true,
-            Some(Ok(Message::NoticeResponse(_))) => self.is_quiet(),
+            Some(Ok(Message::NoticeResponse(_))) => self.is_open(),
             Some(_) => false,
         }
     }
 
-    /// Runs `transaction` and returns the answers to its statements. What fails because of the connection's past is run
-    /// once more: the failure has undone all of it.
+    /// Runs `transaction` and returns the results of its statements. If it fails because of something that an earlier
+    /// batch left on the connection, it is repeated: the failure has rolled all of it back.
     ///
-    /// Dropping the future leaves the connection not [ready](Self::is_ready) unless the answer was complete.
+    /// If the future is dropped before the answer is complete, the connection is not [ready](Self::is_ready).
     pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let mut answer = self.attempt(transaction).await;
         while let Err(error) = &answer
-            && self.mends(error, transaction)
+            && self.prepares_retry(error, transaction)
         {
             answer = self.attempt(transaction).await;
         }
-        if self.owes_setting_right && self.is_ready() && self.set_right().await.is_err() {
+        if self.needs_reset && self.is_ready() && self.begin_reset().await.is_err() {
             self.is_altered = true;
         }
         answer
     }
 
-    /// Whether another attempt is worth it, after something has been changed on this side.
-    fn mends(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
+    /// Reports whether another attempt may succeed, and changes the connection's state for it.
+    fn prepares_retry(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
         let Some(error) = error.server().filter(|_| self.is_ready()) else { return false };
-        match self.failed_at {
-            // The session's defaults are others than those that were named.
-            FailedAt::Settings if error.code == NOT_AS_NAMED && !self.opens_blocks => {
+        match self.failure_point {
+            // The session's defaults differ from what the settings statement sets.
+            FailurePoint::Settings if error.code == ACTIVE_SQL_TRANSACTION && !self.opens_blocks => {
                 self.opens_blocks = true;
                 true
             }
-            FailedAt::KnownStatement if may_be_outdated(&error.code) => {
+            FailurePoint::CachedStatement if may_be_outdated(&error.code) => {
                 self.forget(transaction);
                 true
             }
@@ -195,15 +196,15 @@ impl Connection {
 
     async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let is_in_block = transaction.needs_block() || self.opens_blocks;
-        let settings = self.settings.of(transaction, is_in_block);
+        let settings = self.settings.get(transaction, is_in_block);
         let settings = settings.as_deref().map(|sql| Statement {
             sql: Cow::Borrowed(sql),
             parameters: transaction.setting_values(),
             as_json: false,
         });
         self.outbound.clear();
-        self.owes_setting_right |= transaction.may_leave_something();
-        self.has_run_foreign_code |= transaction.may_leave_something();
+        self.needs_reset |= transaction.may_change_session();
+        self.has_run_user_code |= transaction.may_change_session();
         self.closing.append(&mut self.unconfirmed);
         for name in &self.closing {
             frontend::close(b'S', name, &mut self.outbound)?;
@@ -213,26 +214,26 @@ impl Connection {
         };
         let (opening, closing) = (block(transaction.opening()), block(transaction.closing()));
         let role = transaction.role();
-        let mut expected = Vec::with_capacity(transaction.statements().len() + 3);
+        let mut pending = Vec::with_capacity(transaction.statements().len() + 3);
         for statement in opening.iter().chain(settings.iter()) {
-            self.encode(&mut expected, statement, "", false)?;
+            self.encode(&mut pending, statement, "", false)?;
         }
         for statement in transaction.statements() {
-            self.encode(&mut expected, statement, role, true)?;
+            self.encode(&mut pending, statement, role, true)?;
         }
         if let Some(statement) = &closing {
-            self.encode(&mut expected, statement, "", false)?;
+            self.encode(&mut pending, statement, "", false)?;
         }
         frontend::sync(&mut self.outbound);
         self.in_flight = true;
         self.write().await?;
         self.closing.clear();
-        let answer = self.read(expected).await;
+        let answer = self.read(pending).await;
         self.shrink();
         answer
     }
 
-    /// Forgets the statements of `transaction`, so that they are prepared anew.
+    /// Removes the statements of `transaction` from the cache, so that they are prepared again.
     fn forget(&mut self, transaction: &Transaction<'_>) {
         let Some(cache) = &mut self.statements else { return };
         let role = transaction.role();
@@ -241,24 +242,24 @@ impl Connection {
         }
     }
 
-    /// Has the server undo what may have been left in the session, without waiting for that.
-    async fn set_right(&mut self) -> Result<(), Error> {
+    /// Tells the server to undo what may have been left in the session, without waiting for the answer.
+    async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
-        frontend::query(SET_RIGHT, &mut self.outbound)?;
-        // Half a message would be no beginning for the next one.
+        frontend::query(RESET_SESSION, &mut self.outbound)?;
+        // A message that was written only in part makes the connection unusable, so it must not count as ready meanwhile.
         self.in_flight = true;
         self.write().await?;
         self.in_flight = false;
-        self.owes_setting_right = false;
-        self.is_being_set_right = true;
+        self.needs_reset = false;
+        self.is_resetting = true;
         Ok(())
     }
 
-    async fn finish_setting_right(&mut self) -> Result<(), Error> {
+    async fn finish_reset(&mut self) -> Result<(), Error> {
         loop {
             match self.session.receive().await? {
                 Message::ReadyForQuery(body) if body.status() == b'I' => {
-                    self.is_being_set_right = false;
+                    self.is_resetting = false;
                     return Ok(());
                 }
                 Message::ReadyForQuery(_) => return Err(Error::protocol("a transaction was left open")),
@@ -268,40 +269,40 @@ impl Connection {
         }
     }
 
-    /// Appends the messages for `statement`, and to `batch` what they are to be answered with.
+    /// Appends the messages for `statement` to the output buffer, and the statement to `batch`.
     fn encode<'t>(
         &mut self,
-        batch: &mut Vec<Expected<'t>>,
+        batch: &mut Vec<PendingStatement<'t>>,
         statement: &'t Statement<'_>,
         role: &'t str,
-        wanted: bool,
+        is_callers: bool,
     ) -> Result<(), Error> {
         let as_json = statement.as_json;
-        let known = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
-        let mut expected = Expected {
+        let cached = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
+        let mut pending = PendingStatement {
             role,
             sql: &statement.sql,
-            was_known: known.is_some(),
+            was_cached: cached.is_some(),
             new_name: None,
             columns: None,
             as_json,
             json: None,
-            wanted,
+            is_callers,
         };
-        let name = if let Some(prepared) = known {
+        let name = if let Some(prepared) = cached {
             let name = Arc::clone(&prepared.name);
-            expected.describe(prepared);
+            pending.describe(prepared);
             name
         } else {
-            let is_same = |other: &Expected<'_>| other.role == role && other.sql == statement.sql;
+            let is_same = |other: &PendingStatement<'_>| other.role == role && other.sql == statement.sql;
             let name: Arc<str> = match self.statements {
-                // Only one of a batch can be prepared under the name that they would have in common.
+                // Equal statements have equal names, and only one of them can be prepared under that name.
                 Some(_) if !batch.iter().any(is_same) => statement_cache::name(role, &statement.sql),
                 _ => "".into(),
             };
             frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
             frontend::describe(b'S', &name, &mut self.outbound)?;
-            expected.new_name = Some(Arc::clone(&name));
+            pending.new_name = Some(Arc::clone(&name));
             if !name.is_empty() {
                 self.unconfirmed.push(Arc::clone(&name));
             }
@@ -328,13 +329,13 @@ impl Connection {
             frontend::BindError::Serialization(error) => error.into(),
         })?;
         frontend::execute("", 0, &mut self.outbound)?;
-        batch.push(expected);
+        batch.push(pending);
         Ok(())
     }
 
     async fn write(&mut self) -> Result<(), Error> {
         let Session { stream, inbound, .. } = &mut self.session;
-        if self.outbound.len() <= WRITE_AT_ONCE {
+        if self.outbound.len() <= MAX_BLOCKING_WRITE {
             stream.write_all(&self.outbound).await?;
         } else {
             let (mut reader, mut writer) = tokio::io::split(&mut *stream);
@@ -350,15 +351,15 @@ impl Connection {
         Ok(stream.flush().await?)
     }
 
-    async fn read(&mut self, expected: Vec<Expected<'_>>) -> Result<Answer, Error> {
-        let mut statements = Vec::with_capacity(expected.len());
-        let mut pending = expected.into_iter();
+    async fn read(&mut self, batch: Vec<PendingStatement<'_>>) -> Result<Answer, Error> {
+        let mut statements = Vec::with_capacity(batch.len());
+        let mut pending = batch.into_iter();
         let mut current = pending.next();
         let mut rows = Vec::new();
         let mut failure: Option<ServerError> = None;
         let mut is_bound = false;
         loop {
-            // First: rows come behind them.
+            // Before the rows are looked for, since the acknowledgements precede them.
             is_bound |= skip_acknowledgements(&mut self.session.inbound);
             if let Some(json) = current.as_mut().and_then(|current| current.json.as_mut()) {
                 json.take_rows(&mut self.session.inbound)?;
@@ -378,7 +379,7 @@ impl Connection {
                     let done =
                         current.take().ok_or_else(|| Error::protocol("more results than statements"))?;
                     let rows = std::mem::take(&mut rows);
-                    if done.wanted {
+                    if done.is_callers {
                         let columns = done.columns.unwrap_or_default();
                         let json = done.json.and_then(json::Writer::finish);
                         statements.push(Rows { columns, rows, tag: body.tag()?.to_owned(), json });
@@ -387,7 +388,7 @@ impl Connection {
                     is_bound = false;
                 }
                 Message::EmptyQueryResponse => {
-                    if current.take().is_some_and(|done| done.wanted) {
+                    if current.take().is_some_and(|done| done.is_callers) {
                         statements.push(Rows {
                             columns: Arc::new([]),
                             rows: Vec::new(),
@@ -398,16 +399,16 @@ impl Connection {
                     current = pending.next();
                     is_bound = false;
                 }
-                // Everything up to the Sync is skipped now; the first error is the one that counts.
+                // The server skips everything up to the Sync; only the first error is reported.
                 Message::ErrorResponse(body) if failure.is_none() => {
                     failure = Some(ServerError::from_body(&body));
-                    self.failed_at = match &current {
-                        Some(current) if !current.wanted => FailedAt::Settings,
-                        Some(current) if current.was_known && !is_bound => FailedAt::KnownStatement,
-                        _ => FailedAt::Elsewhere,
+                    self.failure_point = match &current {
+                        Some(current) if !current.is_callers => FailurePoint::Settings,
+                        Some(current) if current.was_cached && !is_bound => FailurePoint::CachedStatement,
+                        _ => FailurePoint::Elsewhere,
                     };
                 }
-                // Sent at the end of a transaction that has set one of those that the server reports, for longer.
+                // Sent at the end of a transaction that has changed a reported parameter for the whole session.
                 Message::ParameterStatus(_) => self.is_altered = true,
                 Message::ReadyForQuery(body) => {
                     if body.status() != b'I' {
@@ -423,13 +424,13 @@ impl Connection {
                 | Message::ErrorResponse(_)
                 | Message::NoticeResponse(_)
                 | Message::NotificationResponse(_) => {}
-                _ => return Err(Error::protocol("a message that no statement of the batch asks for")),
+                _ => return Err(Error::protocol("a message that no statement of the batch causes")),
             }
         }
     }
 
-    /// Keeps a statement that this batch has prepared. It stays prepared even if the transaction fails.
-    fn remember(&mut self, current: Option<&mut Expected<'_>>, columns: Arc<[Column]>) {
+    /// Adds a statement that this batch has prepared to the cache. It stays prepared even if the transaction fails.
+    fn remember(&mut self, current: Option<&mut PendingStatement<'_>>, columns: Arc<[Column]>) {
         let Some(current) = current else { return };
         let Some(name) = current.new_name.take() else { return };
         self.unconfirmed.retain(|unconfirmed| *unconfirmed != name);
@@ -441,7 +442,7 @@ impl Connection {
         current.describe(prepared);
     }
 
-    /// Ends an explicit block that a failure has left open.
+    /// Ends an explicit block that a failed statement has left open.
     async fn roll_back(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query("rollback", &mut self.outbound)?;
@@ -449,11 +450,11 @@ impl Connection {
         self.skip_to_ready().await
     }
 
-    /// Reads on until the server waits for the next batch, throwing the answer away.
-    pub(crate) async fn settle(&mut self) -> Result<(), Error> {
+    /// Reads and drops the rest of the answer, until the server waits for the next batch.
+    pub(crate) async fn drain(&mut self) -> Result<(), Error> {
         self.skip_to_ready().await?;
         self.in_flight = false;
-        if self.owes_setting_right { self.set_right().await } else { Ok(()) }
+        if self.needs_reset { self.begin_reset().await } else { Ok(()) }
     }
 
     async fn skip_to_ready(&mut self) -> Result<(), Error> {
@@ -468,7 +469,7 @@ impl Connection {
         }
     }
 
-    /// Says goodbye, so that the server's log holds no complaint about a lost client.
+    /// Ends the session in due form, so that the server does not log a lost client.
     pub(crate) async fn terminate(mut self) {
         self.outbound.clear();
         frontend::terminate(&mut self.outbound);
@@ -477,17 +478,17 @@ impl Connection {
     }
 
     fn shrink(&mut self) {
-        if self.outbound.capacity() > KEPT_BUFFER {
+        if self.outbound.capacity() > MAX_KEPT_BUFFER {
             self.outbound = BytesMut::with_capacity(4 * 1024);
         }
-        if self.session.inbound.is_empty() && self.session.inbound.capacity() > KEPT_BUFFER {
+        if self.session.inbound.is_empty() && self.session.inbound.capacity() > MAX_KEPT_BUFFER {
             self.session.inbound = BytesMut::with_capacity(8 * 1024);
         }
     }
 }
 
-/// Passes over `ParseComplete`, `BindComplete` and `CloseComplete`, which have no body and say only that nothing went
-/// wrong. Answers whether a `BindComplete` was among them.
+/// Skips `ParseComplete`, `BindComplete` and `CloseComplete` messages, which have no body and only acknowledge. Reports
+/// whether a `BindComplete` was among them.
 fn skip_acknowledgements(inbound: &mut BytesMut) -> bool {
     let mut is_bound = false;
     while let [kind @ b'1'..=b'3', 0, 0, 0, 4, ..] = inbound[..] {
@@ -497,9 +498,9 @@ fn skip_acknowledgements(inbound: &mut BytesMut) -> bool {
     is_bound
 }
 
-/// Whether a change of the catalog may be why a statement of before is refused with `code`: features (a result of
-/// another type), values that are read by a type of before, names and types, and types that are gone. Privileges are
-/// looked at anew each time.
+/// Reports whether a changed catalog may be the reason why a statement that was prepared earlier fails with `code`:
+/// unsupported features (a result of another type), values read by an earlier definition of a type, names and types,
+/// and types that no longer exist. Missing privileges (42501) are none: Postgres checks them at each execution.
 fn may_be_outdated(code: &str) -> bool {
     code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
 }

@@ -1,4 +1,4 @@
-//! Listens for notices that the catalog has changed.
+//! Listens for notifications that the catalog has changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::{Error, quote_identifier};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 
-/// How often the connection is asked whether it still lives, and how long it may take to answer.
+/// How often the connection is probed, and how long the answer may take.
 const PROBE_INTERVAL: Duration = Duration::from_secs(30);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -30,17 +30,17 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Listener {
     changes: watch::Sender<u64>,
     channel: Option<String>,
-    /// Whether Postgres sends notices at this moment.
+    /// Whether the connection is up and `listen` has been executed.
     is_listening: Arc<AtomicBool>,
-    /// What notices come through.
+    /// The connection that receives the notifications.
     client: Arc<ArcSwapOption<Client>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Listener {
-    /// A listener that never hears anything.
-    pub(crate) fn silent() -> Self {
+    /// Returns a listener without a channel, which counts nothing.
+    pub(crate) fn disabled() -> Self {
         Self {
             changes: watch::Sender::new(0),
             channel: None,
@@ -52,15 +52,20 @@ impl Listener {
     }
 
     pub(crate) fn start(target: Arc<Target>, channel: String) -> Self {
-        let mut listener = Self::silent();
+        let mut listener = Self::disabled();
         listener.channel = Some(channel.clone());
         let (stop, changes) = (listener.stop.clone(), listener.changes.clone());
         let is_listening = Arc::clone(&listener.is_listening);
         let client = Arc::clone(&listener.client);
         let task = tokio::spawn(async move {
             // Returns at the cancellation, since listening never ends by itself.
-            stop.run_until_cancelled(listen_for_ever(target, channel, changes, (&is_listening, &client)))
-                .await;
+            stop.run_until_cancelled(listen_with_reconnect(
+                target,
+                channel,
+                changes,
+                (&is_listening, &client),
+            ))
+            .await;
         });
         *listener.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         listener
@@ -74,15 +79,15 @@ impl Listener {
         self.channel.is_some()
     }
 
-    /// Whether notices in `channel` come in at this moment.
+    /// Reports whether the listener is connected and listens to `channel`.
     pub(crate) fn is_listening_to(&self, channel: &str) -> bool {
         self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Relaxed)
     }
 
-    /// Waits until all notices are counted that Postgres has sent by now: they come before the answer to a question.
+    /// Waits until all notifications that Postgres has sent so far are counted: they precede the answer to a query.
     pub(crate) async fn catch_up(&self) {
         if let Some(client) = self.client.load_full() {
-            // What cannot be asked has nothing to tell either.
+            // A connection that is broken delivers no notifications either.
             let _ = tokio::time::timeout(CATCH_UP_TIMEOUT, client.simple_query("")).await;
         }
     }
@@ -103,7 +108,7 @@ impl Drop for Listener {
     }
 }
 
-async fn listen_for_ever(
+async fn listen_with_reconnect(
     target: Arc<Target>,
     channel: String,
     changes: watch::Sender<u64>,
@@ -111,11 +116,11 @@ async fn listen_for_ever(
 ) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let heard_before = *changes.borrow();
+        let count_before = *changes.borrow();
         let Err(error) = listen(&target, &channel, &changes, (is_listening, shared)).await;
         is_listening.store(false, Ordering::Relaxed);
         shared.store(None);
-        if *changes.borrow() != heard_before {
+        if *changes.borrow() != count_before {
             pause = FIRST_PAUSE;
         }
         tracing::warn!(%error, ?pause, channel, "the listener for catalog changes lost its connection");
@@ -124,7 +129,7 @@ async fn listen_for_ever(
     }
 }
 
-/// Listens until the connection breaks, which is the error that it returns.
+/// Listens until the connection breaks, and returns the reason.
 async fn listen(
     target: &Target,
     channel: &str,
@@ -145,7 +150,7 @@ async fn listen(
     };
     let probes = async {
         probe(&client, &format!("listen {}", quote_identifier(channel))).await?;
-        // What changed while nobody listened is not known, so everything counts as changed.
+        // Changes before this moment were not notified, so the catalog counts as changed.
         changes.send_modify(|count| *count += 1);
         is_listening.store(true, Ordering::Relaxed);
         shared.store(Some(Arc::clone(&client)));

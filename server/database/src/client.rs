@@ -1,4 +1,4 @@
-//! The pool of `tokio-postgres` clients, for all that is not hot.
+//! The pool of `tokio-postgres` clients, for everything that is not on the hot path.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{Error, Settings};
 /// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
 pub type Client = deadpool_postgres::Object;
 
-/// A client that `Client::take` has taken out of its pool: its connection ends with it.
+/// A client that `Client::take` has taken out of its pool. Its connection is closed when it is dropped.
 pub type DetachedClient = deadpool_postgres::ClientWrapper;
 
 pub(crate) struct Clients {
@@ -26,7 +26,7 @@ impl Clients {
         let manager = Manager::from_config(
             target.config.clone(),
             MakeRustlsConnect::new(target.tls.clone()),
-            // What a trigger or a hook has set for the session ends with the loan.
+            // Undoes what a trigger or a hook has set for the session.
             ManagerConfig { recycling_method: RecyclingMethod::Clean },
         );
         let renewal = settings.renewal.clone();

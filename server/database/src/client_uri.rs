@@ -1,7 +1,7 @@
-//! A database's URI for clients that know less than libpq: those of JavaScript.
+//! A database's URI for JavaScript's Postgres clients, which support less than libpq.
 //!
-//! They take a URL of one host and few parameters. Others they hand on to the server, which refuses them
-//! (`postgres`), or follow to files that they may not read (`pg` with `sslrootcert`).
+//! They accept a URL of one host and few parameters. Other parameters are passed on to the server, which refuses them
+//! (`postgres`), or name files that the client may not read (`pg` with `sslrootcert`).
 
 use tokio_postgres::config::Host;
 
@@ -9,38 +9,38 @@ use crate::conninfo::Conninfo;
 use crate::servers::servers;
 use crate::{Error, tls};
 
-/// Returns `given` as `postgresql://user:password@host:port/database` with percent-encoded parts.
+/// Returns `conninfo` as `postgresql://user:password@host:port/database` with percent-encoded parts.
 ///
-/// Of several hosts it is the first. Of the parameters, those are kept that the server gets, and an `sslmode` that is
-/// a decision: `prefer` and `allow` are none, and `pg` takes them for `require`. Holds the password: not for logs.
+/// Only the first of several hosts is kept. Of the parameters, `application_name`, `options` and `sslmode` are kept; an
+/// `sslmode` of `prefer` or `allow` is left out, since `pg` treats these as `require`. The result contains the password
+/// and must not be logged.
 ///
-/// Errors: [`Error::Configuration`] for hosts and ports that cannot be understood, without the password.
-pub fn client_uri(given: &Conninfo) -> Result<String, Error> {
-    let servers = servers(given)?;
+/// Errors: [`Error::Configuration`] for invalid hosts and ports; its message never contains the password.
+pub fn client_uri(conninfo: &Conninfo) -> Result<String, Error> {
+    let servers = servers(conninfo)?;
     let server =
         servers.first().ok_or_else(|| Error::Configuration("the database URI names no host".to_owned()))?;
     let host = match (&server.name, &server.host) {
         (Some(name), _) | (None, Host::Tcp(name)) => name.clone(),
         (None, Host::Unix(folder)) => folder.to_string_lossy().into_owned(),
     };
-    let user = given.get("user").unwrap_or("postgres");
-    let mut known = Conninfo::default();
-    known.set("user", user);
-    known.set("password", given.get("password").unwrap_or_default());
-    known.set("host", host);
-    known.set("port", server.port.to_string());
-    known.set("dbname", given.get("dbname").unwrap_or(user));
-    if let Some(decision) =
-        given.get("sslmode").map(tls::Mode::parse).transpose()?.and_then(tls::Mode::decision)
-    {
-        known.set("sslmode", decision);
+    let user = conninfo.get("user").unwrap_or("postgres");
+    let mut reduced = Conninfo::default();
+    reduced.set("user", user);
+    reduced.set("password", conninfo.get("password").unwrap_or_default());
+    reduced.set("host", host);
+    reduced.set("port", server.port.to_string());
+    reduced.set("dbname", conninfo.get("dbname").unwrap_or(user));
+    let mode = conninfo.get("sslmode").map(tls::Mode::parse).transpose()?;
+    if let Some(mode) = mode.and_then(tls::Mode::strict_name) {
+        reduced.set("sslmode", mode);
     }
     for name in ["application_name", "options"] {
-        if let Some(value) = given.get(name) {
-            known.set(name, value);
+        if let Some(value) = conninfo.get(name) {
+            reduced.set(name, value);
         }
     }
-    Ok(known.to_uri())
+    Ok(reduced.to_uri())
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_libpq_understands_is_taken_out() {
+    fn parameters_that_only_libpq_supports_are_removed() {
         for (given, expected) in [
             ("postgresql://me:pw@db.example:6432/app", "postgresql://me:pw@db.example:6432/app"),
             ("postgres://me:p%40:s%2Fs@h/app", "postgresql://me:p%40%3As%2Fs@h:5432/app"),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_shows_no_password() {
+    fn error_messages_do_not_contain_the_password() {
         let error =
             client_uri(&"postgres://me:s3cret@h:notaport/d".parse().unwrap()).unwrap_err().to_string();
         assert!(!error.contains("s3cret"), "{error}");

@@ -1,4 +1,4 @@
-//! Where Postgres is, and how a connection to it is made.
+//! The servers of a database, and how a connection to one of them is opened.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use tokio_rustls::client::TlsStream;
 
 use crate::conninfo::Conninfo;
 use crate::error::ServerError;
-use crate::servers::{Access, Server, Wanted, configure, servers};
+use crate::servers::{Server, ServerState, SessionAttrs, configure, servers};
 use crate::{Error, Settings, tls};
 
-/// Servers to connect to, any of which will do.
+/// Servers that a connection may be opened to.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) config: tokio_postgres::Config,
@@ -32,7 +32,7 @@ pub(crate) struct Target {
     mode: tls::Mode,
     servers: Vec<Server>,
     is_shuffled: bool,
-    wanted: Wanted,
+    session_attrs: SessionAttrs,
     connect_timeout: Duration,
 }
 
@@ -48,21 +48,21 @@ pub(crate) struct Session {
     pub(crate) stream: Stream,
     pub(crate) inbound: BytesMut,
     pub(crate) cancel: CancelKey,
-    /// When it was begun to be made: what changed after that may have been seen.
+    /// When the connection was begun. Changes of the catalog before that are visible in the session.
     pub(crate) opened: Instant,
 }
 
-/// What a running statement is cancelled with. Source: PostgreSQL documentation, section 55.2.8.
+/// The key that cancels a running statement. Source: PostgreSQL documentation, section 55.2.8.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CancelKey {
-    /// Which of a target's servers runs it.
+    /// The index of the server among the target's servers.
     server: usize,
     process_id: i32,
     secret_key: i32,
 }
 
 impl CancelKey {
-    /// The number of the server's process.
+    /// Returns the process ID of the server process.
     pub(crate) fn process_id(self) -> i32 {
         self.process_id
     }
@@ -79,7 +79,7 @@ impl Target {
         for server in &servers {
             server.add_to(&mut config)?;
         }
-        let wanted = Wanted::parse(value("target_session_attrs").unwrap_or("any"))?;
+        let session_attrs = SessionAttrs::parse(value("target_session_attrs").unwrap_or("any"))?;
         let mode = value("sslmode").map_or(Ok(tls::Mode::Prefer), tls::Mode::parse)?;
         let connect_timeout = value("connect_timeout").and_then(|seconds| seconds.parse().ok());
         let connect_timeout = connect_timeout
@@ -89,28 +89,28 @@ impl Target {
         config
             .user(value("user").unwrap_or("postgres"))
             .application_name(application.unwrap_or(&settings.application_name))
-            .target_session_attrs(wanted.of_driver())
+            .target_session_attrs(session_attrs.for_driver())
             .connect_timeout(connect_timeout)
             .ssl_mode(mode.negotiation());
         let tls = tls::client_config(mode, value("sslrootcert").map(Path::new))?;
         let is_shuffled = value("load_balance_hosts") == Some("random");
-        Ok(Self { config, tls, mode, servers, is_shuffled, wanted, connect_timeout })
+        Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout })
     }
 
-    /// Connects to the first server that answers and is what is wanted, and logs in.
+    /// Connects to the first server that answers and has the required `target_session_attrs`, and logs in.
     ///
-    /// Errors: [`Error::Unavailable`] when none does in time; [`Error::Postgres`] when the login is refused.
+    /// Errors: [`Error::Unavailable`] if there is none in time; [`Error::Postgres`] if the login is refused.
     pub(crate) async fn open(&self) -> Result<Session, Error> {
-        match self.wanted {
-            Wanted::PreferStandby => match self.open_if(Wanted::Standby).await {
+        match self.session_attrs {
+            SessionAttrs::PreferStandby => match self.open_with(SessionAttrs::Standby).await {
                 Ok(session) => Ok(session),
-                Err(_) => self.open_if(Wanted::Any).await,
+                Err(_) => self.open_with(SessionAttrs::Any).await,
             },
-            wanted => self.open_if(wanted).await,
+            required => self.open_with(required).await,
         }
     }
 
-    async fn open_if(&self, wanted: Wanted) -> Result<Session, Error> {
+    async fn open_with(&self, required: SessionAttrs) -> Result<Session, Error> {
         let mut order: Vec<usize> = (0..self.servers.len()).collect();
         if self.is_shuffled {
             order.shuffle(&mut rand::rng());
@@ -118,9 +118,9 @@ impl Target {
         let mut last = Error::Unavailable("no host to connect to".to_owned());
         for index in order {
             match tokio::time::timeout(self.connect_timeout, self.log_in_to(index)).await {
-                Ok(Ok((session, access))) if wanted.is_met_by(access) => return Ok(session),
-                Ok(Ok(_)) => last = Error::Unavailable(format!("no server is {wanted:?}")),
-                // A server that is not up yet says so; any other refusal would be that of the next one, too.
+                Ok(Ok((session, state))) if required.is_met_by(state) => return Ok(session),
+                Ok(Ok(_)) => last = Error::Unavailable(format!("no server is {required:?}")),
+                // 57P03: the server is still starting. Any other refusal would be repeated by the next server.
                 Ok(Err(Error::Postgres(refusal))) if refusal.code != "57P03" => {
                     return Err(Error::Postgres(refusal));
                 }
@@ -133,10 +133,10 @@ impl Target {
         Err(last)
     }
 
-    /// Has the server cancel what the connection with `key` is running.
+    /// Tells the server to cancel what the connection with `key` is running.
     ///
-    /// The server answers nothing, but hangs up once the signal is sent. Without waiting for that, the signal (before
-    /// Postgres 18 there are two, one behind the other) could hit whatever the connection runs next.
+    /// The server sends no answer, but closes the connection once the signal is sent. This function waits for that,
+    /// since otherwise the signal (before Postgres 18 there are two) could hit the connection's next statement.
     pub(crate) async fn cancel(&self, key: CancelKey) -> Result<(), Error> {
         let request = async {
             let mut stream = self.open_stream(key.server).await?;
@@ -144,7 +144,7 @@ impl Target {
             frontend::cancel_request(key.process_id, key.secret_key, &mut message);
             stream.write_all(&message).await?;
             stream.flush().await?;
-            // It may do so without a goodbye of TLS, which is an error, and as good.
+            // It may close the connection without TLS' close_notify. That is an error here, but means the same.
             while matches!(stream.read(&mut [0]).await, Ok(1..)) {}
             Ok(())
         };
@@ -174,7 +174,7 @@ impl Target {
         }
     }
 
-    /// Asks for TLS as `sslmode` says. Source: PostgreSQL documentation, section 55.2.10.
+    /// Negotiates TLS according to `sslmode`. Source: PostgreSQL documentation, section 55.2.10.
     async fn encrypt(&self, mut stream: TcpStream, host: &str) -> Result<Stream, Error> {
         if self.mode == tls::Mode::Disable {
             return Ok(Stream::Tcp(stream));
@@ -195,12 +195,12 @@ impl Target {
                 )))
             }
             _ if self.mode == tls::Mode::Prefer => Ok(Stream::Tcp(stream)),
-            _ => Err(Error::Unavailable(format!("{host} does not offer TLS, which sslmode demands"))),
+            _ => Err(Error::Unavailable(format!("{host} does not offer TLS, which sslmode requires"))),
         }
     }
 
-    /// Logs in to a server, which says what it is.
-    async fn log_in_to(&self, index: usize) -> Result<(Session, Access), Error> {
+    /// Connects and logs in to the server with this index.
+    async fn log_in_to(&self, index: usize) -> Result<(Session, ServerState), Error> {
         let opened = Instant::now();
         let stream = self.open_stream(index).await?;
         let user = self.config.get_user().unwrap_or("postgres");
@@ -215,7 +215,7 @@ impl Target {
                 cancel: CancelKey { server: index, ..CancelKey::default() },
                 opened,
             },
-            access: Access::default(),
+            state: ServerState::default(),
             outbound: BytesMut::new(),
             user,
             password: self.config.get_password().unwrap_or_default(),
@@ -226,21 +226,21 @@ impl Target {
     }
 }
 
-/// A login under way. Source: PostgreSQL documentation, section 55.2.1.
+/// A login in progress. Source: PostgreSQL documentation, section 55.2.1.
 struct Login<'a> {
     session: Session,
-    access: Access,
+    state: ServerState,
     outbound: BytesMut,
     user: &'a str,
     password: &'a [u8],
 }
 
 impl Login<'_> {
-    async fn finish(mut self) -> Result<(Session, Access), Error> {
+    async fn finish(mut self) -> Result<(Session, ServerState), Error> {
         loop {
             match self.session.receive().await? {
                 Message::AuthenticationOk | Message::NoticeResponse(_) => {}
-                Message::ParameterStatus(body) => self.access.note(body.name()?, body.value()?),
+                Message::ParameterStatus(body) => self.state.update(body.name()?, body.value()?),
                 Message::AuthenticationCleartextPassword => {
                     frontend::password_message(self.password, &mut self.outbound)?;
                     self.send().await?;
@@ -255,16 +255,16 @@ impl Login<'_> {
                     self.session.cancel.process_id = body.process_id();
                     self.session.cancel.secret_key = body.secret_key();
                 }
-                Message::ReadyForQuery(_) => return Ok((self.session, self.access)),
+                Message::ReadyForQuery(_) => return Ok((self.session, self.state)),
                 Message::ErrorResponse(body) => return Err(ServerError::from_body(&body).into()),
-                _ => return Err(Error::protocol("an unsupported way of logging in")),
+                _ => return Err(Error::protocol("an unsupported authentication method")),
             }
         }
     }
 
     async fn scram(&mut self, body: &AuthenticationSaslBody) -> Result<(), Error> {
         if !body.mechanisms().any(|mechanism| Ok(mechanism == sasl::SCRAM_SHA_256))? {
-            return Err(Error::protocol("no SCRAM-SHA-256 among the ways of logging in"));
+            return Err(Error::protocol("SASL authentication without the mechanism SCRAM-SHA-256"));
         }
         let mut scram = sasl::ScramSha256::new(self.password, sasl::ChannelBinding::unsupported());
         frontend::sasl_initial_response(sasl::SCRAM_SHA_256, scram.message(), &mut self.outbound)?;
@@ -272,14 +272,14 @@ impl Login<'_> {
         match self.session.receive().await? {
             Message::AuthenticationSaslContinue(body) => scram.update(body.data())?,
             Message::ErrorResponse(body) => return Err(ServerError::from_body(&body).into()),
-            _ => return Err(Error::protocol("the SCRAM exchange broke off")),
+            _ => return Err(Error::protocol("the SCRAM exchange was broken off")),
         }
         frontend::sasl_response(scram.message(), &mut self.outbound)?;
         self.send().await?;
         match self.session.receive().await? {
             Message::AuthenticationSaslFinal(body) => Ok(scram.finish(body.data())?),
             Message::ErrorResponse(body) => Err(ServerError::from_body(&body).into()),
-            _ => Err(Error::protocol("the SCRAM exchange broke off")),
+            _ => Err(Error::protocol("the SCRAM exchange was broken off")),
         }
     }
 
@@ -292,7 +292,7 @@ impl Login<'_> {
 }
 
 impl Session {
-    /// The next message; an end of the stream is [`Error::Unavailable`].
+    /// Returns the next message. Errors: [`Error::Unavailable`] at the end of the stream.
     pub(crate) async fn receive(&mut self) -> Result<Message, Error> {
         loop {
             if let Some(message) = Message::parse(&mut self.inbound)? {
@@ -302,7 +302,7 @@ impl Session {
         }
     }
 
-    /// Reads what the server has sent, at least a byte; an end of the stream is [`Error::Unavailable`].
+    /// Reads what the server has sent, at least one byte. Errors: [`Error::Unavailable`] at the end of the stream.
     pub(crate) async fn fill(&mut self) -> Result<(), Error> {
         if self.stream.read_buf(&mut self.inbound).await? == 0 {
             return Err(Error::Unavailable("the connection was closed".to_owned()));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_libpq_are_heeded_or_known() {
+    fn parameters_of_libpq_are_used_or_accepted() {
         let target = target(
             "postgres://u:p@h/d?gssencmode=prefer&client_encoding=UTF8&fallback_application_name=mine&passfile=%2Fp\
              &connect_timeout=3&sslmode=disable&pgbouncer=true&channel_binding=require",
@@ -377,14 +377,14 @@ mod tests {
 
     #[test]
     fn several_servers_have_their_ports() {
-        let places = |uri: &str| -> Vec<(Host, u16)> {
+        let hosts = |uri: &str| -> Vec<(Host, u16)> {
             target(uri).servers.into_iter().map(|server| (server.host, server.port)).collect()
         };
         let tcp = |name: &str, port| (Host::Tcp(name.to_owned()), port);
-        assert_eq!(places("postgres://a,b:6432,[::1]/d"), [tcp("a", 5432), tcp("b", 6432), tcp("::1", 5432)]);
+        assert_eq!(hosts("postgres://a,b:6432,[::1]/d"), [tcp("a", 5432), tcp("b", 6432), tcp("::1", 5432)]);
         let unix = |folder: &str, port| (Host::Unix(PathBuf::from(folder)), port);
-        assert_eq!(places("host=/run/a,/run/b port=5433"), [unix("/run/a", 5433), unix("/run/b", 5433)]);
-        assert_eq!(places("hostaddr=127.0.0.1 host=db.example"), [tcp("127.0.0.1", 5432)]);
+        assert_eq!(hosts("host=/run/a,/run/b port=5433"), [unix("/run/a", 5433), unix("/run/b", 5433)]);
+        assert_eq!(hosts("hostaddr=127.0.0.1 host=db.example"), [tcp("127.0.0.1", 5432)]);
     }
 
     #[test]

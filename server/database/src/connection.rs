@@ -1,4 +1,4 @@
-//! A connection outside of the pools, for texts of statements that somebody else wrote.
+//! A connection outside the pools, for SQL text that does not come from this program.
 
 use bytes::{Buf as _, BytesMut};
 use postgres_protocol::message::backend::Message;
@@ -9,17 +9,17 @@ use crate::Error;
 use crate::connect::Session;
 use crate::error::ServerError;
 
-/// What is to become of the session is up to what runs in it, so that it is never lent again.
+/// A connection of its own. The statements that it runs may change the session as they like, so it is never pooled.
 pub struct Connection {
     session: Session,
 }
 
-/// What the last statement of a text came to.
+/// The outcome of the last statement of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It returned so many rows, which nobody kept.
+    /// It returned this many rows, which were dropped.
     Rows(u64),
-    /// It returned none: its command tag, such as `INSERT 0 1`.
+    /// It returned no rows; this is its command tag, such as `INSERT 0 1`.
     Command(String),
 }
 
@@ -28,18 +28,18 @@ impl Connection {
         Self { session }
     }
 
-    /// The number of the server's process, which `pg_terminate_backend` takes.
+    /// Returns the process ID of the server process, as `pg_terminate_backend` takes it.
     pub fn process_id(&self) -> i32 {
         self.session.cancel.process_id()
     }
 
-    /// Runs the statements of `sql`, in one transaction unless they end it themselves, for as long as they take. Rows
-    /// are passed over as they come, however large. A text that wants to copy from or to here is refused.
+    /// Runs the statements of `sql`, in one transaction unless they end it themselves, without a time limit. Rows are
+    /// dropped as they arrive, so they may be of any size. `COPY` from or to the client is refused.
     ///
     /// Source: PostgreSQL documentation, section 55.2.2.
     ///
-    /// Errors: [`Error::Postgres`] when a statement fails, upon which the connection can still be used;
-    /// [`Error::Unavailable`] when the connection ends.
+    /// Errors: [`Error::Postgres`] if a statement fails, after which the connection can still be used;
+    /// [`Error::Unavailable`] if the connection ends.
     pub async fn run(&mut self, sql: &str) -> Result<Outcome, Error> {
         let mut request = BytesMut::new();
         frontend::query(sql, &mut request)?;
@@ -50,13 +50,13 @@ impl Connection {
         loop {
             if let Some(length) = self.data_length() {
                 rows = rows.map(|count: u64| count + 1);
-                self.pass_over(length).await?;
+                self.skip(length).await?;
                 continue;
             }
             let Some(message) = Message::parse(&mut self.session.inbound)? else {
                 match self.session.fill().await {
                     Ok(()) => continue,
-                    // It said why before it hung up.
+                    // If the server sent an error before it closed the connection, that is the reason.
                     Err(error) => return Err(failure.unwrap_or(error)),
                 }
             };
@@ -88,14 +88,14 @@ impl Connection {
         Ok(self.session.stream.flush().await?)
     }
 
-    /// The length of the message that comes next, where it is a row or copied data, of which there may be a gigabyte.
+    /// Returns the length of the next message if it is a row or copied data, which may be a gigabyte long.
     fn data_length(&self) -> Option<usize> {
         let [b'D' | b'd', a, b, c, d, ..] = *self.session.inbound else { return None };
         // The length counts itself, but not the byte before it.
         usize::try_from(u32::from_be_bytes([a, b, c, d])).ok().map(|length| length + 1)
     }
 
-    async fn pass_over(&mut self, mut length: usize) -> Result<(), Error> {
+    async fn skip(&mut self, mut length: usize) -> Result<(), Error> {
         loop {
             let present = length.min(self.session.inbound.len());
             self.session.inbound.advance(present);
@@ -108,7 +108,7 @@ impl Connection {
     }
 }
 
-/// What copies to here has no reader.
+/// Returns the error for `COPY … TO STDOUT`, whose data nothing reads.
 fn copy_refused() -> Error {
     let refusal = ServerError {
         severity: "ERROR".to_owned(),

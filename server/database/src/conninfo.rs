@@ -1,4 +1,4 @@
-//! libpq's connection strings, in both of their forms, as names and values.
+//! libpq's connection strings, in both forms (a URI, or `key=value` pairs).
 //!
 //! Source: PostgreSQL documentation, sections 34.1.1 and 34.1.2.
 
@@ -10,12 +10,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::Error;
 
-/// RFC 3986's unreserved characters stay as they are.
+/// What is percent-encoded: everything but RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The parameters of libpq that change nothing here, or nothing that is not so anyway: how TLS and Kerberos are looked
-/// for, and what frameworks write beside them.
-const WITHOUT_EFFECT: [&str; 22] = [
+/// The parameters that are accepted and have no effect here: libpq's parameters of TLS and Kerberos that are not
+/// supported, those whose value is fixed here, and parameters of frameworks.
+const IGNORED: [&str; 22] = [
     "client_encoding",
     "gssdelegation",
     "gsslib",
@@ -40,17 +40,18 @@ const WITHOUT_EFFECT: [&str; 22] = [
     "sslsni",
 ];
 
-/// Whether `name` is a parameter that libpq knows and that changes nothing here.
-pub(crate) fn is_without_effect(name: &str) -> bool {
-    WITHOUT_EFFECT.contains(&name)
+/// Reports whether `name` is a parameter that is accepted and has no effect.
+pub(crate) fn is_ignored(name: &str) -> bool {
+    IGNORED.contains(&name)
 }
 
-/// The parameters of a connection string, in their order. Its debug form shows their names alone.
+/// The parameters of a connection string, in their order. The debug form shows only their names.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Conninfo(Vec<(String, String)>);
 
 impl Conninfo {
-    /// Returns the login of `role` to `database` at `host`, which is a name, an address or the folder of a Unix socket.
+    /// Returns the parameters of a login as `role` to `database` at `host`, which is a name, an address or the folder of a
+    /// Unix socket.
     pub fn login(host: &str, port: u16, role: &str, password: &str, database: &str) -> Self {
         let port = port.to_string();
         let parameters =
@@ -58,13 +59,13 @@ impl Conninfo {
         parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect()
     }
 
-    /// The last value of `name`, unless that is empty.
+    /// Returns the last value of `name`, unless it is empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(key, _)| key == name)?;
         Some(found.1.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Gives `name` this value alone.
+    /// Sets `name` to `value` and removes its other values.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.retain(|key| key != name);
         self.0.push((name.to_owned(), value.into()));
@@ -75,18 +76,18 @@ impl Conninfo {
         self.0.retain(|(name, _)| is_kept(name));
     }
 
-    /// Names and values.
+    /// Returns an iterator over names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The hosts, or where none is named their addresses, each with its port as it is written: `db:5433`, `[::1]`,
-    /// `%2Frun%2Fpostgresql`. One port is that of all hosts.
-    pub fn places(&self) -> Vec<String> {
+    /// Returns the hosts (`host`, or without it `hostaddr`) with their ports as a URI has them: `db:5433`, `[::1]`,
+    /// `%2Frun%2Fpostgresql`. A single port applies to all hosts.
+    pub fn host_ports(&self) -> Vec<String> {
         let Some(hosts) = self.get("host").or_else(|| self.get("hostaddr")) else { return Vec::new() };
         let ports: Vec<&str> = self.get("port").map_or_else(Vec::new, |ports| ports.split(',').collect());
-        let place = |(index, host): (usize, &str)| {
-            // Addresses of IPv6 stand in brackets, as they are (RFC 3986, section 3.2.2).
+        let host_port = |(index, host): (usize, &str)| {
+            // IPv6 addresses are in brackets and not percent-encoded (RFC 3986, section 3.2.2).
             let host = match host.parse::<Ipv6Addr>() {
                 Ok(address) => format!("[{address}]"),
                 Err(_) => encoded(host),
@@ -96,10 +97,11 @@ impl Conninfo {
                 Some(port) => format!("{host}:{port}"),
             }
         };
-        hosts.split(',').enumerate().map(place).collect()
+        hosts.split(',').enumerate().map(host_port).collect()
     }
 
-    /// The URI that [`FromStr`] gives these back for. Holds the password, if there is one: not for logs.
+    /// Returns the URI that [`FromStr`] parses into these parameters. It contains the password, if there is one, and must
+    /// not be logged.
     pub fn to_uri(&self) -> String {
         let mut uri = "postgresql://".to_owned();
         let has_host = self.get("host").is_some();
@@ -112,7 +114,7 @@ impl Conninfo {
             uri.push('@');
         }
         if has_host {
-            uri.push_str(&self.places().join(","));
+            uri.push_str(&self.host_ports().join(","));
         }
         if let Some(database) = self.get("dbname") {
             uri.extend(["/", &encoded(database)]);
@@ -138,13 +140,13 @@ impl Conninfo {
 impl FromStr for Conninfo {
     type Err = Error;
 
-    /// Parses a URI or `key=value` pairs. Of a name that is there twice the last value counts. Hosts and ports of several
-    /// servers are lists with commas.
+    /// Parses a URI or `key=value` pairs. If a name occurs twice, the last value counts. Hosts and ports of several servers
+    /// are separated by commas.
     ///
-    /// Errors: [`Error::Configuration`], which never repeats a value, for what is neither.
+    /// Errors: [`Error::Configuration`] for other texts; its message never contains a value.
     fn from_str(text: &str) -> Result<Self, Error> {
         let uri = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme));
-        let parsed = uri.map_or_else(|| pairs(text), of_uri);
+        let parsed = uri.map_or_else(|| parse_pairs(text), parse_uri);
         parsed
             .map(Self)
             .map_err(|reason| Error::Configuration(format!("the database URI is not valid: {reason}")))
@@ -175,20 +177,20 @@ impl fmt::Debug for Conninfo {
     }
 }
 
-/// `text` as a part of a URI.
+/// Returns `text` percent-encoded for a URI.
 fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// What is behind the scheme of a URI.
-fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
+/// Parses what follows the scheme of a URI.
+fn parse_uri(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
             found.push((name.to_owned(), value));
         }
     };
-    // A password may hold a question mark, as libpq has it.
+    // As in libpq, a password may contain a question mark.
     let authority = text.find('/').unwrap_or(text.len());
     let (credentials, rest) = match text[..authority].rfind('@') {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -197,8 +199,8 @@ fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
     let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
     add("user", decoded(user)?);
     add("password", decoded(password)?);
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (servers, database) = place.split_once('/').unwrap_or((place, ""));
+    let (hierarchy, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (servers, database) = hierarchy.split_once('/').unwrap_or((hierarchy, ""));
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for server in servers.split(',') {
         let (host, port) = host_and_port(server)?;
@@ -217,7 +219,7 @@ fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
             return Err("a parameter has no value".to_owned());
         };
         match (decoded(name)?.as_str(), decoded(value)?) {
-            // What JDBC calls it.
+            // JDBC's name for `sslmode=require`.
             ("ssl", value) if value == "true" => add("sslmode", "require".to_owned()),
             (name, value) => add(name, value),
         }
@@ -225,7 +227,7 @@ fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// A server's host, without the brackets of an IPv6 address, and its port; each may be empty.
+/// Splits a server into its host, without the brackets of an IPv6 address, and its port; each may be empty.
 fn host_and_port(server: &str) -> Result<(&str, &str), String> {
     match server.strip_prefix('[') {
         Some(rest) => {
@@ -238,11 +240,11 @@ fn host_and_port(server: &str) -> Result<(&str, &str), String> {
 
 fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(std::borrow::Cow::into_owned).map_err(|_| "a part of it is no UTF-8".to_owned())
+    decoded.map(std::borrow::Cow::into_owned).map_err(|_| "a part of it is not UTF-8".to_owned())
 }
 
-/// `key=value` pairs, around whose `=` may be spaces, and whose values may be quoted.
-fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+/// Parses `key=value` pairs. There may be spaces around `=`, and values may be quoted.
+fn parse_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -251,15 +253,15 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("a parameter has no value".to_owned());
         }
-        let (value, after) = word(after.trim_start())?;
+        let (value, after) = parse_value(after.trim_start())?;
         found.push((name.to_owned(), value));
         rest = after.trim_start();
     }
     Ok(found)
 }
 
-/// The value that `text` begins with, and what follows it.
-fn word(text: &str) -> Result<(String, &str), String> {
+/// Returns the value that `text` begins with, and what follows it.
+fn parse_value(text: &str) -> Result<(String, &str), String> {
     let is_quoted = text.starts_with('\'');
     let mut value = String::new();
     let mut characters = text.char_indices().skip(usize::from(is_quoted));
@@ -278,15 +280,15 @@ fn word(text: &str) -> Result<(String, &str), String> {
 mod tests {
     use super::*;
 
-    fn assert_gives(text: &str, expected: &[(&str, &str)]) {
+    fn assert_parsed(text: &str, expected: &[(&str, &str)]) {
         let found: Conninfo = text.parse().unwrap();
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{text}");
     }
 
     #[test]
-    fn uris_are_taken_apart() {
-        assert_gives("postgresql://", &[]);
-        assert_gives(
+    fn uris_are_parsed() {
+        assert_parsed("postgresql://", &[]);
+        assert_parsed(
             "postgres://me:a%20b?@[::1]:5433/app?sslmode=disable&ssl=true",
             &[
                 ("user", "me"),
@@ -298,11 +300,11 @@ mod tests {
                 ("sslmode", "require"),
             ],
         );
-        assert_gives(
+        assert_parsed(
             "postgresql://%2Frun%2Fpg,db.example:6432,/app",
             &[("host", "/run/pg,db.example,"), ("port", ",6432,"), ("dbname", "app")],
         );
-        assert_gives(
+        assert_parsed(
             "postgres:///d?host=%2Fa,%2Fb&port=1,2",
             &[("dbname", "d"), ("host", "/a,/b"), ("port", "1,2")],
         );
@@ -310,15 +312,15 @@ mod tests {
 
     #[test]
     fn pairs_are_unquoted() {
-        assert_gives(
+        assert_parsed(
             "host = h  user='it\\'s me' options=a\\ b",
             &[("host", "h"), ("user", "it's me"), ("options", "a b")],
         );
-        assert_gives("user='a \\\\ \\'b' dbname=''", &[("user", "a \\ 'b"), ("dbname", "")]);
+        assert_parsed("user='a \\\\ \\'b' dbname=''", &[("user", "a \\ 'b"), ("dbname", "")]);
     }
 
     #[test]
-    fn parameters_become_a_uri_and_the_same_again() {
+    fn parameters_survive_the_way_to_a_uri_and_back() {
         for (text, uri) in [
             ("host=h port=5433 user=me password='p/w' dbname='a b'", "postgresql://me:p%2Fw@h:5433/a%20b"),
             ("host=::1,/run/pg port=5433", "postgresql://[::1]:5433,%2Frun%2Fpg:5433"),
@@ -328,15 +330,15 @@ mod tests {
         ] {
             let given: Conninfo = text.parse().unwrap();
             assert_eq!(given.to_uri(), uri);
-            let again: Conninfo = uri.parse().unwrap();
+            let reparsed: Conninfo = uri.parse().unwrap();
             for (name, _) in given.iter().filter(|(name, _)| *name != "port") {
-                assert_eq!(again.get(name), given.get(name), "{name} of {uri}");
+                assert_eq!(reparsed.get(name), given.get(name), "{name} of {uri}");
             }
         }
     }
 
     #[test]
-    fn what_is_set_is_set_once_and_never_shown() {
+    fn set_replaces_all_values_and_debug_hides_them() {
         let mut parameters: Conninfo = "user=a user=b password=s3cret".parse().unwrap();
         parameters.set("user", "c");
         assert_eq!(parameters.to_uri(), "postgresql://c:s3cret@");
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_repeat_no_value() {
+    fn error_messages_contain_no_value() {
         for text in [
             "s3cret",
             "postgres://u@[::1/d?a=s3cret",

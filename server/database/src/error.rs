@@ -1,4 +1,4 @@
-//! What can go wrong between this process and Postgres.
+//! Errors of the communication with Postgres.
 
 use std::error::Error as _;
 use std::io;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use postgres_protocol::message::backend::ErrorResponseBody;
 
-/// A failure of the database, told apart by what the caller can do about it.
+/// A failure of the database. The variants differ in what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The settings cannot work: a connection URI or a certificate. Says what was expected.
+    /// A setting is invalid: a connection URI or a certificate. The message says what was expected.
     #[error("{0}")]
     Configuration(String),
     /// Postgres cannot be reached, is starting or is shutting down. Trying again later may help.
@@ -24,13 +24,13 @@ pub enum Error {
     /// Postgres refused the transaction, which is rolled back.
     #[error("{0}")]
     Postgres(Box<ServerError>),
-    /// Postgres answered something that the protocol does not allow here.
+    /// Postgres sent something that the protocol does not allow here.
     #[error("unexpected answer from the database: {0}")]
     Protocol(String),
 }
 
 impl Error {
-    /// The error that Postgres reported, if it was Postgres that refused.
+    /// Returns the error that Postgres reported, if it is [`Self::Postgres`].
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             Self::Postgres(error) => Some(error),
@@ -38,7 +38,7 @@ impl Error {
         }
     }
 
-    /// Whether another attempt may succeed without any change to the request: Postgres was not reached at all.
+    /// Reports whether Postgres was not reached at all, so that the same request may succeed later.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
     }
@@ -102,9 +102,9 @@ impl ServerError {
         error
     }
 
-    /// Whether the server said that it is not taking work now: connection exceptions (class 08), too many
-    /// connections (53300), shutdown and start-up (57P01, 57P02, 57P03). They end the connection; the same codes as a
-    /// mere `ERROR` are of a server behind Postgres (a foreign table's, say) or raised by a function.
+    /// Reports whether the server does not accept work now: connection exceptions (class 08), too many connections
+    /// (53300), shutdown and start-up (57P01, 57P02, 57P03). These end the connection. The same codes with severity
+    /// `ERROR` come from a server behind Postgres (that of a foreign table, for example) or are raised by a function.
     pub fn is_unavailable(&self) -> bool {
         let is_about_connections =
             self.code.starts_with("08") || matches!(&*self.code, "53300" | "57P01" | "57P02" | "57P03");

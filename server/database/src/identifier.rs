@@ -1,4 +1,4 @@
-//! The one place where names and texts are quoted into SQL.
+//! Quoting of identifiers and string literals in SQL. No other module quotes.
 
 /// Quotes `name` as an SQL identifier, always in double quotes.
 ///
@@ -15,7 +15,7 @@ pub fn push_identifier(sql: &mut String, name: &str) {
     push_quoted(sql, name, '"');
 }
 
-/// Quotes `text` as an SQL string constant that means the same whatever `standard_conforming_strings` says.
+/// Quotes `text` as an SQL string constant whose meaning does not depend on `standard_conforming_strings`.
 ///
 /// A NUL is replaced by U+FFFD, as in [`quote_identifier`]. Source: PostgreSQL documentation, section 4.1.2.2.
 pub fn quote_literal(text: &str) -> String {
@@ -36,7 +36,7 @@ pub fn push_literal(sql: &mut String, text: &str) {
 
 fn push_quoted(sql: &mut String, text: &str, quote: char) {
     sql.push(quote);
-    // Nearly every name is plain, and names are quoted for every request.
+    // Almost no name contains special characters, and every request quotes names.
     let is_special = |byte: u8| (byte == 0) | (char::from(byte) == quote);
     if text.bytes().fold(false, |found, byte| found | is_special(byte)) {
         for character in text.chars() {

@@ -1,8 +1,8 @@
-//! Rows written as JSON while they are read from the connection: byte for byte the text that Postgres' own
-//! `json_agg` of the same rows would be, at a third of what that costs Postgres.
+//! Writes rows as JSON while they are read from the connection. The text is byte for byte that of Postgres' `json_agg`
+//! of the same rows, at a third of the cost.
 //!
-//! A type whose text form differs from its JSON form in a way that is not known here makes the writer give up; the
-//! caller then has to let Postgres write. Source of the forms: `datum_to_json_internal`, `escape_json` and
+//! If the JSON form of a type cannot be derived from its text form here, the writer returns nothing and the caller has
+//! to let Postgres write the JSON. Source of the forms: `datum_to_json_internal`, `escape_json` and
 //! `JsonEncodeDateTime` in PostgreSQL's `src/backend/utils/adt/json.c`.
 
 use std::sync::Arc;
@@ -14,46 +14,46 @@ use crate::{Column, Error};
 /// Type of a message that holds a row. Source: PostgreSQL documentation, section 55.7.
 const DATA_ROW: u8 = b'D';
 
-/// Length of a message's type and length.
+/// Bytes of a message's type and length.
 const HEADER: usize = 5;
 
-/// The most that is added to a plain value: quotes, or what a null or the zone of a timestamp takes.
-const LONGEST_DECORATION: usize = 8;
+/// The most bytes that are added to a value: its quotes, `null`, or the minutes of a timestamp's zone.
+const MAX_ADDED_BYTES: usize = 8;
 
-/// What stands between two rows.
-const BETWEEN_ROWS: &[u8] = b", \n ";
+/// The text between two rows.
+const ROW_SEPARATOR: &[u8] = b", \n ";
 
 /// Rows as a JSON array of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonArray {
     /// The array's text; `[]` without rows.
     pub text: Bytes,
-    /// How many rows it holds.
+    /// The number of its rows.
     pub rows: usize,
 }
 
 /// How a value's text form becomes its JSON form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As it is: integers, `json`, `jsonb`.
+    /// Unchanged: integers, `json`, `jsonb`.
     Verbatim,
-    /// As it is, unless it is no JSON number: `NaN` and the infinities.
+    /// Unchanged, but quoted where it is no JSON number: `NaN` and the infinities.
     Number,
     Boolean,
-    /// Quoted. Only in `DateStyle` ISO are the forms the same.
+    /// Quoted. The two forms agree only if `DateStyle` is ISO.
     Date,
-    /// Quoted, with a `T` for the space. Only for `DateStyle` ISO.
+    /// Quoted, with a `T` in place of the space. Only if `DateStyle` is ISO.
     Timestamp,
-    /// The same, with the zone's minutes.
+    /// The same, with the minutes of the zone.
     ZonedTimestamp,
     /// Quoted and escaped.
     Text,
 }
 
 impl Form {
-    /// The form of the type with this OID, of those that every database has.
+    /// Returns the form of the built-in type with this OID.
     ///
-    /// Arrays, composite types and types that a database added are missing: some of them have a form, or a cast to
+    /// Arrays, composite types and types that are not built in are missing: some of them have a form, or a cast to
     /// `json`, of their own.
     const fn of(type_oid: u32) -> Option<Self> {
         Some(match type_oid {
@@ -82,23 +82,23 @@ impl Form {
 
 #[derive(Debug)]
 struct Field {
-    /// What stands before the value: a brace or comma, and the key.
+    /// The text before the value: a brace or comma, and the key.
     prefix: Box<[u8]>,
     form: Form,
 }
 
-/// How rows with certain columns are written.
+/// How rows with given columns are written.
 #[derive(Debug)]
 pub(crate) struct Format {
-    /// Empty where one of the columns is of a type that only Postgres can write, or where there are none: there is
-    /// nothing to begin an object with then.
+    /// Empty if one of the columns is of a type that only Postgres can write, or if there are no columns, in which case
+    /// no prefix opens the object.
     fields: Box<[Field]>,
-    /// Bytes that a row takes beside its values.
+    /// The bytes of a row without its values.
     overhead: usize,
 }
 
 impl Format {
-    /// The format of rows with these columns.
+    /// Returns the format of rows with these columns.
     pub(crate) fn new(columns: &[Column]) -> Self {
         let fields = columns.iter().enumerate().map(|(index, column)| {
             let mut prefix = Vec::with_capacity(column.name.len() + 8);
@@ -108,29 +108,29 @@ impl Format {
             Some(Field { prefix: prefix.into(), form: Form::of(column.type_oid)? })
         });
         let fields: Box<[Field]> = fields.collect::<Option<_>>().unwrap_or_default();
-        let overhead = fields.iter().map(|field| field.prefix.len() + LONGEST_DECORATION).sum();
+        let overhead = fields.iter().map(|field| field.prefix.len() + MAX_ADDED_BYTES).sum();
         Self { fields, overhead }
     }
 }
 
-/// Writes one result.
+/// Writes the rows of one result.
 pub(crate) struct Writer {
     format: Arc<Format>,
     text: Vec<u8>,
     rows: usize,
-    /// Whether a type or a value was met that only Postgres can write.
-    gave_up: bool,
+    /// Whether there is a type or a value that only Postgres can write.
+    is_unsupported: bool,
 }
 
 impl Writer {
-    /// A writer of rows in `format`.
+    /// Returns a writer of rows in `format`.
     pub(crate) fn new(format: Arc<Format>) -> Self {
-        Self { gave_up: format.fields.is_empty(), format, text: Vec::new(), rows: 0 }
+        Self { is_unsupported: format.fields.is_empty(), format, text: Vec::new(), rows: 0 }
     }
 
-    /// Takes all complete rows from the front of what was read from the connection.
+    /// Removes all complete rows from the front of the input buffer and writes them.
     ///
-    /// Errors: [`Error::Protocol`] for a row that is not what its lengths claim.
+    /// Errors: [`Error::Protocol`] for a row whose lengths are inconsistent.
     pub(crate) fn take_rows(&mut self, inbound: &mut BytesMut) -> Result<(), Error> {
         let mut rest: &[u8] = inbound;
         let mut taken = 0;
@@ -138,7 +138,7 @@ impl Writer {
             // The length counts itself, but not the type before it.
             let length = usize::try_from(i32::from_be_bytes([a, b, c, d])).unwrap_or(0) + 1;
             let Some((row, after)) = rest.split_at_checked(length) else { break };
-            self.row(row.get(HEADER..).unwrap_or_default())
+            self.write_row(row.get(HEADER..).unwrap_or_default())
                 .ok_or_else(|| Error::protocol("a malformed row"))?;
             taken += length;
             rest = after;
@@ -147,18 +147,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a row, being the message without its header; `None` when it is malformed.
-    fn row(&mut self, message: &[u8]) -> Option<()> {
+    /// Appends the row of a message, which is given without its header. Returns `None` if it is malformed.
+    fn write_row(&mut self, message: &[u8]) -> Option<()> {
         let (&count, mut rest) = message.split_first_chunk::<2>()?;
         self.rows += 1;
-        if self.gave_up {
+        if self.is_unsupported {
             return Some(());
         }
         if usize::from(u16::from_be_bytes(count)) != self.format.fields.len() {
             return None;
         }
         self.text.reserve(message.len() + self.format.overhead);
-        self.text.extend_from_slice(if self.rows == 1 { b"[" } else { BETWEEN_ROWS });
+        self.text.extend_from_slice(if self.rows == 1 { b"[" } else { ROW_SEPARATOR });
         for field in &self.format.fields {
             let (&length, after) = rest.split_first_chunk::<4>()?;
             rest = after;
@@ -169,8 +169,8 @@ impl Writer {
                 Ok(length) => {
                     let (value, after) = rest.split_at_checked(length)?;
                     rest = after;
-                    if !write(&mut self.text, field.form, value) {
-                        self.gave_up = true;
+                    if !write_value(&mut self.text, field.form, value) {
+                        self.is_unsupported = true;
                         self.text = Vec::new();
                         return Some(());
                     }
@@ -181,9 +181,9 @@ impl Writer {
         Some(())
     }
 
-    /// The array; `None` when only Postgres can write it.
+    /// Returns the array; `None` if only Postgres can write it.
     pub(crate) fn finish(mut self) -> Option<JsonArray> {
-        if self.gave_up {
+        if self.is_unsupported {
             return None;
         }
         self.text.extend_from_slice(if self.rows == 0 { b"[]" } else { b"]" });
@@ -191,26 +191,26 @@ impl Writer {
     }
 }
 
-/// Appends `value`; `false` when its text is not what is expected of `form`.
-fn write(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
+/// Appends `value`. Returns `false` if its text is not one that `form` is defined for.
+fn write_value(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     match form {
         Form::Verbatim => text.extend_from_slice(value),
         Form::Number if is_finite(value) => text.extend_from_slice(value),
         Form::Boolean => text.extend_from_slice(if value == b"t" { b"true" } else { b"false" }),
         Form::Number | Form::Text => quote(text, value),
-        Form::Date | Form::Timestamp | Form::ZonedTimestamp => return date(text, form, value),
+        Form::Date | Form::Timestamp | Form::ZonedTimestamp => return write_date(text, form, value),
     }
     true
 }
 
-/// Whether a number's text is neither `NaN` nor `Infinity` nor `-Infinity`.
+/// Reports whether a number's text is neither `NaN` nor `Infinity` nor `-Infinity`.
 fn is_finite(number: &[u8]) -> bool {
     number.last().is_some_and(u8::is_ascii_digit)
 }
 
-/// Appends a date or timestamp; `false` unless it is `infinity`, `-infinity` or in ISO form, which begins with a
-/// year of four digits or more and a hyphen. No other `DateStyle` has that.
-fn date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
+/// Appends a date or timestamp. Returns `false` unless it is `infinity`, `-infinity` or in ISO form, which begins with a
+/// year of four or more digits and a hyphen. No other `DateStyle` begins so.
+fn write_date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     let year = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_iso = year >= 4 && value.get(year) == Some(&b'-');
     if !is_iso && !value.ends_with(b"infinity") {
@@ -218,7 +218,7 @@ fn date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     }
     text.extend_from_slice(b"\"");
     match value.iter().position(|byte| *byte == b' ') {
-        // The space in a date is that before `BC`.
+        // The only space in a date is that before `BC`.
         Some(space) if form != Form::Date => {
             let (day, time) = (&value[..space], &value[space + 1..]);
             let (time, era) = match time.strip_suffix(b" BC") {
@@ -228,7 +228,7 @@ fn date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
             text.extend_from_slice(day);
             text.extend_from_slice(b"T");
             text.extend_from_slice(time);
-            // A sign and two digits are all of a zone without minutes, which JSON's form shows nevertheless.
+            // A zone without minutes is a sign and two digits. The JSON form always has the minutes.
             let has_hours_only = matches!(time, [.., b'+' | b'-', _, _]);
             if form == Form::ZonedTimestamp && has_hours_only {
                 text.extend_from_slice(b":00");
@@ -252,20 +252,20 @@ fn quote(text: &mut Vec<u8>, value: &[u8]) {
     text.push(b'"');
 }
 
-/// Whether nothing in `value` has to be escaped, found out for eight bytes at a time: most texts are plain.
+/// Reports whether nothing in `value` has to be escaped, which is true of most texts. It tests eight bytes at a time.
 fn is_plain(value: &[u8]) -> bool {
     let Some(last) = value.last_chunk() else { return !value.iter().any(|byte| is_escaped(*byte)) };
-    // The last eight bytes may be looked at twice, which costs less than one by one.
+    // The last eight bytes overlap the word before them, which costs less than testing the remainder byte by byte.
     let (words, _) = value.as_chunks();
     !words.iter().any(|word| has_escaped(u64::from_ne_bytes(*word)))
         && !has_escaped(u64::from_ne_bytes(*last))
 }
 
-/// Whether one of eight bytes has to be escaped.
+/// Reports whether one of eight bytes has to be escaped.
 const fn has_escaped(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    // Whether a byte of `word` is less than `bound`, which is 128 at most: only then is its high bit borrowed.
+    // Reports whether a byte of `word` is less than `bound` (at most 128): the subtraction then sets its high bit.
     const fn has_less(word: u64, bound: u64) -> bool {
         word.wrapping_sub(ONES * bound) & !word & HIGH != 0
     }
@@ -279,7 +279,7 @@ const fn is_escaped(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Appends what stands between the quotes of a JSON string.
+/// Appends `value` escaped, without the quotes of a JSON string.
 fn escape(text: &mut Vec<u8>, value: &[u8]) {
     const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     let mut rest = value;
@@ -310,12 +310,12 @@ fn escape(text: &mut Vec<u8>, value: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Writes rows of one column of the type with this OID.
+    /// Returns a writer of rows with one column of the type with this OID.
     fn writer_of(type_oid: u32) -> Writer {
         Writer::new(Arc::new(Format::new(&[Column { name: "v".into(), type_oid }])))
     }
 
-    /// What a value of the type with this OID becomes; `None` when only Postgres can say.
+    /// Returns the JSON of values of the type with this OID; `None` if only Postgres can write it.
     fn written(type_oid: u32, values: &[Option<&str>]) -> Option<String> {
         let mut writer = writer_of(type_oid);
         let mut inbound = BytesMut::new();
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_no_number_is_quoted() {
+    fn only_numbers_that_json_lacks_are_quoted() {
         let rows = [Some("-0"), Some("1e+20"), Some("NaN"), Some("-Infinity")];
         assert_eq!(
             written(701, &rows).unwrap(),
@@ -371,7 +371,7 @@ mod tests {
             assert_eq!(written(1184, &[Some("infinity"), Some(other), Some("infinity")]), None, "{other}");
         }
         assert_eq!(written(1009, &[Some("{a,b}")]), None, "an array of texts");
-        assert_eq!(written(16_400, &[]), None, "a type of the database's own");
+        assert_eq!(written(16_400, &[]), None, "a type that is not built in");
     }
 
     #[test]
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_lies_about_its_lengths_is_refused() {
+    fn a_row_with_inconsistent_lengths_is_refused() {
         let mut writer = writer_of(25);
         let mut inbound = BytesMut::from(&b"D\x00\x00\x00\x0b\x00\x01\x00\x00\x00\x09x"[..]);
         assert!(writer.take_rows(&mut inbound).is_err());

@@ -1,10 +1,10 @@
 //! Everything that talks to Postgres.
 //!
-//! Two ways lead through a [`Database`]. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
-//! its statements) goes out in one write and comes back after one `Sync`, on a connection that speaks the wire
-//! protocol itself. [`Database::client`] lends a pooled `tokio-postgres` client to everything that is not hot.
+//! A [`Database`] can be used in two ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
+//! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
+//! itself. [`Database::client`] lends a pooled `tokio-postgres` client for everything that is not on the hot path.
 //!
-//! This crate refuses to know what any service's tables mean: SQL texts live with their services, except for the
+//! This crate knows nothing about the tables of the services: their SQL is in their crates. The exception is the
 //! platform's migrations in [`migrate`].
 
 mod answer;
@@ -26,7 +26,7 @@ mod renewal;
 mod replicas;
 mod servers;
 mod settings;
-mod settings_texts;
+mod settings_statements;
 mod statement_cache;
 mod timer;
 mod tls;
@@ -53,7 +53,7 @@ pub use transaction::{Isolation, Transaction};
 /// How long [`Database::ping`] waits for an answer.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A database as one login role sees it. Cheap to clone: clones share their connections.
+/// A database, accessed with one login role. Cheap to clone: clones share their connections.
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,
@@ -69,16 +69,16 @@ struct Inner {
 }
 
 impl Database {
-    /// Prepares the pools for `settings.server`. Postgres need not be up: connections are made when they are needed,
-    /// and the catalog listener (where `settings.channel` asks for one) retries with a growing pause.
+    /// Prepares the pools for `settings.server`. Postgres need not be up: connections are opened on demand, and the
+    /// catalog listener (started if `settings.channel` is set) retries with a growing pause.
     ///
-    /// Errors: [`Error::Configuration`] for parameters that cannot be understood or certificates that cannot be read.
-    /// Must be called inside a Tokio runtime.
+    /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a Tokio
+    /// runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
         let target = Arc::new(connect::Target::new(&settings.server, &settings)?);
         let catalog = match &settings.channel {
             Some(channel) => catalog::Listener::start(Arc::clone(&target), channel.clone()),
-            None => catalog::Listener::silent(),
+            None => catalog::Listener::disabled(),
         };
         let clients = client::Clients::new(&target, &settings)?;
         let batches = pool::Pool::start(Arc::clone(&target), &settings);
@@ -87,17 +87,17 @@ impl Database {
         Ok(Self { inner: Arc::new(Inner { target, renewal, batches, replicas, clients, catalog }) })
     }
 
-    /// Lends a `tokio-postgres` client for work that is not hot. It returns to the pool when dropped.
+    /// Lends a `tokio-postgres` client for work that is not on the hot path. It returns to the pool when dropped.
     ///
-    /// Errors: [`Error::AcquireTimeout`] when none is free in time, [`Error::Unavailable`] when Postgres is gone.
+    /// Errors: [`Error::AcquireTimeout`] if none becomes free in time, [`Error::Unavailable`] if Postgres cannot be reached.
     pub async fn client(&self) -> Result<Client, Error> {
         self.inner.clients.get().await
     }
 
-    /// Opens a connection of its own beside the pools, as `login` (a role and its password), else as the pools' role.
-    /// `application` is what `pg_stat_activity` shows. It is closed when dropped.
+    /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools' role.
+    /// `application` is the name shown in `pg_stat_activity`. The connection is closed when dropped.
     ///
-    /// Errors: [`Error::Unavailable`] when Postgres is gone; [`Error::Postgres`] when the login is refused.
+    /// Errors: [`Error::Unavailable`] if Postgres cannot be reached; [`Error::Postgres`] if the login is refused.
     pub async fn open(&self, login: Option<(&str, &str)>, application: &str) -> Result<Connection, Error> {
         let mut target = connect::Target::clone(&self.inner.target);
         if let Some((role, password)) = login {
@@ -109,22 +109,22 @@ impl Database {
 
     /// Runs `transaction` in one network round trip and returns the rows of each of its statements.
     ///
-    /// The transaction is committed when this returns `Ok`. A statement that the catalog may have outdated since it was
-    /// prepared is prepared anew, and what failed because of it run once more, without the caller's notice; nothing
-    /// else is ever run twice, except that a read-only transaction is tried again on a fresh connection when the pooled
-    /// one turns out to be dead.
+    /// The transaction is committed when this returns `Ok`. If it fails because the catalog has changed since one of its
+    /// statements was prepared, the statements are prepared again and the transaction is repeated; the caller does not
+    /// notice. A read-only transaction is repeated on a new connection if the pooled one turns out to be dead. Nothing
+    /// else is ever run twice.
     ///
-    /// Its isolation level and access mode do not depend on the session's defaults. What its code may have changed of
-    /// the session is undone before the connection is lent again, unless [`Transaction::leaves_nothing`].
+    /// Isolation level and access mode do not depend on the session's defaults. What the transaction's code may have
+    /// changed in the session is undone before the connection is used again, unless
+    /// [`Transaction::leaves_session_unchanged`].
     ///
-    /// A read-only transaction goes to one of the healthy replicas in turn, where there are any, unless
-    /// [`Transaction::on_primary`] keeps it from there; the primary answers when they cannot.
+    /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
+    /// [`Transaction::on_primary`]; if they cannot answer, the primary does.
     ///
-    /// Errors: [`Error::Postgres`] with everything that the server said; [`Error::Timeout`] after
-    /// [`Transaction::timeout`], the statement having been cancelled; [`Error::AcquireTimeout`];
-    /// [`Error::Unavailable`].
+    /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
+    /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        if transaction.may_be_late()
+        if transaction.may_run_on_replica()
             && let Some(answer) = self.inner.replicas.run(transaction).await
         {
             return answer;
@@ -132,49 +132,50 @@ impl Database {
         self.inner.batches.run(transaction).await
     }
 
-    /// How the hot path's pool of connections to the primary does at this moment.
+    /// Returns the current state of the hot path's pool of connections to the primary.
     pub fn pool_statistics(&self) -> PoolStatistics {
         self.inner.batches.statistics()
     }
 
-    /// Gives up all connections that are open now, and those of all who share [`Settings::renewal`]: idle ones at once
-    /// or when their turn comes, others when they come back. Call it when the catalog has changed.
+    /// Closes all connections that are open now, also those of other databases that share [`Settings::renewal`]: idle
+    /// ones at once or before their next use, others when they are returned. To be called when the catalog has changed.
     pub fn renew(&self) {
         self.inner.renewal.renew();
         self.inner.batches.close_outdated();
         self.inner.replicas.close_outdated();
     }
 
-    /// Waits, for a second at most, until all notices are counted that Postgres has sent by now.
-    pub async fn hear_notices(&self) {
+    /// Waits, for a second at most, until all notifications that Postgres has sent so far are counted.
+    pub async fn await_notifications(&self) {
         self.inner.catalog.catch_up().await;
     }
 
-    /// How many replicas take reads now.
+    /// Returns the number of replicas that accept reads now.
     pub fn healthy_replicas(&self) -> usize {
         self.inner.replicas.healthy()
     }
 
-    /// A counter that grows whenever the catalog may have changed: on a notification in `settings.channel` and
-    /// each time that the listener connects again. It stays at 0 without a channel.
+    /// Returns a counter that grows whenever the catalog may have changed: on a notification in `settings.channel` and
+    /// each time the listener connects. It stays at 0 without a channel.
     pub fn catalog_changes(&self) -> watch::Receiver<u64> {
         self.inner.catalog.subscribe()
     }
 
-    /// Whether notices are listened for at all, be it that Postgres cannot be reached at this moment.
+    /// Reports whether there is a listener for notifications, even if Postgres cannot be reached now.
     pub fn has_listener(&self) -> bool {
         self.inner.catalog.has_channel()
     }
 
-    /// Whether notices in `channel` come in at this moment, so that [`Self::catalog_changes`] tells of them.
+    /// Reports whether the listener is connected and listens to `channel`, so that [`Self::catalog_changes`] counts its
+    /// notifications.
     pub fn is_listening_to(&self, channel: &str) -> bool {
         self.inner.catalog.is_listening_to(channel)
     }
 
-    /// Answers whether Postgres takes and answers a statement now, within two seconds.
+    /// Checks that Postgres answers a statement within two seconds.
     pub async fn ping(&self) -> Result<(), Error> {
         let transaction = Transaction::anonymous().read_only().on_primary().statement("select 1", Vec::new());
-        self.run(&transaction.leaves_nothing().timeout(PING_TIMEOUT)).await.map(drop)
+        self.run(&transaction.leaves_session_unchanged().timeout(PING_TIMEOUT)).await.map(drop)
     }
 
     /// Closes all idle connections, refuses new work, and ends the background tasks.

@@ -10,29 +10,29 @@ use crate::batch::Connection;
 use crate::connect::Target;
 use crate::{Answer, Error, Renewal, Settings, Transaction};
 
-/// Callers that wait for a connection, at most; the next one is refused at once.
+/// The most callers that may wait for a connection; the next one is refused at once.
 const MAX_WAITING: usize = 4096;
 
-/// How often a transaction is run at most that was misled by what others did to its connection.
+/// How often a transaction is tried at most if its prepared statements are missing on the connection, or exist already.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// How long a cancelled statement may take to end before its connection is thrown away.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a cancelled statement may take to end before its connection is closed.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the pool of the hot path does.
+/// The state of the hot path's pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolStatistics {
-    /// Connections at most.
+    /// The maximum number of connections.
     pub max: usize,
-    /// Connections that are open and have nothing to do.
+    /// Connections that are open and idle.
     pub available: usize,
     /// Callers that wait for a connection.
     pub waiting: usize,
-    /// Callers that waited in vain, since the start.
+    /// Callers that waited too long and got no connection, since the start.
     pub timeouts: u64,
 }
 
-/// Connections that have nothing to do. Boxed, because they are large and handed on several times with every request.
+/// Idle connections. Boxed, because they are large and moved several times with every request.
 type Idle = Vec<Box<Connection>>;
 
 pub(crate) struct Pool {
@@ -40,11 +40,12 @@ pub(crate) struct Pool {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     timeouts: AtomicU64,
-    /// The most recently used connection is last and goes out first, so that those too many grow old and are closed.
+    /// The most recently used connection is last and lent first, so that surplus connections stay idle and are closed.
     idle: Mutex<Idle>,
     size: u32,
-    /// Whether statements keep their names; turned off for good when a pooler shows that it does not know them.
-    keeps_names: AtomicBool,
+    /// Whether prepared statements are named and reused. Turned off for good when a connection pooler turns out not to
+    /// support them.
+    reuses_statements: AtomicBool,
     cache_size: usize,
     acquisition_timeout: Duration,
     max_idle_time: Duration,
@@ -63,7 +64,7 @@ impl Pool {
             timeouts: AtomicU64::new(0),
             idle: Mutex::new(Vec::with_capacity(size)),
             size: u32::try_from(size).unwrap_or(u32::MAX),
-            keeps_names: AtomicBool::new(settings.prepared_statements),
+            reuses_statements: AtomicBool::new(settings.prepared_statements),
             cache_size: settings.statement_cache_size.max(16),
             acquisition_timeout: settings.acquisition_timeout,
             max_idle_time: settings.max_idle_time,
@@ -79,50 +80,50 @@ impl Pool {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            // The last one owes nothing to what others did.
+            // The last attempt uses a new connection, on which nothing else has run.
             let mut lease = self.acquire(attempts < MAX_ATTEMPTS).await?;
-            let had_run_foreign_code = lease.has_run_foreign_code();
+            let had_run_user_code = lease.has_run_user_code();
             let error = match lease.execute(transaction, self.transaction_timeout).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let is_misled = is_misled(&error);
-            // The transaction itself may have dropped what its later statements were prepared as, but made none.
-            let is_own_doing = transaction.may_leave_something() && is_missing(&error);
-            if is_misled && !had_run_foreign_code && !is_own_doing {
-                self.forget_names();
+            let is_mismatch = is_statement_mismatch(&error);
+            // The transaction's own code may have deallocated the statements that follow. It cannot have prepared any.
+            let is_self_inflicted = transaction.may_change_session() && is_statement_missing(&error);
+            if is_mismatch && !had_run_user_code && !is_self_inflicted {
+                self.disable_statement_reuse();
             }
-            if is_misled || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
+            if is_mismatch || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
                 lease.discard();
             }
             let died_idle = error.is_unavailable() && lease.reused;
             if died_idle {
-                // What killed one idle connection, such as a restart, has killed its neighbours, too.
+                // The cause, such as a restart of the server, has ended the other idle connections, too.
                 self.lock_idle().clear();
             }
-            let is_worth_it = is_misled || (died_idle && transaction.is_read_only());
-            if attempts == MAX_ATTEMPTS || !is_worth_it {
+            let may_retry = is_mismatch || (died_idle && transaction.is_read_only());
+            if attempts == MAX_ATTEMPTS || !may_retry {
                 return Err(error);
             }
         }
     }
 
-    /// A connection: one that was used before if it `may_be_reused` and there is one.
+    /// Lends a connection: an idle one if `may_be_reused` and there is one, else a new one.
     async fn acquire(self: &Arc<Self>, may_be_reused: bool) -> Result<Lease, Error> {
         let permit = self.permit().await?;
         while may_be_reused && let Some(mut connection) = self.pop_idle() {
-            if !self.is_expired(&connection) && self.is_fit(&mut connection).await {
+            if !self.is_expired(&connection) && self.is_usable(&mut connection).await {
                 return Ok(self.lease(connection, permit, true));
             }
         }
         let session = self.target.open().await?;
-        let cache_size = self.keeps_names.load(Ordering::Relaxed).then_some(self.cache_size);
+        let cache_size = self.reuses_statements.load(Ordering::Relaxed).then_some(self.cache_size);
         Ok(self.lease(Box::new(Connection::new(session, cache_size)), permit, false))
     }
 
-    async fn is_fit(&self, connection: &mut Connection) -> bool {
-        let is_fit = tokio::time::timeout(SETTLE_TIMEOUT, connection.is_fit());
-        is_fit.await.unwrap_or(false)
+    async fn is_usable(&self, connection: &mut Connection) -> bool {
+        let is_usable = tokio::time::timeout(DRAIN_TIMEOUT, connection.is_usable());
+        is_usable.await.unwrap_or(false)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -149,26 +150,26 @@ impl Pool {
         Lease { pool: Arc::clone(self), connection: Some(connection), permit: Some(permit), reused }
     }
 
-    /// Goes on without prepared statements.
-    fn forget_names(&self) {
-        if self.keeps_names.swap(false, Ordering::Relaxed) {
+    /// Stops the reuse of prepared statements on new connections, and closes the idle ones.
+    fn disable_statement_reuse(&self) {
+        if self.reuses_statements.swap(false, Ordering::Relaxed) {
             tracing::warn!(
-                "a connection pooler in transaction mode that does not know prepared statements: requests go on \
-                 without them and cost more. PgBouncer 1.21 or newer with max_prepared_statements knows them"
+                "a connection pooler in transaction mode does not support prepared statements: requests continue \
+                 without them and cost more. PgBouncer 1.21 or newer supports them with max_prepared_statements"
             );
         }
         self.lock_idle().clear();
     }
 
-    /// Closes the idle ones of the connections that were opened before the last renewal. The others are closed when
-    /// they come back.
+    /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they are
+    /// returned.
     pub(crate) fn close_outdated(&self) {
         let is_outdated = |connection: &mut Box<Connection>| self.renewal.is_outdated(connection.opened);
         let outdated: Idle = self.lock_idle().extract_if(.., is_outdated).collect();
         drop(outdated);
     }
 
-    /// How the pool does at this moment.
+    /// Returns the current state of the pool.
     pub(crate) fn statistics(&self) -> PoolStatistics {
         PoolStatistics {
             max: self.size as usize,
@@ -189,8 +190,8 @@ impl Pool {
     }
 
     fn put_back(&self, mut connection: Box<Connection>) {
-        let is_wanted = !self.permits.is_closed() && !self.renewal.is_outdated(connection.opened);
-        if is_wanted && !connection.is_altered() {
+        let is_current = !self.permits.is_closed() && !self.renewal.is_outdated(connection.opened);
+        if is_current && !connection.is_altered() {
             connection.idle_since = Instant::now();
             self.lock_idle().push(connection);
         }
@@ -200,33 +201,33 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits (at most [`SETTLE_TIMEOUT`]) for what is running, then ends all connections.
+    /// Waits (at most [`DRAIN_TIMEOUT`]) for running transactions, then closes all connections.
     pub(crate) async fn close(&self) {
         let all = Arc::clone(&self.permits).acquire_many_owned(self.size);
-        // Whoever is still at it after the time limit loses its connection when its lease ends.
-        let _ = tokio::time::timeout(SETTLE_TIMEOUT, all).await;
+        // A transaction that runs longer keeps its connection until its lease ends; it is closed then.
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
         self.permits.close();
         let idle = std::mem::take(&mut *self.lock_idle());
         for connection in idle {
-            let _ = tokio::time::timeout(SETTLE_TIMEOUT, connection.terminate()).await;
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }
     }
 }
 
-/// Whether one of our prepared statements is missing (26000) or there already (42P05). Nothing has been run then. A
-/// pooler that hands one server connection to several clients does that, or code of the database's users that has run
-/// on the same connection. The same codes raised by a function come with a context.
-fn is_misled(error: &Error) -> bool {
+/// Reports whether one of our prepared statements is missing (26000) or exists already (42P05). Nothing has been run
+/// then. The cause is a connection pooler that shares one server connection among clients, or code of the database's
+/// users that has run on the same connection. The same codes raised by a function have a context.
+fn is_statement_mismatch(error: &Error) -> bool {
     error.server().is_some_and(|error| matches!(&*error.code, "26000" | "42P05") && error.context.is_none())
 }
 
-/// Whether it is missing.
-fn is_missing(error: &Error) -> bool {
+/// Reports whether a prepared statement is missing.
+fn is_statement_missing(error: &Error) -> bool {
     error.server().is_some_and(|error| error.code == "26000")
 }
 
-/// A connection on loan. Dropped in the middle of a transaction, it cancels that and returns the connection when
-/// the server is ready again.
+/// A lent connection. If it is dropped during a transaction, the transaction is cancelled, and the connection returns
+/// to the pool when the server is ready.
 struct Lease {
     pool: Arc<Pool>,
     connection: Option<Box<Connection>>,
@@ -238,7 +239,7 @@ impl Lease {
     async fn execute(&mut self, transaction: &Transaction<'_>, limit: Duration) -> Result<Answer, Error> {
         let limit = transaction.time_limit().unwrap_or(limit);
         let Some(connection) = &mut self.connection else {
-            return Err(Error::protocol("the connection was given back already"));
+            return Err(Error::protocol("the connection was returned already"));
         };
         let mut timer = std::mem::take(&mut connection.timer);
         let answer = timer.limit(limit, connection.execute(transaction)).await;
@@ -246,9 +247,9 @@ impl Lease {
         answer.unwrap_or(Err(Error::Timeout(limit)))
     }
 
-    /// Whether code of the database's users has run on the connection.
-    fn has_run_foreign_code(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.has_run_foreign_code)
+    /// Reports whether code of the database's users has run on the connection.
+    fn has_run_user_code(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.has_run_user_code)
     }
 
     fn discard(&mut self) {
@@ -262,29 +263,29 @@ impl Drop for Lease {
         if connection.is_ready() {
             self.pool.put_back(connection);
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(settle(Arc::clone(&self.pool), connection, self.permit.take()));
+            runtime.spawn(cancel(Arc::clone(&self.pool), connection, self.permit.take()));
         }
     }
 }
 
-/// Cancels what `connection` is running. The permit is held meanwhile, so that the server never has more
-/// connections of this pool than it may.
-async fn settle(pool: Arc<Pool>, mut connection: Box<Connection>, permit: Option<OwnedSemaphorePermit>) {
-    let settled = async {
+/// Cancels what `connection` is running. The permit is held meanwhile, so that the pool never has more connections than
+/// its size.
+async fn cancel(pool: Arc<Pool>, mut connection: Box<Connection>, permit: Option<OwnedSemaphorePermit>) {
+    let drained = async {
         pool.target.cancel(connection.cancel_key()).await?;
-        connection.settle().await
+        connection.drain().await
     };
-    match tokio::time::timeout(SETTLE_TIMEOUT, settled).await {
+    match tokio::time::timeout(DRAIN_TIMEOUT, drained).await {
         Ok(Ok(())) => pool.put_back(connection),
-        Ok(Err(error)) => tracing::debug!(%error, "a cancelled connection is given up"),
-        Err(_) => tracing::warn!(
-            "a cancelled statement did not end in {SETTLE_TIMEOUT:?}; its connection is closed"
-        ),
+        Ok(Err(error)) => tracing::debug!(%error, "the connection of a cancelled statement is closed"),
+        Err(_) => {
+            tracing::warn!("a cancelled statement did not end in {DRAIN_TIMEOUT:?}; its connection is closed")
+        }
     }
     drop(permit);
 }
 
-/// Closes connections that have been idle for too long, while the pool exists.
+/// Closes connections that have been idle for too long, as long as the pool exists.
 async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
     let mut tick = tokio::time::interval(max_idle_time.max(Duration::from_secs(1)) / 2);
     loop {
@@ -293,7 +294,7 @@ async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
         let expired: Idle =
             pool.lock_idle().extract_if(.., |connection| pool.is_expired(connection)).collect();
         for connection in expired {
-            let _ = tokio::time::timeout(SETTLE_TIMEOUT, connection.terminate()).await;
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }
     }
 }

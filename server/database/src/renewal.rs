@@ -1,14 +1,14 @@
-//! When connections were last renewed, all at once.
+//! The renewal of all connections at once.
 //!
-//! A session keeps what it was begun with: the settings of its role, statements that were prepared, the types of their
-//! parameters. After a change of the catalog all of that may be outdated, so the connections of before are given up.
+//! A session keeps state from its beginning: the settings of its role, prepared statements, the types of their
+//! parameters. After a change of the catalog this may be outdated, so connections that were opened before it are closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A moment before which no connection may have been opened. Clones share it, so that databases with different login
-/// roles are renewed together.
+/// The time of the last renewal. Connections that were opened before it are outdated. Clones share it, so that databases
+/// with different login roles are renewed together.
 #[derive(Debug, Clone)]
 pub struct Renewal {
     start: Instant,
@@ -23,12 +23,12 @@ impl Default for Renewal {
 }
 
 impl Renewal {
-    /// Makes everything that was opened until now outdated.
+    /// Makes all connections outdated that have been opened so far.
     pub(crate) fn renew(&self) {
         self.last.fetch_max(self.since_start(Instant::now()), Ordering::Relaxed);
     }
 
-    /// Whether something that was opened at this moment is outdated.
+    /// Reports whether a connection that was opened at `opened` is outdated.
     pub(crate) fn is_outdated(&self, opened: Instant) -> bool {
         self.since_start(opened) < self.last.load(Ordering::Relaxed)
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_opened_before_is_outdated_for_all_who_share_it() {
+    fn connections_opened_before_a_renewal_are_outdated_for_all_clones() {
         let renewal = Renewal::default();
         let other = renewal.clone();
         let before = Instant::now();

@@ -1,4 +1,4 @@
-//! Which servers a connection string names, and what is wanted of them.
+//! The servers that a connection string names, and `target_session_attrs`.
 //!
 //! Source: PostgreSQL documentation, section 34.1.2.
 
@@ -17,13 +17,13 @@ const DEFAULT_PORT: u16 = 5432;
 pub(crate) struct Server {
     pub(crate) host: Host,
     pub(crate) port: u16,
-    /// What its certificate has to name, where that is not where it is.
+    /// The name that its certificate must have, if it differs from `host`.
     pub(crate) name: Option<String>,
 }
 
-/// What a session must be of use for: libpq's `target_session_attrs`.
+/// The state that a server must be in: libpq's `target_session_attrs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum SessionAttrs {
     Any,
     ReadWrite,
     ReadOnly,
@@ -32,15 +32,16 @@ pub(crate) enum Wanted {
     PreferStandby,
 }
 
-/// What a server says of itself when a session begins.
+/// The state that a server reports when a session begins.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Access {
+pub(crate) struct ServerState {
     is_standby: bool,
     is_read_only: bool,
 }
 
-impl Access {
-    pub(crate) fn note(&mut self, name: &str, value: &str) {
+impl ServerState {
+    /// Stores a reported parameter, if it is one of the two.
+    pub(crate) fn update(&mut self, name: &str, value: &str) {
         match name {
             "in_hot_standby" => self.is_standby = value == "on",
             "default_transaction_read_only" => self.is_read_only = value == "on",
@@ -49,7 +50,7 @@ impl Access {
     }
 }
 
-impl Wanted {
+impl SessionAttrs {
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         Ok(match text {
             "any" => Self::Any,
@@ -67,8 +68,9 @@ impl Wanted {
         })
     }
 
-    pub(crate) const fn is_met_by(self, access: Access) -> bool {
-        let Access { is_standby, is_read_only } = access;
+    /// Reports whether a server in `state` may be used.
+    pub(crate) const fn is_met_by(self, state: ServerState) -> bool {
+        let ServerState { is_standby, is_read_only } = state;
         match self {
             Self::Any | Self::PreferStandby => true,
             Self::ReadWrite => !is_standby && !is_read_only,
@@ -78,8 +80,8 @@ impl Wanted {
         }
     }
 
-    /// What comes nearest in the driver of clients that are not hot.
-    pub(crate) const fn of_driver(self) -> TargetSessionAttrs {
+    /// Returns the value of `tokio-postgres` that comes nearest.
+    pub(crate) const fn for_driver(self) -> TargetSessionAttrs {
         match self {
             Self::Any | Self::PreferStandby => TargetSessionAttrs::Any,
             Self::ReadWrite | Self::Primary => TargetSessionAttrs::ReadWrite,
@@ -96,7 +98,7 @@ impl Server {
             (Host::Tcp(address), Some(name)) => {
                 let address = address.parse();
                 let address =
-                    address.map_err(|_| Error::Configuration("hostaddr is no address".to_owned()))?;
+                    address.map_err(|_| Error::Configuration("hostaddr is not an IP address".to_owned()))?;
                 config.host(name).hostaddr(address)
             }
         };
@@ -105,7 +107,7 @@ impl Server {
     }
 }
 
-/// The servers that `host`, `hostaddr` and `port` list. One port is that of all of them.
+/// Returns the servers that `host`, `hostaddr` and `port` list. A single port applies to all of them.
 pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     let list = |name: &str| -> Vec<String> {
         parameters
@@ -117,21 +119,23 @@ pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     if count == 0 {
         return Err(Error::Configuration("the database URI names no host".to_owned()));
     }
-    let fits = |list: &[String], one_will_do: bool| {
-        list.is_empty() || list.len() == count || one_will_do && list.len() == 1
+    let fits = |list: &[String], may_be_single: bool| {
+        list.is_empty() || list.len() == count || may_be_single && list.len() == 1
     };
     if !fits(&names, false) || !fits(&addresses, false) || !fits(&ports, true) {
-        return Err(Error::Configuration("the database URI names not as many ports as hosts".to_owned()));
+        return Err(Error::Configuration(
+            "the database URI has different numbers of hosts and ports".to_owned(),
+        ));
     }
     let port = |index: usize| match ports.get(index).or(ports.first()).map(String::as_str) {
         None | Some("") => Ok(DEFAULT_PORT),
         Some(port) => {
-            port.parse().map_err(|_| Error::Configuration("the database URI names a bad port".to_owned()))
+            port.parse().map_err(|_| Error::Configuration("the database URI has an invalid port".to_owned()))
         }
     };
-    let given = |list: &[String], index: usize| list.get(index).filter(|value| !value.is_empty()).cloned();
+    let value = |list: &[String], index: usize| list.get(index).filter(|value| !value.is_empty()).cloned();
     let server = |index| {
-        let (name, address) = (given(&names, index), given(&addresses, index));
+        let (name, address) = (value(&names, index), value(&addresses, index));
         let (host, name) = match (name, address) {
             (Some(folder), _) if folder.starts_with('/') => (Host::Unix(PathBuf::from(folder)), None),
             (name, Some(address)) => (Host::Tcp(address), name),
@@ -142,9 +146,9 @@ pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     (0..count).map(server).collect()
 }
 
-/// Heeds a parameter in the configuration of clients that are not hot, which the hot path takes its login from.
+/// Applies a parameter to `config`, which the hot path also takes its login from.
 ///
-/// Errors: [`Error::Configuration`] for one that is unknown, or asks for what is not there.
+/// Errors: [`Error::Configuration`] for an unknown parameter and for one that asks for something unsupported.
 pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), Error> {
     let seconds = || value.parse().map(Duration::from_secs);
     let refused = |why: &str| Err(Error::Configuration(format!("{name} in the database URI: {why}")));
@@ -180,9 +184,9 @@ pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: 
             }
             Err(_) => return refused("expected seconds"),
         },
-        "gssencmode" if value == "require" => return refused("GSSAPI is not spoken here"),
-        "sslcert" | "sslkey" => return refused("client certificates are not used here"),
-        "replication" => return refused("this is no connection for replication"),
+        "gssencmode" if value == "require" => return refused("GSSAPI is not supported"),
+        "sslcert" | "sslkey" => return refused("client certificates are not supported"),
+        "replication" => return refused("replication connections are not supported"),
         "application_name"
         | "connect_timeout"
         | "fallback_application_name"
@@ -198,7 +202,7 @@ pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: 
         | "target_session_attrs"
         | "tcp_user_timeout"
         | "user" => {}
-        _ if conninfo::is_without_effect(name) => {}
+        _ if conninfo::is_ignored(name) => {}
         _ => {
             return Err(Error::Configuration(format!(
                 "the database URI is not valid: unknown option `{name}`"

@@ -1,4 +1,4 @@
-//! How a [`crate::Database`] reaches Postgres and how much of it it may use.
+//! Settings of a [`crate::Database`]: servers, sizes of pools, time limits.
 
 use std::time::Duration;
 
@@ -13,40 +13,40 @@ pub struct Settings {
     pub server: Conninfo,
     /// Standbys that may answer read-only transactions of the hot path. PostgREST's `db-read-uris`.
     pub replicas: Vec<Conninfo>,
-    /// A standby that lags behind the primary by more than this answers nothing.
+    /// A standby that lags behind the primary by more than this is not used.
     pub replica_max_lag: Duration,
-    /// How often the standbys' health and lag are looked at.
+    /// How often the standbys' health and lag are checked.
     pub replica_probe_interval: Duration,
-    /// Connections of the hot path to each server, at most. Connections are made on demand.
+    /// The most connections of the hot path to each server. They are opened on demand.
     pub pool_size: usize,
-    /// Connections lent by [`crate::Database::client`], at most.
+    /// The most connections lent by [`crate::Database::client`] at the same time.
     pub client_pool_size: usize,
     /// How long a caller waits for a free connection. PostgREST's `db-pool-acquisition-timeout`, 10 s.
     pub acquisition_timeout: Duration,
-    /// How long a connection may take to be made, handshakes included.
+    /// How long opening a connection may take, including handshakes.
     pub connect_timeout: Duration,
-    /// An idle connection is closed after this. PostgREST's `db-pool-max-idletime`, 30 s.
+    /// How long a connection may be idle before it is closed. PostgREST's `db-pool-max-idletime`, 30 s.
     pub max_idle_time: Duration,
-    /// A connection is replaced at this age. PostgREST's `db-pool-max-lifetime`, 30 min.
+    /// The age at which a connection is replaced. PostgREST's `db-pool-max-lifetime`, 30 min.
     pub max_lifetime: Duration,
-    /// Whether statements keep a name on the server. `false` suits connection poolers in transaction mode that do
-    /// not know prepared statements. PostgREST's `db-prepared-statements`.
+    /// Whether prepared statements are named and reused. `false` is for connection poolers in transaction mode that do
+    /// not support prepared statements. PostgREST's `db-prepared-statements`.
     pub prepared_statements: bool,
-    /// Prepared statements that one connection keeps, at most.
+    /// The most prepared statements that one connection keeps.
     pub statement_cache_size: usize,
-    /// Channel whose notifications mean that the catalog changed; `None` listens to nothing. PostgREST's
+    /// The channel whose notifications mean that the catalog has changed; without one there is no listener. PostgREST's
     /// `db-channel`, `pgrst`.
     pub channel: Option<String>,
-    /// Shown in `pg_stat_activity`.
+    /// The name shown in `pg_stat_activity`.
     pub application_name: String,
-    /// How long a transaction may take when [`crate::Transaction::timeout`] says nothing.
+    /// How long a transaction may take without a [`crate::Transaction::timeout`] of its own.
     pub transaction_timeout: Duration,
-    /// What renews the connections; databases that are to be renewed together share it.
+    /// The time of the last renewal of the connections; databases that are to be renewed together share it.
     pub renewal: Renewal,
 }
 
 impl Settings {
-    /// Returns settings for `server` with the documented defaults, listening to nothing.
+    /// Returns settings for `server` with the documented defaults and without a channel.
     pub fn new(server: Conninfo) -> Self {
         Self {
             server,

@@ -1,4 +1,4 @@
-//! The statements that one connection has prepared.
+//! The prepared statements of one connection.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
@@ -10,10 +10,10 @@ use sha2::{Digest as _, Sha256};
 use crate::Column;
 use crate::json::Format;
 
-/// The name that a statement has on the server: a digest of the role and the text.
+/// Returns the name of a statement on the server: a digest of the role and the text.
 ///
-/// A connection pooler may put many clients on one server connection. Counted names would then mean one thing to one
-/// client and another to the next; a digest means the same to everybody.
+/// A connection pooler may share one server connection among clients. Numbered names would then mean different
+/// statements for different clients; a digest means the same for all.
 pub(crate) fn name(role: &str, sql: &str) -> Arc<str> {
     let digest = Sha256::new().chain_update(role).chain_update([0]).chain_update(sql).finalize();
     let mut name = String::with_capacity(33);
@@ -29,7 +29,7 @@ pub(crate) fn name(role: &str, sql: &str) -> Arc<str> {
 pub(crate) struct Prepared {
     /// Its name on the server.
     pub(crate) name: Arc<str>,
-    /// The columns that it gives.
+    /// The columns of its rows.
     pub(crate) columns: Arc<[Column]>,
     /// How its rows are written as JSON, if they are.
     pub(crate) json: Option<Arc<Format>>,
@@ -42,10 +42,10 @@ struct Entry {
     last_used: u64,
 }
 
-/// A bounded map from (role, SQL text) to prepared statements; the least recently used one makes room.
+/// A bounded map from role and SQL text to prepared statements. The least recently used one is evicted.
 ///
-/// The role is part of the key because Postgres plans a statement on a table with row-level security anew each
-/// time that another role executes it.
+/// The role is part of the key because Postgres plans a statement on a table with row-level security again whenever
+/// another role executes it.
 pub(crate) struct StatementCache {
     entries: HashMap<u64, Entry, RandomState>,
     hasher: RandomState,
@@ -58,7 +58,8 @@ impl StatementCache {
         Self { entries: HashMap::default(), hasher: RandomState::default(), capacity, clock: 0 }
     }
 
-    /// Two texts with one key push each other out, which costs a statement to be prepared and nothing else.
+    /// Returns the hash of role and text. Two statements with the same hash evict each other, which costs a preparation
+    /// and nothing else.
     fn key(&self, role: &str, sql: &str) -> u64 {
         self.hasher.hash_one((role, sql))
     }
@@ -71,15 +72,15 @@ impl StatementCache {
         Some(entry.prepared.clone())
     }
 
-    /// Forgets the statement of this role and text and returns its name, if there is one.
+    /// Removes the statement of this role and text and returns its name, if there is one.
     pub(crate) fn remove(&mut self, role: &str, sql: &str) -> Option<Arc<str>> {
         let key = self.key(role, sql);
-        let is_it = self.entries.get(&key).is_some_and(|entry| *entry.role == *role && *entry.sql == *sql);
-        let removed = if is_it { self.entries.remove(&key) } else { None };
+        let is_same = self.entries.get(&key).is_some_and(|entry| *entry.role == *role && *entry.sql == *sql);
+        let removed = if is_same { self.entries.remove(&key) } else { None };
         removed.map(|entry| entry.prepared.name)
     }
 
-    /// Keeps `prepared` and returns the name of the statement that has to be closed for it, if any.
+    /// Adds `prepared` and returns the name of the evicted statement, if any, which has to be closed.
     pub(crate) fn insert(&mut self, role: &str, sql: &str, prepared: Prepared) -> Option<Arc<str>> {
         let key = self.key(role, sql);
         self.clock += 1;
@@ -89,7 +90,7 @@ impl StatementCache {
             evicted = oldest.and_then(|key| self.entries.remove(&key));
         }
         let entry = Entry { role: role.into(), sql: sql.into(), prepared, last_used: self.clock };
-        // Two texts with one hash share a place: the newer one has it, and the older one is closed.
+        // Of two statements with the same hash, the newer one is kept and the older one is closed.
         evicted = self.entries.insert(key, entry).or(evicted);
         evicted.map(|entry| entry.prepared.name)
     }
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_one_makes_room() {
+    fn the_least_recently_used_one_is_evicted() {
         let mut cache = StatementCache::new(2);
         cache.insert("anon", "a", prepared("s0"));
         cache.insert("anon", "b", prepared("s1"));

@@ -1,4 +1,4 @@
-//! Time limits that are nearly always kept.
+//! A timer for time limits that are rarely reached.
 
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A timer that is used for one limit after the other. To set one and to take it back costs more than the rest of a
-/// short wait does: this one stays set to the first limit, and is moved on only when it goes off.
+/// A timer that is used for one limit after another. Registering and removing a timer costs more than the rest of a
+/// short wait, so this one stays registered for an earlier limit, and is set to the current one only when it fires.
 #[derive(Default)]
 pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
-    /// What `work` gives; `None` when it takes longer than `limit`.
+    /// Returns the result of `work`; `None` if it takes longer than `limit`.
     pub(crate) async fn limit<T>(&mut self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let deadline = Instant::now() + limit;
         let timer = self.0.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
@@ -46,14 +46,14 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[tokio::test]
-    async fn every_limit_counts_from_its_own_beginning() {
+    async fn every_limit_counts_from_its_own_start() {
         let mut timer = Timer::default();
         assert_eq!(timer.limit(LONG, ready(1)).await, Some(1));
-        // A shorter one than the timer is set to.
-        let begun = Instant::now();
+        // Shorter than the limit that the timer is set to.
+        let start = Instant::now();
         assert_eq!(timer.limit(SHORT, pending::<()>()).await, None);
-        assert!((SHORT..LONG).contains(&begun.elapsed()));
-        // A longer one: the timer goes off before.
+        assert!((SHORT..LONG).contains(&start.elapsed()));
+        // Longer: the timer fires before it.
         assert_eq!(timer.limit(LONG, tokio::time::sleep(3 * SHORT)).await, Some(()));
         assert_eq!(timer.limit(SHORT, pending::<()>()).await, None);
         assert_eq!(timer.limit(2 * SHORT, pending::<()>()).await, None);

@@ -1,4 +1,4 @@
-//! TLS towards Postgres, by libpq's `sslmode`.
+//! TLS for connections to Postgres, according to libpq's `sslmode`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::Error;
 pub(crate) enum Mode {
     /// Never encrypts.
     Disable,
-    /// Encrypts where the server can.
+    /// Encrypts if the server supports it.
     Prefer,
     /// Encrypts; checks the certificate's chain only when a root certificate is given.
     Require,
@@ -43,8 +43,8 @@ impl Mode {
         })
     }
 
-    /// How libpq writes the mode, where it decides whether to encrypt; `None` where either will do.
-    pub(crate) const fn decision(self) -> Option<&'static str> {
+    /// Returns libpq's name of the mode; `None` for [`Self::Prefer`], which leaves it to the server whether to encrypt.
+    pub(crate) const fn strict_name(self) -> Option<&'static str> {
         match self {
             Self::Disable => Some("disable"),
             Self::Prefer => None,
@@ -54,7 +54,7 @@ impl Mode {
         }
     }
 
-    /// The mode as `tokio-postgres` knows it: whether encryption is wanted at all.
+    /// Returns the mode of `tokio-postgres`, which only says whether to encrypt.
     pub(crate) const fn negotiation(self) -> tokio_postgres::config::SslMode {
         match self {
             Self::Disable => tokio_postgres::config::SslMode::Disable,
@@ -64,10 +64,10 @@ impl Mode {
     }
 }
 
-/// The client configuration for `mode`, trusting `root_certificate` (a PEM file, or `system`) or, where none is
-/// named and one is needed, the system's certificates.
+/// Returns the client configuration for `mode`, which trusts `root_certificate` (a PEM file, or `system`) or, if none
+/// is given and one is needed, the system's certificates.
 ///
-/// Errors: [`Error::Configuration`] for a file that cannot be read or holds no certificate.
+/// Errors: [`Error::Configuration`] for a file that cannot be read or contains no certificate.
 pub(crate) fn client_config(mode: Mode, root_certificate: Option<&Path>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let check = match (mode, root_certificate) {
@@ -120,7 +120,7 @@ enum Check {
     Full(Arc<WebPkiServerVerifier>),
 }
 
-/// Checks what `sslmode` asks for. The handshake's signatures are always checked.
+/// Verifies certificates as far as `sslmode` requires it. The handshake's signatures are always verified.
 #[derive(Debug)]
 struct Verifier {
     check: Check,
@@ -142,7 +142,7 @@ impl ServerCertVerifier for Verifier {
         match &self.check {
             Check::Nothing => Ok(ServerCertVerified::assertion()),
             Check::Full(inner) => verify(inner),
-            // The chain is verified before the name is, so a wrong name means a right chain.
+            // The chain is verified before the name, so an error about the name means that the chain is valid.
             Check::Chain(inner) => verify(inner).or_else(|error| match error {
                 rustls::Error::InvalidCertificate(
                     CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

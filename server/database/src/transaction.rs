@@ -1,10 +1,10 @@
-//! A transaction as a value: whose it is, what is set for it, what it runs.
+//! A transaction as a value: its role, settings and statements.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// How many settings a transaction has room for before it has to be moved: those of a request over HTTP.
-const SETTINGS: usize = 12;
+/// The initial capacity for settings, enough for those of an HTTP request.
+const SETTINGS_CAPACITY: usize = 12;
 
 /// The setting that makes a transaction refuse writes.
 const READ_ONLY: &str = "transaction_read_only";
@@ -21,14 +21,14 @@ pub(crate) struct Statement<'a> {
     pub(crate) as_json: bool,
 }
 
-/// How much a transaction sees of others. Source: PostgreSQL documentation, section 13.2.
+/// An isolation level. Source: PostgreSQL documentation, section 13.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Each statement sees what was committed before it began.
+    /// Each statement sees what was committed before the statement began.
     ReadCommitted,
-    /// All statements see what was committed before the first began.
+    /// All statements see what was committed before the first of them began.
     RepeatableRead,
-    /// As if transactions ran one after another; may fail with SQLSTATE 40001.
+    /// The result is as if transactions ran one after another; may fail with SQLSTATE 40001.
     Serializable,
 }
 
@@ -47,8 +47,8 @@ impl Isolation {
 
 /// A transaction to be run by [`crate::Database::run`].
 ///
-/// All that is set holds for this transaction only. When the settings fail (an unknown role, say), no statement
-/// of it is run.
+/// All settings apply to this transaction only. If a setting fails (because of an unknown role, for example), none of
+/// the statements is run.
 #[derive(Debug, Clone)]
 pub struct Transaction<'a> {
     settings: Vec<(&'a str, Cow<'a, str>)>,
@@ -57,25 +57,25 @@ pub struct Transaction<'a> {
     on_primary: bool,
     statements: Vec<Statement<'a>>,
     timeout: Option<Duration>,
-    leaves_nothing: bool,
+    leaves_session_unchanged: bool,
 }
 
 impl<'a> Transaction<'a> {
-    /// A transaction that runs as `role`, which the login role must be a member of.
+    /// Returns a transaction that runs as `role`, which the login role must be a member of.
     pub fn new(role: &'a str) -> Self {
         Self::anonymous().setting("role", role)
     }
 
-    /// A transaction that runs as the login role itself.
+    /// Returns a transaction that runs as the login role itself.
     pub fn anonymous() -> Self {
         Self {
-            settings: Vec::with_capacity(SETTINGS),
+            settings: Vec::with_capacity(SETTINGS_CAPACITY),
             isolation: None,
             rollback: false,
             on_primary: false,
             statements: Vec::new(),
             timeout: None,
-            leaves_nothing: false,
+            leaves_session_unchanged: false,
         }
     }
 
@@ -87,21 +87,21 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Refuses writes with SQLSTATE 25006. Only a read-only transaction may be tried again after a broken
-    /// connection, and only that may be answered by a replica.
+    /// Makes Postgres refuse writes with SQLSTATE 25006. Only a read-only transaction may be repeated after its
+    /// connection broke, and only such a transaction may run on a replica.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.setting(READ_ONLY, "on")
     }
 
-    /// Keeps a read-only transaction off the replicas, so that it sees what has just been written.
+    /// Runs a read-only transaction on the primary, so that it sees what has just been written.
     #[must_use]
     pub const fn on_primary(mut self) -> Self {
         self.on_primary = true;
         self
     }
 
-    /// Runs at `isolation` instead of [`Isolation::ReadCommitted`], whatever the session's default is.
+    /// Sets the isolation level. Without this call it is [`Isolation::ReadCommitted`], whatever the session's default is.
     #[must_use]
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
@@ -122,8 +122,8 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// As [`Self::statement`], but its rows are written as the JSON array that `json_agg` of them would be; see
-    /// [`crate::Rows::json`]. For long lists this is several times cheaper than having Postgres write it.
+    /// Appends a statement whose rows are returned as the JSON array that `json_agg` would make of them; see
+    /// [`crate::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
     #[must_use]
     pub fn json_statement(
         mut self,
@@ -134,11 +134,12 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Promises that it changes nothing of the session that would outlive it, so that nothing has to be set right
-    /// afterwards: it runs no code of the database's users (triggers, policies, functions) that could.
+    /// Declares that the transaction changes nothing in the session that outlives it, so that the session is not reset
+    /// afterwards. The caller guarantees that it runs no code of the database's users (triggers, policies, functions)
+    /// that could do so.
     #[must_use]
-    pub const fn leaves_nothing(mut self) -> Self {
-        self.leaves_nothing = true;
+    pub const fn leaves_session_unchanged(mut self) -> Self {
+        self.leaves_session_unchanged = true;
         self
     }
 
@@ -157,8 +158,8 @@ impl<'a> Transaction<'a> {
         self.settings.iter().any(|(name, value)| *name == READ_ONLY && value == "on")
     }
 
-    /// Whether a replica may answer.
-    pub(crate) fn may_be_late(&self) -> bool {
+    /// Reports whether a replica may answer.
+    pub(crate) fn may_run_on_replica(&self) -> bool {
         !self.on_primary && self.is_read_only()
     }
 
@@ -170,25 +171,25 @@ impl<'a> Transaction<'a> {
         &self.statements
     }
 
-    /// Whether the session has to be set right afterwards.
-    pub(crate) fn may_leave_something(&self) -> bool {
-        !self.leaves_nothing
+    /// Reports whether the session has to be reset afterwards.
+    pub(crate) fn may_change_session(&self) -> bool {
+        !self.leaves_session_unchanged
     }
 
-    /// Whether it runs in an explicit transaction block.
+    /// Reports whether it needs an explicit transaction block.
     ///
-    /// Without one, Postgres treats everything up to the `Sync` as one transaction, which saves two statements.
-    /// An isolation level must precede every query, and a rollback needs a block to end.
+    /// Without one, Postgres treats everything up to the `Sync` as one transaction, which saves two statements. A block
+    /// is needed to set an isolation level before the first query, and for a rollback to end.
     pub(crate) const fn needs_block(&self) -> bool {
         self.isolation.is_some() || self.rollback
     }
 
-    /// The statement that opens an explicit transaction block.
+    /// Returns the statement that opens an explicit transaction block.
     pub(crate) fn opening(&self) -> &'static str {
         self.isolation.unwrap_or(Isolation::ReadCommitted).opening(self.is_read_only())
     }
 
-    /// The statement that ends an explicit transaction block.
+    /// Returns the statement that ends an explicit transaction block.
     pub(crate) const fn closing(&self) -> &'static str {
         if self.rollback { "rollback" } else { "commit" }
     }
@@ -197,24 +198,25 @@ impl<'a> Transaction<'a> {
         &self.settings
     }
 
-    /// The values of the settings, for [`settings_sql`] of their names.
+    /// Returns the values of the settings: the parameters of [`settings_sql`] of their names.
     pub(crate) fn setting_values(&self) -> Vec<Parameter<'_>> {
         self.settings.iter().map(|(_, value)| Some(Cow::Borrowed(value.as_bytes()))).collect()
     }
 }
 
-/// What a transaction without an explicit block is run as, in the form of the conditions of [`settings_sql`]. Both
-/// take effect only if they are so already: where the session has other defaults, they fail with SQLSTATE 25001
-/// before anything was done.
+/// Isolation level and access mode of a transaction without an explicit block, as conditions of [`settings_sql`]. At
+/// that point they cannot be changed, only confirmed: if the session has other defaults, they fail with SQLSTATE 25001
+/// before anything is run.
 const READ_COMMITTED: &str = " or set_config('transaction_isolation', 'read committed', true) is null";
 const READ_WRITE: &str = " or set_config('transaction_read_only', 'off', true) is null";
 
-/// One statement for all of `names`: five statements instead of one cost 9 µs more.
+/// Returns one statement that sets all of `names`: five statements cost 9 µs more than one.
 ///
-/// A select list would send every value back, claims and headers included, which costs 2 to 3 µs: conditions give no
-/// row at all. `set_config` answers with what it was given, never null, so each is evaluated, in the order of the text.
+/// A select list would send every value back, claims and headers included, which costs 2 to 3 µs; conditions send no
+/// row. `set_config` returns the value it was given, never null, so all of them are evaluated, in the order of the text.
 ///
-/// Unless a block has been opened with them (`is_in_block`), it also names the isolation level and the access mode.
+/// The statement also sets isolation level and access mode, unless the opening of an explicit block has
+/// (`is_in_block`).
 pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>, is_in_block: bool) -> String {
     let mut sql = String::new();
     let mut is_read_only = false;
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn isolation_level_and_access_mode_are_named() {
+    fn isolation_level_and_access_mode_are_set() {
         assert_eq!(
             settings_sql(names(&Transaction::new("anon")), false),
             format!("select where set_config('role', $1, true) is null{READ_COMMITTED}{READ_WRITE}")

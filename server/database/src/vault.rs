@@ -1,11 +1,11 @@
-//! Secrets of a project that its database keeps in the extension supabase_vault.
+//! Secrets of a project, which its database keeps in the extension supabase_vault.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{Client, Error};
 
-const IS_THERE: &str = "select to_regclass('vault.decrypted_secrets') is not null";
+const VAULT_EXISTS: &str = "select to_regclass('vault.decrypted_secrets') is not null";
 
 const UPDATE: &str = "select vault.update_secret(id, $2) from vault.decrypted_secrets
     where name = $1 and decrypted_secret is distinct from $2";
@@ -13,7 +13,7 @@ const UPDATE: &str = "select vault.update_secret(id, $2) from vault.decrypted_se
 const CREATE: &str =
     "select vault.create_secret($2, $1) where not exists (select from vault.secrets where name = $1)";
 
-/// Secrets by name. Their debug form shows the names alone.
+/// Secrets by name. The debug form shows only the names.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(pub BTreeMap<String, String>);
 
@@ -24,13 +24,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Puts these into the vault: those that are there get this value, and others stay as they are. Returns how many were
-    /// made or changed; `None` where the database has no vault.
+    /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many
+    /// were created or changed; `None` if the database has no vault.
     ///
-    /// Errors: as any statement; nothing has been changed then.
+    /// Errors: those of its statements; nothing has been changed then.
     pub async fn store(&self, client: &mut Client) -> Result<Option<usize>, Error> {
         let transaction = client.transaction().await?;
-        if !transaction.query_typed_one(IS_THERE, &[]).await?.get::<_, bool>(0) {
+        if !transaction.query_typed_one(VAULT_EXISTS, &[]).await?.get::<_, bool>(0) {
             return Ok(None);
         }
         let mut changed = 0;

@@ -1,4 +1,4 @@
-//! Migrations against a real Postgres: what is applied, what is refused, and what is left behind.
+//! Tests of migrations with a real Postgres.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use database::migrate::{Error, Limits, Migrator, Report, State, set_role_passwords};
-use support::{Folder, count, names, refused, text};
+use support::{Folder, count, names, statement_error, text};
 use testkit::Database;
 
 #[tokio::test]
@@ -103,8 +103,8 @@ async fn a_project_is_recorded_as_the_supabase_cli_does() {
     let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
     assert_eq!(report.applied, ["20250101000000_first_table.sql", "20250102000000_second.sql"]);
     assert_eq!(report.ignored, ["notes.sql"]);
-    let recorded = "select string_agg(version || '|' || name || '|' || array_to_string(statements, '|'), E'\n' order by version) \
-                    from supabase_migrations.schema_migrations";
+    let recorded = "select string_agg(version || '|' || name || '|' || array_to_string(statements, '|'), \
+                    E'\n' order by version) from supabase_migrations.schema_migrations";
     assert_eq!(
         text(&client, recorded).await,
         "20250101000000|first_table|-- the table\ncreate table t (id int, name text)|create index on t (id)\n\
@@ -116,10 +116,10 @@ async fn a_project_is_recorded_as_the_supabase_cli_does() {
 }
 
 #[tokio::test]
-async fn what_the_cli_applied_is_accepted_and_the_rest_follows() {
+async fn migrations_of_the_cli_count_as_applied_and_the_rest_follows() {
     let database = Database::empty().await;
     let mut client = database.client().await;
-    // The tables as the CLI makes them, with a migration that it recorded.
+    // The tables as the CLI creates them, with a migration that it has recorded.
     client
         .batch_execute(
             "create schema supabase_migrations;
@@ -145,7 +145,7 @@ async fn what_the_cli_applied_is_accepted_and_the_rest_follows() {
 }
 
 #[tokio::test]
-async fn a_failing_file_names_its_line_and_leaves_nothing() {
+async fn an_error_names_the_line_and_nothing_of_the_file_is_applied() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -156,7 +156,7 @@ async fn a_failing_file_names_its_line_and_leaves_nothing() {
     );
     folder.write("3_never.sql", "create table never (id int);");
 
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.file.as_str(), error.line, error.code.as_str()), ("2_bad.sql", 5, "42703"));
     assert!(error.message.contains("nonsense"), "{error}");
     assert!(error.statement.starts_with("select 'é'"), "{error}");
@@ -179,7 +179,7 @@ async fn a_failing_file_names_its_line_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
+async fn an_error_inside_a_block_shows_the_line_and_hides_passwords() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -187,23 +187,23 @@ async fn an_error_inside_a_block_shows_where_and_hides_passwords() {
         "1_block.sql",
         "select 1;\n\ndo $$\nbegin\n  raise exception 'no good'\n    using detail = 'why', hint = 'try this';\nend $$;\n",
     );
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.line, error.code.as_str()), (3, "P0001"));
     assert_eq!((error.detail.as_deref(), error.hint.as_deref()), (Some("why"), Some("try this")));
     assert!(error.context.as_deref().is_some_and(|context| context.contains("line 3 at RAISE")), "{error}");
 
     folder.write("1_block.sql", "alter role nobody_at_all password 'hunter2';");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert!(!error.to_string().contains("hunter2"), "{error}");
 }
 
 #[tokio::test]
-async fn brackets_in_a_file_end_no_transaction() {
+async fn begin_and_commit_in_a_file_do_not_end_its_transaction() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\ncommit;\nselect 1/0;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.line, error.code.as_str()), (4, "22012"));
     assert_eq!(count(&client, "select count(*) from pg_class where relname = 'kept'").await, 0);
 
@@ -213,7 +213,7 @@ async fn brackets_in_a_file_end_no_transaction() {
 }
 
 #[tokio::test]
-async fn a_changed_file_is_told_of_and_stops_nothing() {
+async fn a_changed_file_is_reported_and_the_rest_is_applied() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -279,7 +279,7 @@ async fn nodes_that_start_together_apply_each_file_once() {
 }
 
 #[tokio::test]
-async fn waiting_for_another_migrator_is_bounded() {
+async fn the_wait_for_another_migrator_is_limited() {
     let database = Database::empty().await;
     let (mut waiting, mut holding) = (database.client().await, database.client().await);
     Migrator::new(&mut holding).platform().await.unwrap();
@@ -288,7 +288,7 @@ async fn waiting_for_another_migrator_is_bounded() {
     let holder = holding.transaction().await.unwrap();
     holder.batch_execute("select pg_advisory_xact_lock(x'626173616c740001'::bigint)").await.unwrap();
 
-    let limits = Limits { turn: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits { migration_lock: Duration::from_millis(50), ..Limits::default() };
     let error = Migrator::new(&mut waiting).with_limits(limits).project(folder.path()).await.unwrap_err();
     assert!(matches!(error, Error::Busy(_)), "{error}");
     holder.rollback().await.unwrap();
@@ -302,24 +302,28 @@ async fn a_file_that_takes_too_long_is_rolled_back() {
     let folder = Folder::new();
     folder.write("1_slow.sql", "create table slow (id int);\nselect pg_sleep(30);");
     let limits = Limits { file: Duration::from_millis(100), ..Limits::default() };
-    let error = refused(Migrator::new(&mut client).with_limits(limits).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).with_limits(limits).project(folder.path()).await);
     assert_eq!((error.line, error.code.as_str()), (2, "57014"));
     assert_eq!(count(&client, "select count(*) from pg_class where relname = 'slow'").await, 0);
 }
 
 #[tokio::test]
-async fn settings_of_one_file_do_not_reach_the_next() {
+async fn settings_of_one_file_do_not_affect_the_next() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
-    folder.write("1_dump.sql", "select pg_catalog.set_config('search_path', '', false); set session statement_timeout = 1; set role pg_monitor;");
+    folder.write(
+        "1_dump.sql",
+        "select pg_catalog.set_config('search_path', '', false); set session statement_timeout = 1;
+         set role pg_monitor;",
+    );
     folder.write("2_next.sql", "create table next (id int); select pg_sleep(0.01);");
     Migrator::new(&mut client).project(folder.path()).await.unwrap();
     assert_eq!(text(&client, "select to_regclass('public.next')::text").await, "next");
     assert_eq!(text(&client, "show statement_timeout").await, "0");
 }
 
-/// The shape of what `supabase db pull` writes.
+/// A file in the form that `supabase db pull` writes.
 #[tokio::test]
 async fn a_schema_pulled_from_a_hosted_project_applies() {
     let database = Database::create().await;
@@ -348,7 +352,7 @@ RESET ALL;
 "#,
     );
     folder.write("20250102000000_next.sql", "create extension if not exists no_such_extension;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert!(error.message.contains("no_such_extension"), "{error}");
     folder.write(
         "20250102000000_next.sql",
@@ -397,7 +401,7 @@ async fn seed_files_run_once() {
 
     let files = ["supabase/more.sql", "supabase/seed.sql"].map(PathBuf::from);
     root.write("supabase/more.sql", "insert into t values (2, 2);\ninsert into nowhere values (1);");
-    let error = refused(Migrator::new(&mut client).seed(root.path(), &files).await);
+    let error = statement_error(Migrator::new(&mut client).seed(root.path(), &files).await);
     assert_eq!((error.file.as_str(), error.line), ("supabase/more.sql", 2));
     assert_eq!(count(&client, "select count(*) from t").await, 1);
 }
@@ -406,7 +410,7 @@ async fn seed_files_run_once() {
 async fn role_passwords_are_set_when_they_differ() {
     let database = Database::empty().await;
     let mut client = database.client().await;
-    // Roles belong to the cluster: this one is the test's own.
+    // Roles belong to the whole cluster, so the test uses a role of its own.
     let role = format!("login_{}", database.name());
     client.batch_execute(&format!("create role {role} login")).await.unwrap();
     let first = set_role_passwords(&mut client, &[(&role, "0123456789abcdef")]).await.unwrap();

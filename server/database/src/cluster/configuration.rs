@@ -1,13 +1,13 @@
-//! The server's settings: `basalt.conf` is Basalt's, `postgresql.conf` the admin's.
+//! The configuration of the server: Basalt writes `basalt.conf`, the administrator `postgresql.conf`.
 
 use std::fs;
 use std::path::Path;
 
 use super::account::Account;
-use super::data_dir::write_whole;
+use super::data_dir::write_atomically;
 use super::error::Error;
 
-/// Sized for a machine with 1 GiB of memory; what a bigger one deserves is the admin's to say.
+/// Sized for a machine with 1 GiB of memory; for a bigger one, the administrator sets larger values.
 const SETTINGS: &[(&str, &str)] = &[
     ("max_connections", "100"),
     ("shared_buffers", "128MB"),
@@ -34,10 +34,10 @@ const SETTINGS: &[(&str, &str)] = &[
 
 const INCLUDE: &str = "include_if_exists 'basalt.conf'";
 
-/// Writes `basalt.conf` into `cluster`; `throwaway` gives up durability for speed.
+/// Writes `basalt.conf` into `cluster`; `throwaway` trades durability for speed.
 pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) -> Result<(), Error> {
     let mut text = String::from(
-        "# Written by Basalt at each start. Put your own settings into postgresql.conf: they win over these.\n",
+        "# Written by Basalt at each start. Put your own settings into postgresql.conf: they override these.\n",
     );
     for (name, value) in SETTINGS {
         text.push_str(&format!("{name} = {value}\n"));
@@ -49,16 +49,16 @@ pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) 
     if fs::read_to_string(&file).is_ok_and(|present| present == text) {
         return Ok(());
     }
-    write_whole(&file, text.as_bytes(), 0o600)?;
-    give(&file, account)
+    write_atomically(&file, text.as_bytes(), 0o600)?;
+    set_owner(&file, account)
 }
 
-/// Makes a new cluster's `postgresql.conf` include `basalt.conf` before all else, and takes back the lines by which
-/// `initdb` would override it there. From then on the file is the admin's.
+/// Makes a new cluster's `postgresql.conf` include `basalt.conf` at its beginning, and comments out the lines of `initdb`
+/// that would override it. After that the file belongs to the administrator.
 pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
     let file = cluster.join("postgresql.conf");
     let original = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-    let mut text = format!("# Basalt's settings. Whatever follows wins over them.\n{INCLUDE}\n\n");
+    let mut text = format!("# Basalt's settings. Settings that follow override them.\n{INCLUDE}\n\n");
     for line in original.lines() {
         let name = line.split('=').next().unwrap_or_default().trim();
         if SETTINGS.iter().any(|(ours, _)| *ours == name) {
@@ -67,10 +67,11 @@ pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), E
         text.push_str(line);
         text.push('\n');
     }
-    write_whole(&file, text.as_bytes(), 0o600)?;
-    give(&file, account)
+    write_atomically(&file, text.as_bytes(), 0o600)?;
+    set_owner(&file, account)
 }
 
-fn give(file: &Path, account: Option<&Account>) -> Result<(), Error> {
-    account.map_or(Ok(()), |account| account.own(file)).map_err(Error::io("change the owner of", file))
+fn set_owner(file: &Path, account: Option<&Account>) -> Result<(), Error> {
+    let changed = account.map_or(Ok(()), |account| account.take_ownership(file));
+    changed.map_err(Error::io("change the owner of", file))
 }

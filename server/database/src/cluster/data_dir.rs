@@ -1,4 +1,4 @@
-//! The data folder: its lock, the cluster in it, the superuser's password.
+//! The data folder: its lock, its cluster, the superuser's password.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,21 +15,21 @@ use super::package::temporary_name;
 /// The role that `initdb` makes.
 pub(super) const SUPERUSER: &str = "postgres";
 
-/// A data folder that this process holds the lock of.
+/// A data folder that this process has locked.
 #[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
-    /// Locked as long as it is open; the system lets go of it however the process ends.
+    /// Locked as long as it is open; the system releases the lock however the process ends.
     lock: File,
 }
 
 impl DataDir {
-    /// Makes the folder where it is missing (mode 0700) and locks it.
+    /// Creates the folder if it is missing (mode 0700) and locks it.
     ///
-    /// Errors: [`Error::InUse`], naming the process that has it.
+    /// Errors: [`Error::InUse`] with the process that has locked it.
     pub(super) fn lock(path: &Path) -> Result<Self, Error> {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(Error::io("create", path))?;
+        let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        created.map_err(Error::io("create", path))?;
         let path = path.canonicalize().map_err(Error::io("resolve", path))?;
         let file = path.join("basalt.lock");
         let open =
@@ -48,9 +48,9 @@ impl DataDir {
         Ok(Self { path, lock })
     }
 
-    /// Lets another process have the folder.
+    /// Unlocks the folder.
     pub(super) fn release(&self) {
-        // It fails only for a descriptor that is none.
+        // It fails only for an invalid descriptor.
         let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 
@@ -58,22 +58,22 @@ impl DataDir {
         &self.path
     }
 
-    /// The cluster's folder, which is there once the cluster is whole.
+    /// Returns the cluster's folder, which exists only if the cluster is complete.
     pub(super) fn cluster(&self) -> PathBuf {
         cluster_in(&self.path)
     }
 
-    /// The file with the superuser's password, in the format of libpq's password file.
+    /// Returns the file with the superuser's password, in the format of libpq's password file.
     pub(super) fn password_file(&self) -> PathBuf {
         self.path.join("pgpass")
     }
 
-    /// The major version that made the cluster; `None` where there is no cluster yet.
+    /// Returns the major version that made the cluster; `None` if there is no cluster yet.
     pub(super) fn major(&self) -> Result<Option<u32>, Error> {
         major_of(&self.cluster())
     }
 
-    /// The superuser's password, where one is kept.
+    /// Returns the superuser's stored password, if there is one.
     pub(super) fn password(&self) -> Result<Option<String>, Error> {
         let file = self.password_file();
         match fs::read_to_string(&file) {
@@ -87,14 +87,14 @@ impl DataDir {
         }
     }
 
-    /// Keeps the superuser's password.
-    pub(super) fn keep_password(&self, password: &str) -> Result<(), Error> {
+    /// Stores the superuser's password.
+    pub(super) fn store_password(&self, password: &str) -> Result<(), Error> {
         let line = format!("*:*:*:{SUPERUSER}:{password}\n");
-        write_whole(&self.password_file(), line.as_bytes(), 0o600)
+        write_atomically(&self.password_file(), line.as_bytes(), 0o600)
     }
 
-    /// Keeps no password any more.
-    pub(super) fn forget_password(&self) -> Result<(), Error> {
+    /// Removes the stored password.
+    pub(super) fn remove_password(&self) -> Result<(), Error> {
         let file = self.password_file();
         match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -104,39 +104,39 @@ impl DataDir {
         }
     }
 
-    /// Puts `cluster`, which is whole, in the place of the present one, which is kept as `kept`. Interrupted at any
-    /// point, it leaves one of the two in place, or what [`Self::settle`] puts there.
+    /// Replaces the current cluster by the complete one in `cluster`, and keeps the old one as `kept`. If this is
+    /// interrupted, one of the two is in place, or [`Self::recover`] puts it there.
     pub(super) fn replace_cluster(&self, cluster: &Path, kept: &Path) -> Result<(), Error> {
-        let whole = self.upgraded();
-        for (from, to) in [(cluster, &*whole), (&*self.cluster(), kept), (&*whole, &*self.cluster())] {
+        let upgraded = self.upgraded();
+        for (from, to) in [(cluster, &*upgraded), (&*self.cluster(), kept), (&*upgraded, &*self.cluster())] {
             let renamed = fs::rename(from, to).and_then(|()| sync_folder(&self.path));
             renamed.map_err(Error::io("rename", from))?;
         }
         Ok(())
     }
 
-    /// A new cluster that is whole, on its way into the old one's place.
+    /// Returns the folder of a complete new cluster that is about to replace the old one.
     fn upgraded(&self) -> PathBuf {
         self.path.join("postgres.upgraded")
     }
 
-    /// Ends what was interrupted: an upgrade that had moved the old cluster out of its place, and whatever was never
-    /// put in place. The lock is ours, so nobody else is at work there.
-    pub(super) async fn settle(&self) -> Result<(), Error> {
-        let whole = self.upgraded();
-        if whole.exists() {
+    /// Recovers from an interruption: completes an upgrade that had moved the old cluster away, and removes unfinished
+    /// clusters. This process holds the lock, so no other one is working there.
+    pub(super) async fn recover(&self) -> Result<(), Error> {
+        let upgraded = self.upgraded();
+        if upgraded.exists() {
             if self.cluster().exists() {
                 // The old one may have been written to since.
-                fs::remove_dir_all(&whole).map_err(Error::io("remove", &whole))?;
+                fs::remove_dir_all(&upgraded).map_err(Error::io("remove", &upgraded))?;
             } else {
-                let renamed = fs::rename(&whole, self.cluster()).and_then(|()| sync_folder(&self.path));
-                renamed.map_err(Error::io("rename", &whole))?;
+                let renamed = fs::rename(&upgraded, self.cluster()).and_then(|()| sync_folder(&self.path));
+                renamed.map_err(Error::io("rename", &upgraded))?;
             }
         }
         let entries = fs::read_dir(&self.path).map_err(Error::io("read", &self.path))?;
         for entry in entries.flatten() {
             if entry.file_name().to_string_lossy().starts_with("postgres.new-") {
-                // That of an upgrade that was killed may not have ended yet.
+                // The Postgres of an upgrade that was killed may still be running there.
                 orphan::clear(&entry.path().join("data"), |_| ()).await?;
                 fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
             }
@@ -144,15 +144,15 @@ impl DataDir {
         Ok(())
     }
 
-    /// Makes an existing cluster's folder acceptable to Postgres, which refuses one that others own or can read: a
-    /// copy made by root or by a backup program is both.
-    pub(super) fn mend(&self, account: Option<&Account>) -> Result<(), Error> {
+    /// Corrects owner and mode of an existing cluster's folder, since Postgres refuses one that others own or can read.
+    /// A copy made by root or by a backup program may have both wrong.
+    pub(super) fn fix_permissions(&self, account: Option<&Account>) -> Result<(), Error> {
         let cluster = self.cluster();
         if let Some(account) = account {
-            let facts = fs::metadata(&cluster).map_err(Error::io("read", &cluster))?;
-            if std::os::unix::fs::MetadataExt::uid(&facts) != account.uid {
+            let metadata = fs::metadata(&cluster).map_err(Error::io("read", &cluster))?;
+            if std::os::unix::fs::MetadataExt::uid(&metadata) != account.uid {
                 let real = cluster.canonicalize().map_err(Error::io("resolve", &cluster))?;
-                account.own(&real).map_err(Error::io("change the owner of", &cluster))?;
+                account.take_ownership(&real).map_err(Error::io("change the owner of", &cluster))?;
             }
         }
         let mode = fs::metadata(&cluster).map_err(Error::io("read", &cluster))?.permissions().mode();
@@ -164,12 +164,12 @@ impl DataDir {
     }
 }
 
-/// The folder of the cluster in `data_dir`.
+/// Returns the folder of the cluster in `data_dir`.
 pub(super) fn cluster_in(data_dir: &Path) -> PathBuf {
     data_dir.join("postgres")
 }
 
-/// The major version that made `cluster`; `None` where there is none yet.
+/// Returns the major version that made `cluster`; `None` if it does not exist yet.
 pub(super) fn major_of(cluster: &Path) -> Result<Option<u32>, Error> {
     if !cluster.exists() {
         return Ok(None);
@@ -177,29 +177,29 @@ pub(super) fn major_of(cluster: &Path) -> Result<Option<u32>, Error> {
     let file = cluster.join("PG_VERSION");
     let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
     let major = text.trim().parse().map_err(|_| {
-        Error::io("understand", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
+        Error::io("parse", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
     })?;
     Ok(Some(major))
 }
 
-/// Writes a file so that at every moment either the old or the new content is there, whole and on disk.
-pub(super) fn write_whole(path: &Path, content: &[u8], mode: u32) -> Result<(), Error> {
-    let fresh = temporary_name(path);
+/// Writes a file atomically: at every moment, either the old or the new content is completely on disk.
+pub(super) fn write_atomically(path: &Path, content: &[u8], mode: u32) -> Result<(), Error> {
+    let temporary = temporary_name(path);
     let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&fresh)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
         file.write_all(content)?;
         file.sync_all()?;
-        fs::rename(&fresh, path)?;
+        fs::rename(&temporary, path)?;
         sync_folder(path.parent().unwrap_or(path))
     };
     let written = write();
     if written.is_err() {
-        let _ = fs::remove_file(&fresh);
+        let _ = fs::remove_file(&temporary);
     }
     written.map_err(Error::io("write", path))
 }
 
-/// Puts the names in `folder` on disk.
+/// Writes the directory entries of `folder` to disk.
 pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -208,7 +208,7 @@ pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A data folder with these clusters, each of which holds its own name.
+    /// Returns a data folder with these clusters, each of which contains a file with its own name.
     fn data(clusters: &[&str]) -> (tempfile::TempDir, DataDir) {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::lock(folder.path()).unwrap();
@@ -219,7 +219,7 @@ mod tests {
         (folder, data)
     }
 
-    /// The clusters that are there, and what was the name of the one in place.
+    /// Returns the names of the clusters, and the original name of the current one.
     fn clusters(data: &DataDir) -> (Vec<String>, String) {
         let entries = fs::read_dir(&data.path).unwrap().map(|entry| entry.unwrap().file_name());
         let names = entries.map(|name| name.into_string().unwrap());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_interrupted_replacement_ends_with_one_whole_cluster() {
+    async fn an_interrupted_replacement_ends_with_one_complete_cluster() {
         for (left, names, in_place) in [
             // The old one may be in use again.
             (&["postgres", "postgres.upgraded"][..], &["postgres"][..], "postgres"),
@@ -245,7 +245,7 @@ mod tests {
             (&["postgres", "postgres.16", "postgres.new-1"], &["postgres", "postgres.16"], "postgres"),
         ] {
             let (_folder, data) = data(left);
-            data.settle().await.unwrap();
+            data.recover().await.unwrap();
             let names = names.iter().map(ToString::to_string).collect();
             assert_eq!(clusters(&data), (names, in_place.to_owned()), "{left:?}");
         }

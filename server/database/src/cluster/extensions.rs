@@ -1,5 +1,5 @@
-//! Extensions of hosted Supabase that Basalt brings itself: SQL files, written for it, that `create extension` finds
-//! beside those of the npm package's Postgres.
+//! Basalt's own implementations of some of hosted Supabase's extensions: SQL files that are installed into the npm
+//! package's Postgres, where `create extension` finds them.
 
 use std::fs;
 use std::io;
@@ -7,17 +7,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::account::Account;
-use super::data_dir::write_whole;
+use super::data_dir::write_atomically;
 use super::error::Error;
 use super::package::temporary_name;
 
-/// Where the npm package keeps the files of extensions, below `native`.
+/// The npm package's folder of extensions, below `native`.
 pub(super) const FOLDER: &str = "share/postgresql/extension";
 
-/// First line of every control file: whose it is.
+/// The first line of every control file, which identifies Basalt's own extensions.
 const MARK: &str = "# Basalt's own\n";
 
-/// The control file comes last: it is what says that an extension is there.
+/// The files of an extension. The control file is written last, since Postgres finds an extension by it.
 struct Extension {
     script: (&'static str, &'static str),
     control: (&'static str, &'static str),
@@ -41,8 +41,8 @@ macro_rules! embed {
 const EXTENSIONS: &[Extension] =
     embed!["pg_cron" "1.6", "pg_net" "0.14.0", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
 
-/// Puts the files into the package in `native`, where they are missing or of another release of Basalt. An extension of
-/// the same name that somebody else put there stays. Safe to do twice, and by two processes at once.
+/// Installs the files into the package in `native` if they are missing or of another release of Basalt. An extension of
+/// the same name that is not Basalt's stays. May be called repeatedly, also by two processes at once.
 pub(super) fn install(native: &Path) -> io::Result<()> {
     let folder = native.join(FOLDER);
     if !folder.is_dir() {
@@ -54,31 +54,32 @@ pub(super) fn install(native: &Path) -> io::Result<()> {
             continue;
         }
         for (name, text) in [script, control] {
-            put(&folder.join(name), text)?;
+            write_file(&folder.join(name), text)?;
         }
     }
     Ok(())
 }
 
-fn put(file: &Path, text: &str) -> io::Result<()> {
+fn write_file(file: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(file).is_ok_and(|present| present == text) {
         return Ok(());
     }
-    let fresh = temporary_name(file);
-    fs::write(&fresh, text)?;
-    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o644))?;
-    fs::rename(&fresh, file)
+    let temporary = temporary_name(file);
+    fs::write(&temporary, text)?;
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(0o644))?;
+    fs::rename(&temporary, file)
 }
 
-/// Makes the key that the extension supabase_vault encrypts with, where there is none: 256 random bits beside the
-/// database's files, where Postgres alone reads them and no dump finds them.
-pub(super) fn keep_vault_key(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
+/// Creates the encryption key of the extension supabase_vault if there is none: 256 random bits in a file in the cluster's
+/// folder, which only Postgres reads and which is not part of a dump.
+pub(super) fn ensure_vault_key(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
     let file = cluster.join("vault.key");
     if file.exists() {
         return Ok(());
     }
-    write_whole(&file, &rand::random::<[u8; 32]>(), 0o600)?;
-    account.map_or(Ok(()), |account| account.own(&file)).map_err(Error::io("change the owner of", &file))
+    write_atomically(&file, &rand::random::<[u8; 32]>(), 0o600)?;
+    let changed = account.map_or(Ok(()), |account| account.take_ownership(&file));
+    changed.map_err(Error::io("change the owner of", &file))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Makes a new cluster: beside its place first, then renamed, so that it is there whole or not at all.
+//! Creates a new cluster: under a temporary name, then renamed, so that it exists completely or not at all.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::account::{Account, Doorway, run_as};
+use super::account::{Account, FolderAccess, run_as};
 use super::binaries::Binaries;
 use super::configuration;
-use super::data_dir::{DataDir, SUPERUSER, sync_folder, write_whole};
+use super::data_dir::{DataDir, SUPERUSER, sync_folder, write_atomically};
 use super::error::Error;
 use super::package::temporary_name;
 
-/// How long `initdb` may take; a slow disk needs some ten seconds.
+/// How long `initdb` may take. On a slow disk it takes about ten seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Makes the cluster of `data`, whose superuser gets `password`.
+/// Creates the cluster of `data` with `password` as the superuser's password.
 pub(super) async fn create(
     data: &DataDir,
     binaries: &Binaries,
@@ -28,19 +28,19 @@ pub(super) async fn create(
     throwaway: bool,
 ) -> Result<(), Error> {
     let staging = temporary_name(&data.cluster());
-    let made = fill(&staging, binaries, account, password, throwaway).await;
-    let placed = made.and_then(|()| {
+    let created = create_in(&staging, binaries, account, password, throwaway).await;
+    let renamed = created.and_then(|()| {
         let cluster = data.cluster();
         let renamed = fs::rename(staging.join("data"), &cluster).and_then(|()| sync_folder(data.path()));
         renamed.map_err(Error::io("create", &cluster))
     });
-    // Best effort: what stays is removed by the next start.
+    // Best effort: the next start removes what remains.
     let _ = fs::remove_dir_all(&staging);
-    placed
+    renamed
 }
 
 /// Runs `initdb` on `staging/data` and writes the settings there.
-pub(super) async fn fill(
+pub(super) async fn create_in(
     staging: &Path,
     binaries: &Binaries,
     account: Option<&Account>,
@@ -48,12 +48,12 @@ pub(super) async fn fill(
     throwaway: bool,
 ) -> Result<(), Error> {
     let cluster = staging.join("data");
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&cluster);
-    made.map_err(Error::io("create", &cluster))?;
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(&cluster);
+    created.map_err(Error::io("create", &cluster))?;
     let secret = staging.join("password");
-    write_whole(&secret, password.as_bytes(), 0o600)?;
+    write_atomically(&secret, password.as_bytes(), 0o600)?;
     if let Some(account) = account {
-        account.own(staging).map_err(Error::io("change the owner of", staging))?;
+        account.take_ownership(staging).map_err(Error::io("change the owner of", staging))?;
     }
     let mut failure = None;
     for locale in locales(binaries) {
@@ -75,7 +75,8 @@ pub(super) async fn fill(
     }))
 }
 
-/// Locales to try, best first. All order by code point, so that an index survives a change of the C library.
+/// Returns the locales to try, best first. All of them order by code point, so that an index stays valid after an update
+/// of the C library.
 fn locales(binaries: &Binaries) -> Vec<Vec<&'static str>> {
     let mut locales = vec![vec!["--locale-provider=libc", "--locale=C.UTF-8"]];
     if binaries.version().major >= 17 {
@@ -93,16 +94,16 @@ async fn run(
     locale: &[&str],
     throwaway: bool,
 ) -> Result<(), Error> {
-    let door = Doorway::open(staging, account)?;
+    let folder = FolderAccess::open(staging, account)?;
     let mut command = Command::new(binaries.program("initdb"));
-    command.arg("--pgdata").arg(door.path().join("data"));
-    command.arg("--pwfile").arg(door.path().join("password"));
+    command.arg("--pgdata").arg(folder.path().join("data"));
+    command.arg("--pwfile").arg(folder.path().join("password"));
     command.args(["--username", SUPERUSER, "--auth=scram-sha-256", "--encoding=UTF8"]);
     command.args(["--data-checksums", "--no-instructions"]).args(locale);
     if throwaway {
         command.arg("--no-sync");
     }
-    // `/` is a working directory that every user may be in.
+    // `/` is a working directory that every user has access to.
     command.env("LC_ALL", "C").current_dir("/").stdin(Stdio::null()).kill_on_drop(true);
     run_as(&mut command, account);
     let output = match timeout(LIMIT, command.output()).await {
@@ -113,12 +114,12 @@ async fn run(
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let log = last_lines(&String::from_utf8_lossy(&said), 20);
+    let printed = [output.stdout, output.stderr].concat();
+    let log = last_lines(&String::from_utf8_lossy(&printed), 20);
     Err(Error::ended("initdb", staging.parent().unwrap_or(staging), &output.status.to_string(), log))
 }
 
-/// The error for a program that could not be started at all.
+/// Returns the error for a program that could not be started.
 pub(super) fn start_error(
     name: &'static str,
     path: &Path,
@@ -126,7 +127,7 @@ pub(super) fn start_error(
     error: std::io::Error,
 ) -> Error {
     match account {
-        // Changing the user is what fails first: in a container without CAP_SETUID, in a namespace with one user.
+        // The change of the user fails in a container without CAP_SETUID and in a user namespace with one user.
         Some(account) if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
             Error::Root { reason: format!("this process may not become uid {} to start {name}", account.uid) }
         }
@@ -134,7 +135,7 @@ pub(super) fn start_error(
     }
 }
 
-/// The last `count` lines of `text`.
+/// Returns the last `count` lines of `text`.
 pub(super) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")

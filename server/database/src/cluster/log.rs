@@ -1,4 +1,4 @@
-//! Postgres's log: read from its standard error, so that it stays within a bound whatever happens.
+//! Postgres' log. It is read from Postgres' standard error, so that its size can be limited.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::initdb::last_lines;
 
-/// Size in bytes at which the file is put aside as `postgres.log.1`, in place of the one before.
+/// The size in bytes at which the file is renamed to `postgres.log.1`, replacing an earlier one.
 const FILE_LIMIT: u64 = 8 << 20;
 
 /// Bytes at the end of the log that are kept in memory for error messages.
@@ -22,7 +22,7 @@ const TAIL_LIMIT: usize = 8 << 10;
 pub(super) struct Tail(Arc<Mutex<Vec<u8>>>);
 
 impl Tail {
-    /// The last lines that Postgres wrote.
+    /// Returns the last lines that Postgres wrote.
     pub(super) fn lines(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last_lines(&String::from_utf8_lossy(&bytes), 20)
@@ -36,7 +36,7 @@ impl Tail {
     }
 }
 
-/// Copies `source` to `file` until it ends. A log that cannot be written is dropped rather than let Postgres wait.
+/// Copies `source` to `file` until it ends. What cannot be written is dropped, so that Postgres never has to wait.
 pub(super) fn follow(
     mut source: impl AsyncRead + Unpin + Send + 'static,
     file: PathBuf,
@@ -62,7 +62,7 @@ struct Log {
 
 impl Log {
     fn open(path: PathBuf) -> Self {
-        let size = fs::metadata(&path).map_or(0, |facts| facts.len());
+        let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let file = open(&path).ok();
         Self { path, file, size }
     }

@@ -1,8 +1,9 @@
-//! The embedded cluster: a real Postgres in the data folder, found, made, started, watched and stopped by Basalt.
+//! The embedded cluster: a Postgres server whose data is in the data folder and which Basalt finds, creates, starts,
+//! supervises and stops.
 //!
-//! The way through it: [`Binaries::find`] → data folder locked → cluster made where it is missing → what an earlier
-//! run left is cleared away → Postgres started → supervised until [`Cluster::stop`]. A process that ends without
-//! `stop`, even by `kill -9`, takes Postgres with it within moments.
+//! The steps of a start: lock the data folder → [`Binaries::find`] → create the cluster if it is missing → clean up
+//! after an earlier run → start Postgres → supervise it until [`Cluster::stop`]. If the process ends without `stop`,
+//! even by `kill -9`, Postgres ends within moments, too.
 
 mod account;
 mod binaries;
@@ -32,43 +33,43 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
-pub use error::{Error, Looked};
+pub use error::{Error, SearchReport};
 pub use supervisor::State;
 pub use upgrade::Upgrade;
 
 use crate::conninfo::Conninfo;
 use data_dir::{DataDir, SUPERUSER};
 
-/// The password that the Supabase CLI gives to its local database, known to everybody.
+/// The password of the Supabase CLI's local database, which is publicly known.
 pub const DEFAULT_PASSWORD: &str = "postgres";
 
-/// The database that every cluster has and that Basalt uses, as hosted Supabase does.
+/// The database that Basalt uses, as hosted Supabase does. Every cluster has it.
 const DATABASE: &str = "postgres";
 
-/// Hears of the steps that can take long. Called from within the runtime, so it must not block.
+/// Called before the steps that can take long. It is called inside the Tokio runtime, so it must not block.
 pub type ProgressListener = Arc<dyn Fn(&Progress) + Send + Sync>;
 
 /// A step of the start that can take long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// The programs are copied to where the user that runs Postgres can reach them.
+    /// The programs are copied into a folder that the user of Postgres has access to.
     CopyingBinaries {
         /// The folder of the copy.
         to: PathBuf,
     },
-    /// A new cluster is made, which takes a second or two.
+    /// A new cluster is created, which takes a second or two.
     CreatingCluster {
         /// The version of Postgres.
         version: Version,
     },
-    /// A Postgres that outlived its Basalt is shut down.
+    /// A Postgres that an earlier Basalt has left running is shut down.
     StoppingOrphan {
         /// Its process id.
         pid: u32,
     },
     /// Postgres is starting; after a crash it recovers first.
     Starting,
-    /// A new cluster is made, to which the old one's data go.
+    /// A new cluster is created, into which the old one's data is copied.
     Upgrading {
         /// The version that made the old cluster.
         from: Version,
@@ -85,57 +86,57 @@ pub enum Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Progress::CopyingBinaries { to } => write!(f, "copying Postgres to {}", to.display()),
-            Progress::CreatingCluster { version } => write!(f, "creating the Postgres {version} cluster"),
-            Progress::StoppingOrphan { pid } => {
+            Self::CopyingBinaries { to } => write!(f, "copying Postgres to {}", to.display()),
+            Self::CreatingCluster { version } => write!(f, "creating the Postgres {version} cluster"),
+            Self::StoppingOrphan { pid } => {
                 write!(f, "stopping the Postgres of an earlier run (process {pid})")
             }
-            Progress::Starting => f.write_str("starting Postgres"),
-            Progress::Upgrading { from, to } => write!(f, "upgrading from Postgres {from} to {to}"),
-            Progress::CopyingDatabase { name } => write!(f, "copying database {name}"),
+            Self::Starting => f.write_str("starting Postgres"),
+            Self::Upgrading { from, to } => write!(f, "upgrading from Postgres {from} to {to}"),
+            Self::CopyingDatabase { name } => write!(f, "copying database {name}"),
         }
     }
 }
 
-/// How to start a cluster.
+/// Options of a start.
 #[derive(Clone)]
 pub struct Options {
-    /// The folder that holds the cluster (`postgres/`), its password (`pgpass`), log (`logs/`) and lock.
+    /// The folder of the cluster (`postgres/`), its password (`pgpass`), log (`logs/`) and lock.
     pub data_dir: PathBuf,
-    /// The port on 127.0.0.1 that is wanted for `psql`; the next free one is taken if it is not free. 0 takes any
-    /// free one, `None` opens none. Default: 54322, as the Supabase CLI has it.
+    /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with `None`
+    /// Postgres does not listen on TCP. Default: 54322, as the Supabase CLI has it.
     pub port: Option<u16>,
     /// The superuser's password, which must need no escaping in libpq's password file. Default: a random one, kept in
     /// `pgpass`.
     pub password: Option<&'static str>,
     /// Where to look for Postgres.
     pub search: Search,
-    /// Hears of the steps that can take long.
+    /// Called before the steps that can take long.
     pub progress: Option<ProgressListener>,
 }
 
 impl Options {
-    /// The cluster of `data_dir`, with all else as by default.
+    /// Returns the default options for the cluster in `data_dir`.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let search = Search::new(None);
         Self { data_dir: data_dir.into(), port: Some(54322), password: None, search, progress: None }
     }
 }
 
-/// How long the parts of a start took.
+/// The durations of the parts of a start.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Timings {
-    /// Finding (and where needed copying) the programs.
+    /// Finding the programs and, if needed, copying them.
     pub find: Duration,
-    /// Making a new cluster; zero where there was one.
+    /// Creating a new cluster; zero if there was one.
     pub create: Duration,
     /// From starting Postgres to the first connection.
     pub start: Duration,
-    /// All of it.
+    /// The whole start.
     pub total: Duration,
 }
 
-/// A running embedded Postgres. Dropped without [`Cluster::stop`], it shuts down in the background.
+/// A running embedded Postgres. If it is dropped without [`Cluster::stop`], it shuts down in the background.
 #[derive(Debug)]
 pub struct Cluster {
     data: DataDir,
@@ -152,107 +153,110 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the cluster of `options.data_dir`, making it first where there is none, and returns once it takes
+    /// Starts the cluster of `options.data_dir`, which is created first if there is none, and returns once it accepts
     /// connections. Must be called inside a Tokio runtime, which must live until [`Cluster::stop`].
     ///
-    /// Errors: see [`Error`]; each says what to do.
+    /// Errors: see [`Error`]; each message says what to do.
     pub async fn start(options: Options) -> Result<Self, Error> {
         setup::start(options, false).await
     }
 
-    /// Brings the cluster of `options.data_dir`, made by an older major version, over to the one that a start would find.
-    /// The programs of the older one are in `old`, else wherever they are on this machine. Until that is done the old
-    /// cluster is in its place; afterwards it is kept beside the new one. Must be called inside a Tokio runtime.
+    /// Upgrades the cluster of `options.data_dir`, made by an older major version, to the version that a start would use.
+    /// The programs of the older version are in `old`; without it they are searched on this machine. The old cluster
+    /// stays in place until the new one is complete; after that it is kept beside the new one. Must be called inside a
+    /// Tokio runtime.
     ///
-    /// Errors: see [`Error`]; each says what to do. The data is as it was.
+    /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
     pub async fn upgrade(options: Options, old: Option<&Path>) -> Result<Upgrade, Error> {
         upgrade::run(options, old).await
     }
 
-    /// Starts a new cluster that nothing is kept of: for tests. Its folder is removed by [`Cluster::stop`] or once
-    /// this process has ended, it trades durability for speed, and it listens on TCP only where `port` says so.
+    /// Starts a new, temporary cluster, for tests. Its folder is removed by [`Cluster::stop`] or after the end of this
+    /// process. It trades durability for speed, and it listens on TCP only if there is a `port`.
     pub async fn ephemeral(search: Search, port: Option<u16>) -> Result<Self, Error> {
         let name = format!("basalt-ephemeral-{:016x}", rand::random::<u64>());
         let data_dir = std::env::temp_dir().join(name);
-        // Open for passing through, so that the socket can be inside and goes when the folder does.
-        let made = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
-        made.map_err(Error::io("create", &data_dir))?;
+        // Others may pass through it, so that the socket's folder can be in it and is removed with it.
+        let created = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
+        created.map_err(Error::io("create", &data_dir))?;
         setup::start(Options { port, search, ..Options::new(data_dir) }, true).await
     }
 
-    /// Returns how the superuser logs in over the private Unix socket.
+    /// Returns the parameters with which the superuser logs in over the private Unix socket.
     pub fn login(&self) -> Conninfo {
         self.login_as(SUPERUSER, &self.password)
     }
 
-    /// Returns how `role` logs in over the private Unix socket. It stays valid when Postgres is started again.
+    /// Returns the parameters with which `role` logs in over the private Unix socket. They stay valid when Postgres is
+    /// restarted.
     pub fn login_as(&self, role: &str, password: &str) -> Conninfo {
         Conninfo::login(&self.run_dir.to_string_lossy(), self.port, role, password, DATABASE)
     }
 
-    /// Returns how `role` logs in over TCP, for programs outside; `None` without a port.
+    /// Returns the parameters with which `role` logs in over TCP, for other programs; `None` without a port.
     pub fn tcp_login(&self, role: &str, password: &str) -> Option<Conninfo> {
         self.tcp_port().map(|port| Conninfo::login("127.0.0.1", port, role, password, DATABASE))
     }
 
-    /// The port on 127.0.0.1, which is not the wanted one if that was taken; `None` without one.
+    /// Returns the port on 127.0.0.1, which may differ from the configured one; `None` without one.
     pub fn tcp_port(&self) -> Option<u16> {
         self.wanted_port.map(|_| self.port)
     }
 
-    /// The superuser's name.
+    /// Returns the superuser's name.
     pub fn superuser(&self) -> &'static str {
         SUPERUSER
     }
 
-    /// The superuser's password. Not for logs.
+    /// Returns the superuser's password, which must not be logged.
     pub fn password(&self) -> &str {
         &self.password
     }
 
-    /// The file with the superuser's password, for libpq's `PGPASSFILE`.
+    /// Returns the file with the superuser's password, for libpq's `PGPASSFILE`.
     pub fn password_file(&self) -> PathBuf {
         self.data.password_file()
     }
 
-    /// The folder of the private unix socket.
+    /// Returns the folder of the private Unix socket.
     pub fn socket_dir(&self) -> &Path {
         &self.run_dir
     }
 
-    /// The file that Postgres logs to.
+    /// Returns the file that Postgres logs to.
     pub fn log_file(&self) -> PathBuf {
         setup::log_file(&self.data)
     }
 
-    /// The programs that run.
+    /// Returns the programs that run.
     pub fn binaries(&self) -> &Binaries {
         &self.binaries
     }
 
-    /// The version that runs.
+    /// Returns the version that runs.
     pub fn version(&self) -> &Version {
         self.binaries.version()
     }
 
-    /// How long the start took.
+    /// Returns the durations of the start.
     pub fn timings(&self) -> Timings {
         self.timings
     }
 
-    /// What the cluster is doing now, and a way to wait for a change of it.
+    /// Returns a receiver of the cluster's state.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.clone()
     }
 
-    /// Shuts Postgres down: sessions are cut off, everything is written. Returns when all that was started has ended,
-    /// after at most 30 seconds, with whether all was written. A second call returns at once with the same.
+    /// Shuts Postgres down: ends all sessions and writes everything to disk. Returns when everything that was started has
+    /// ended, after at most 30 seconds, and reports whether everything was written. A second call returns the same at
+    /// once.
     pub async fn stop(&self) -> bool {
         self.stop.cancel();
         if let Some(supervisor) = self.supervisor.lock().await.take() {
-            // It fails only if the supervisor panicked; then its Postgres ends by the watchdog.
+            // It fails only if the supervisor panicked; the watchdog then ends Postgres.
             let _ = supervisor.await;
-            // What cannot be removed now is removed or taken over by the next start.
+            // What cannot be removed now is removed or reused by the next start.
             let _ = std::fs::remove_dir_all(&self.run_dir);
             if self.throwaway {
                 let _ = std::fs::remove_dir_all(self.data.path());

@@ -1,4 +1,4 @@
-//! What an earlier run left: `postmaster.pid`, and at times the Postgres that it names.
+//! Cleans up after an earlier run, which may have left `postmaster.pid` and the Postgres that it names.
 
 use std::fs;
 use std::io;
@@ -11,21 +11,21 @@ use tokio::time::{Instant, sleep};
 use super::error::Error;
 use super::postmaster::POLL;
 
-/// How long each signal is given: fast shutdown, shutdown without writing, force.
+/// The signals, with the time that each may take: fast shutdown, immediate shutdown (without writing), kill.
 const LIMITS: [(Signal, Duration); 3] = [
     (Signal::INT, Duration::from_secs(20)),
     (Signal::QUIT, Duration::from_secs(5)),
     (Signal::KILL, Duration::from_secs(5)),
 ];
 
-/// The file by which a running Postgres tells of itself (lines as in `utils/pidfile.h`: 1 process, 8 status).
+/// The content of `postmaster.pid`, which a running Postgres writes (lines as in `utils/pidfile.h`: 1 process, 8 status).
 pub(super) struct PidFile {
     pub(super) pid: Pid,
     pub(super) ready: bool,
 }
 
 impl PidFile {
-    /// The file in `cluster`; `None` where there is none or it is still being written.
+    /// Reads the file in `cluster`; `None` if there is none or if it is still being written.
     pub(super) fn read(cluster: &Path) -> Option<Self> {
         let text = fs::read_to_string(cluster.join("postmaster.pid")).ok()?;
         let pid = Pid::from_raw(text.lines().next()?.trim().parse::<i32>().ok()?.abs())?;
@@ -33,11 +33,12 @@ impl PidFile {
     }
 }
 
-/// Ends a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The data folder's lock must be held:
-/// it proves that no other Basalt looks after that Postgres. `notice` hears of the process before it is ended.
+/// Ends a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The caller must hold the data folder's
+/// lock, which proves that no other Basalt supervises that Postgres. `notice` is called with the process ID before.
 ///
-/// A process that has the number by chance is left alone, and the file goes: Postgres itself might take that process
-/// for its predecessor and refuse to start. Only where it is some other Postgres is that judgement left to Postgres.
+/// If another program has got the process ID by chance, that process is left alone and the file is removed, since
+/// Postgres might take the process for its predecessor and refuse to start. If the process is another Postgres, the file
+/// stays and Postgres itself decides.
 pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Error> {
     let Some(PidFile { pid, .. }) = PidFile::read(cluster) else {
         return remove(cluster);
@@ -45,7 +46,7 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
     if serves(pid, cluster) {
         notice(pid.as_raw_nonzero().get().cast_unsigned());
         for (signal, limit) in LIMITS {
-            // It may end between the look and the signal, which is what is wanted.
+            // It may have ended by itself in the meantime, which is fine.
             let _ = kill_process(pid, signal);
             let until = Instant::now() + limit;
             while serves(pid, cluster) && Instant::now() < until {
@@ -53,8 +54,8 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
             }
         }
         if serves(pid, cluster) {
-            let source = io::Error::other(format!("process {pid:?} still serves it and cannot be ended"));
-            return Err(Error::Io { action: "take over", path: cluster.to_owned(), source });
+            let source = io::Error::other(format!("process {pid:?} still uses it and cannot be ended"));
+            return Err(Error::Io { action: "use", path: cluster.to_owned(), source });
         }
     } else if command(pid).is_some_and(|line| is_postgres(&line)) {
         return Ok(());
@@ -70,14 +71,14 @@ fn remove(cluster: &Path) -> Result<(), Error> {
     }
 }
 
-/// The setting by which a Postgres is known as that of `cluster`. It also tells an admin where the data is when
-/// `data_directory` names a descriptor.
+/// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also tells an administrator
+/// where the data is if `data_directory` names a descriptor.
 pub(super) fn marker(cluster: &Path) -> String {
     format!("basalt.data_directory={}", cluster.display())
 }
 
-/// Whether `pid` is a live Postgres on `cluster`: one with the [`marker`], or one that works in that folder, which in
-/// a container not even root may see of another user's process.
+/// Reports whether `pid` is a live Postgres on `cluster`: one with the [`marker`], or one whose working directory is that
+/// folder. In a container, not even root may be able to read the working directory of another user's process.
 fn serves(pid: Pid, cluster: &Path) -> bool {
     let Some(line) = command(pid) else { return false };
     let folder = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).ok();
@@ -90,7 +91,7 @@ fn is_postgres(line: &str) -> bool {
     line.split('\n').next().is_some_and(|program| program.contains("/postgres"))
 }
 
-/// The command line of a live process; on Linux with a line for each argument.
+/// Returns the command line of a live process; on Linux with one line for each argument.
 fn command(pid: Pid) -> Option<String> {
     let number = pid.as_raw_nonzero().to_string();
     let line = if cfg!(target_os = "linux") {
@@ -99,6 +100,6 @@ fn command(pid: Pid) -> Option<String> {
         std::process::Command::new("ps").args(["-ww", "-o", "command=", "-p", &number]).output().ok()?.stdout
     };
     let line = String::from_utf8_lossy(&line).replace('\0', "\n").trim().to_owned();
-    // A process that has ended and was not waited for has none.
+    // A process that has ended and has not been waited for has an empty one.
     (!line.is_empty()).then_some(line)
 }

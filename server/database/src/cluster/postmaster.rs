@@ -1,4 +1,4 @@
-//! One run of the `postgres` program: started, watched until it is ready, ended.
+//! One run of the `postgres` program: its start, the wait until it is ready, its end.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::account::{Account, Doorway, run_as};
+use super::account::{Account, FolderAccess, run_as};
 use super::binaries::Binaries;
 use super::error::Error;
 use super::initdb::start_error;
@@ -18,34 +18,34 @@ use super::log::{self, Tail};
 use super::orphan::{self, PidFile};
 use super::watchdog::Watchdog;
 
-/// How long Postgres may take until it is ready. Recovery after a crash replays at most `max_wal_size` of log.
+/// How long Postgres may take until it is ready. After a crash, it replays at most `max_wal_size` of log first.
 const READY_LIMIT: Duration = Duration::from_secs(300);
 
-/// How long the processes of a killed Postgres may keep its shared memory in use.
+/// How long the processes of a killed Postgres may go on using its shared memory.
 const SHARED_MEMORY_LIMIT: Duration = Duration::from_secs(10);
 
-/// The pause between two looks at something that changes within milliseconds.
+/// The interval at which short-lived states are polled.
 pub(super) const POLL: Duration = Duration::from_millis(5);
 
-/// How long each way of shutting down may take before the next, ruder one.
+/// How long each shutdown mode may take before the next, more forceful one is tried.
 const FAST_LIMIT: Duration = Duration::from_secs(20);
 const IMMEDIATE_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long the log of an ended Postgres may take to be read.
 const LOG_LIMIT: Duration = Duration::from_millis(500);
 
-/// All that it takes to start Postgres, the first time and every time after it died.
+/// Everything that a start of Postgres needs: the first start and each restart.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct LaunchPlan {
     pub(super) binaries: Binaries,
     pub(super) account: Option<Account>,
     pub(super) cluster: PathBuf,
     pub(super) run_dir: PathBuf,
     pub(super) log_file: PathBuf,
-    /// Names the socket, and is listened on where `tcp` says so.
+    /// Part of the socket's name, and the TCP port if `tcp` is set.
     pub(super) port: u16,
     pub(super) tcp: bool,
-    /// The folder to remove with the cluster, where nothing in it is to be kept.
+    /// The folder to remove at the end, if the cluster is temporary.
     pub(super) throwaway: Option<PathBuf>,
 }
 
@@ -56,19 +56,19 @@ pub(super) struct Postmaster {
     pid: Pid,
     watchdog: Watchdog,
     tail: Tail,
-    /// Reads the log; `None` once it was waited for.
+    /// The task that reads the log; `None` once it has been waited for.
     log: Option<JoinHandle<()>>,
 }
 
-impl Plan {
-    /// Starts Postgres and waits until it takes connections.
+impl LaunchPlan {
+    /// Starts Postgres and waits until it accepts connections.
     ///
-    /// Errors: [`Error::PortTaken`] when another process was faster on the port; what Postgres said, otherwise.
+    /// Errors: [`Error::PortTaken`] if another process listens on the port; otherwise an error with Postgres' log.
     pub(super) async fn launch(&self) -> Result<Postmaster, Error> {
         let until = Instant::now() + SHARED_MEMORY_LIMIT;
         loop {
             let mut postmaster = self.spawn().await?;
-            let failure = match self.ready(&mut postmaster).await {
+            let failure = match self.wait_until_ready(&mut postmaster).await {
                 Ok(()) => return Ok(postmaster),
                 Err(failure) => failure,
             };
@@ -93,37 +93,37 @@ impl Plan {
         let account = self.account.as_ref();
         let failed = |error| start_error("postgres", &program, account, error);
         let signal = if self.throwaway.is_some() { Signal::QUIT } else { Signal::INT };
-        // First the watchdog: there is no moment at which Postgres runs unwatched for longer than a write takes.
+        // The watchdog is started first, so that Postgres runs unwatched only until its process ID is written.
         let shell = Watchdog::start(signal, self.throwaway.as_deref());
         let mut watchdog = shell.map_err(Error::io("run", "/bin/sh".as_ref()))?;
-        let door = Doorway::open(&self.cluster, account)?;
+        let folder = FolderAccess::open(&self.cluster, account)?;
         let mut command = Command::new(&program);
-        command.arg("-D").arg(door.path());
+        command.arg("-D").arg(folder.path());
         for (name, value) in self.settings() {
             command.arg("-c").arg(format!("{name}={value}"));
         }
-        // Last, where a list of processes shows it at the end of the line.
+        // The last argument, so that a list of processes shows it at the end of the line.
         command.arg("-c").arg(orphan::marker(&self.cluster));
         command.env("LC_ALL", "C").env_remove("PGDATA").current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // Out of the terminal's group: Ctrl-C must reach Postgres last, by way of `stop`.
+        // Not in the terminal's process group: Ctrl-C must not end Postgres before `stop` does.
         command.process_group(0);
         run_as(&mut command, account);
         let mut child = command.spawn().map_err(failed)?;
-        drop(door);
+        drop(folder);
         let (Some(stderr), Some(id)) = (child.stderr.take(), child.id()) else {
             return Err(failed(std::io::ErrorKind::BrokenPipe.into()));
         };
         let Some(pid) = Pid::from_raw(id.cast_signed()) else {
             return Err(failed(std::io::ErrorKind::InvalidData.into()));
         };
-        // A watchdog that is gone already is no reason not to serve.
+        // If the watchdog has ended already, Postgres runs without it.
         let _ = watchdog.watch(id).await;
         let (tail, log) = log::follow(stderr, self.log_file.clone());
         Ok(Postmaster { child, pid, watchdog, tail, log: Some(log) })
     }
 
-    /// What only Basalt decides, whatever the settings' files say.
+    /// Returns the settings that cannot be changed in the configuration files.
     fn settings(&self) -> [(&'static str, String); 3] {
         [
             ("listen_addresses", if self.tcp { Ipv4Addr::LOCALHOST.to_string() } else { String::new() }),
@@ -132,8 +132,8 @@ impl Plan {
         ]
     }
 
-    /// Waits for the word `ready` in `postmaster.pid`, which is what `pg_ctl` goes by too.
-    async fn ready(&self, postmaster: &mut Postmaster) -> Result<(), Error> {
+    /// Waits for the word `ready` in `postmaster.pid`, as `pg_ctl` does.
+    async fn wait_until_ready(&self, postmaster: &mut Postmaster) -> Result<(), Error> {
         let until = Instant::now() + READY_LIMIT;
         loop {
             if let Ok(Some(status)) = postmaster.child.try_wait() {
@@ -161,22 +161,22 @@ impl Postmaster {
         self.pid.as_raw_nonzero().get().cast_unsigned()
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     pub(super) fn tail(&self) -> &Tail {
         &self.tail
     }
 
-    /// Waits until Postgres ends by itself. Safe to cancel.
+    /// Waits until Postgres ends by itself and returns its exit status. Safe to cancel.
     pub(super) async fn ended(&mut self) -> String {
         describe(self.child.wait().await)
     }
 
-    /// Shuts Postgres down: sessions are cut off and everything is written; where that takes too long, without
-    /// writing (the next start recovers); at last by force. Returns whether everything was written.
+    /// Shuts Postgres down with the signal `first`; if that takes too long, without writing (the next start recovers);
+    /// finally by killing it. Reports whether the first signal was enough and everything has been written.
     pub(super) async fn stop(mut self, first: Signal) -> bool {
         let mut clean = false;
         for (signal, limit) in [(first, FAST_LIMIT), (Signal::QUIT, IMMEDIATE_LIMIT)] {
-            // Once it has been waited for, its number may be another process's.
+            // Once it has been waited for, its process ID may belong to another process.
             if self.child.id().is_some() {
                 let _ = kill_process(self.pid, signal);
             }
@@ -189,7 +189,7 @@ impl Postmaster {
         clean
     }
 
-    /// Ends whatever is left: Postgres, the reader of its log, the watchdog.
+    /// Kills Postgres and ends the reader of its log and the watchdog.
     pub(super) async fn kill(mut self) {
         let _ = self.child.start_kill();
         let _ = self.child.wait().await;
@@ -211,10 +211,10 @@ fn describe(ended: std::io::Result<ExitStatus>) -> String {
     ended.map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// How many ports are tried, from the wanted one upwards.
+/// How many ports are tried, from the configured one upwards.
 const PORTS_TRIED: u16 = 100;
 
-/// The first port from `wanted` upwards that can be listened on; any free one for 0.
+/// Returns the first free port from `wanted` upwards; any free port for 0.
 pub(super) fn free_port(wanted: u16) -> Result<u16, Error> {
     if wanted == 0 {
         let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());

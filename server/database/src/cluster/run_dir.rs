@@ -1,4 +1,4 @@
-//! The folder of the private unix socket.
+//! The folder of the private Unix socket.
 
 use std::env;
 use std::fs;
@@ -10,13 +10,13 @@ use super::account::{Account, private_folder};
 use super::error::Error;
 use super::package::short_hex;
 
-/// The longest path of a socket in bytes: `sun_path` has 108 on Linux, 104 on macOS, with a NUL at the end.
+/// The longest path of a socket in bytes: `sun_path` has 108 bytes on Linux and 104 on macOS, including a NUL.
 const PATH_LIMIT: usize = 103;
 
-/// Makes the folder and empties it of sockets that an earlier Postgres left.
+/// Creates the folder and removes sockets that an earlier Postgres has left in it.
 ///
-/// It is `run` in the data folder, unless a socket's path would be too long there or `account` could not get in:
-/// then one with a short name that no other data folder has.
+/// It is `run` in the data folder, unless the socket's path would be too long there or `account` has no access: then it
+/// is a folder in a shared one, with a short name that is unique to this data folder.
 pub(super) fn open(data_dir: &Path, account: Option<&Account>) -> Result<PathBuf, Error> {
     let mut hash = Sha256::new();
     hash.update(data_dir.as_os_str().as_encoded_bytes());
@@ -27,14 +27,14 @@ pub(super) fn open(data_dir: &Path, account: Option<&Account>) -> Result<PathBuf
         None => env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()),
     };
     let beside =
-        Some(data_dir.join("run")).filter(|_| account.is_none_or(|account| account.reaches(data_dir)));
+        Some(data_dir.join("run")).filter(|_| account.is_none_or(|account| account.can_reach(data_dir)));
     let shared =
         [runtime, Some(PathBuf::from("/tmp"))].into_iter().flatten().map(|folder| folder.join(&name));
     let mut failure = None;
     for folder in beside.into_iter().chain(shared).filter(|folder| fits(folder)) {
         match private_folder(&folder, 0o700, account) {
             Ok(()) => {
-                empty(&folder)?;
+                remove_sockets(&folder)?;
                 return Ok(folder);
             }
             Err(error) => failure = failure.or(Some(error)),
@@ -48,7 +48,7 @@ fn fits(folder: &Path) -> bool {
     folder.as_os_str().len() + "/.s.PGSQL.65535".len() <= PATH_LIMIT
 }
 
-fn empty(folder: &Path) -> Result<(), Error> {
+fn remove_sockets(folder: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(".s.PGSQL.") {
             fs::remove_file(entry.path()).map_err(Error::io("remove", &entry.path()))?;

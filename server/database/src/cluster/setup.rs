@@ -1,4 +1,4 @@
-//! The steps of a start, in order.
+//! The steps of a start of the cluster, in order.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,11 +11,11 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::account::{Account, Doorway, private_folder, run_as};
+use super::account::{Account, FolderAccess, private_folder, run_as};
 use super::binaries::Binaries;
 use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
-use super::postmaster::{Plan, Postmaster, free_port};
+use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::{
     Cluster, DEFAULT_PASSWORD, Options, Progress, State, Timings, configuration, extensions, initdb, orphan,
     run_dir, supervisor,
@@ -25,17 +25,17 @@ use crate::identifier::quote_literal;
 /// How long the first connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a new password may take to be set.
+/// How long setting a new password may take.
 const PASSWORD_LIMIT: Duration = Duration::from_secs(60);
 
-/// How many times another port is tried when it is taken between the look and the start.
-const PORT_RACES: u32 = 5;
+/// How many times another port is tried if the port is taken between the check and the start.
+const MAX_PORT_RACES: u32 = 5;
 
 pub(super) fn log_file(data: &DataDir) -> PathBuf {
     data.path().join("logs/postgres.log")
 }
 
-/// See [`Cluster::start`], and [`Cluster::ephemeral`] for `throwaway`.
+/// Implements [`Cluster::start`] and, with `throwaway`, [`Cluster::ephemeral`].
 pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, Error> {
     let began = Instant::now();
     let report = |step: Progress| {
@@ -44,15 +44,15 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         }
     };
     let data = DataDir::lock(&options.data_dir)?;
-    data.settle().await?;
+    data.recover().await?;
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
     let is_new = data.major()?.is_none();
     let found = Instant::now();
-    let password = cluster(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
-    extensions::keep_vault_key(&data.cluster(), account.as_ref())?;
-    let made = Instant::now();
-    let plan = Plan {
+    let password = prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
+    extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
+    let prepared = Instant::now();
+    let plan = LaunchPlan {
         binaries: binaries.clone(),
         cluster: data.cluster().canonicalize().map_err(Error::io("resolve", &data.cluster()))?,
         run_dir: run_dir::open(data.path(), account.as_ref())?,
@@ -85,12 +85,13 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         cluster.stop().await;
         return Err(error);
     }
-    let create = if is_new { made - found } else { Duration::ZERO };
-    cluster.timings = Timings { find: found - began, create, start: made.elapsed(), total: began.elapsed() };
+    let create = if is_new { prepared - found } else { Duration::ZERO };
+    let (find, start) = (found - began, prepared.elapsed());
+    cluster.timings = Timings { find, create, start, total: began.elapsed() };
     Ok(cluster)
 }
 
-/// The programs that run the cluster of `data`, as `account` can run them.
+/// Finds the programs for the cluster of `data` in a folder where `account` can run them.
 async fn binaries(
     options: &Options,
     data: &DataDir,
@@ -103,7 +104,7 @@ async fn binaries(
     runnable(found, account, report).await
 }
 
-/// The programs that were `found`, where need be copied to where `account` can run them.
+/// Returns the programs that were `found`, if necessary copied into a folder where `account` can run them.
 pub(super) async fn runnable(
     found: Binaries,
     account: Option<&Account>,
@@ -114,10 +115,10 @@ pub(super) async fn runnable(
         return Ok(found);
     }
     let mut failure = None;
-    for place in ["/var/lib/basalt", "/tmp/basalt-binaries"].map(Path::new) {
-        report(Progress::CopyingBinaries { to: place.to_owned() });
-        let (source, target) = (found.clone(), place.to_owned());
-        let copy = move || private_folder(&target, 0o755, None).and_then(|()| source.copied_to(&target));
+    for folder in ["/var/lib/basalt", "/tmp/basalt-binaries"].map(Path::new) {
+        report(Progress::CopyingBinaries { to: folder.to_owned() });
+        let (source, target) = (found.clone(), folder.to_owned());
+        let copy = move || private_folder(&target, 0o755, None).and_then(|()| source.copy_to(&target));
         match tokio::task::spawn_blocking(copy).await {
             Ok(Ok(copy)) if account.can_run(&copy).await => return Ok(copy),
             Ok(Err(error)) => failure = Some(error),
@@ -129,9 +130,9 @@ pub(super) async fn runnable(
     Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
 }
 
-/// Sees to it that the cluster is there and fit to be started, and returns the superuser's password: the `wanted` one,
-/// else a random one.
-pub(super) async fn cluster(
+/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password: the
+/// `wanted` one, else a random one.
+pub(super) async fn prepare(
     wanted: Option<&str>,
     throwaway: bool,
     data: &DataDir,
@@ -139,34 +140,35 @@ pub(super) async fn cluster(
     account: Option<&Account>,
     report: &impl Fn(Progress),
 ) -> Result<String, Error> {
-    let fits = |kept: &String| wanted.map_or(kept != DEFAULT_PASSWORD, |wanted| kept == wanted);
-    let kept = data.password()?.filter(fits);
-    let password = kept.clone().unwrap_or_else(|| wanted.map_or_else(random_password, str::to_owned));
+    let fits = |stored: &String| wanted.map_or(stored != DEFAULT_PASSWORD, |wanted| stored == wanted);
+    let stored = data.password()?.filter(fits);
+    let password = stored.clone().unwrap_or_else(|| wanted.map_or_else(random_password, str::to_owned));
     if data.major()?.is_none() {
         report(Progress::CreatingCluster { version: binaries.version().clone() });
-        // Kept before the cluster is there: a cluster whose password nobody knows would be the worse half.
-        data.keep_password(&password)?;
+        // Stored first: if this is interrupted, a password without a cluster is better than a cluster without a
+        // known password.
+        data.store_password(&password)?;
         initdb::create(data, binaries, account, &password, throwaway).await?;
         return Ok(password);
     }
-    data.mend(account)?;
+    data.fix_permissions(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
     configuration::write(&data.cluster(), throwaway, account)?;
-    if kept.is_none() {
-        // In this order, so that no password is ever kept that is not the one that is set.
-        data.forget_password()?;
+    if stored.is_none() {
+        // In this order, so that the stored password is never one that is not set.
+        data.remove_password()?;
         set_password(data, binaries, account, &password).await?;
-        data.keep_password(&password)?;
+        data.store_password(&password)?;
     }
     Ok(password)
 }
 
-/// A password of 256 random bits.
+/// Returns a password of 256 random bits.
 fn random_password() -> String {
     format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>())
 }
 
-/// Sets the superuser's password in a cluster that is not running, by Postgres's single-user mode.
+/// Sets the superuser's password in a cluster that is not running, with Postgres' single-user mode.
 async fn set_password(
     data: &DataDir,
     binaries: &Binaries,
@@ -175,9 +177,9 @@ async fn set_password(
 ) -> Result<(), Error> {
     let program = binaries.program("postgres");
     let cluster = data.cluster();
-    let door = Doorway::open(&cluster, account)?;
+    let folder = FolderAccess::open(&cluster, account)?;
     let mut command = Command::new(&program);
-    command.args(["--single", "-D"]).arg(door.path()).args(["-c", "exit_on_error=on", super::DATABASE]);
+    command.args(["--single", "-D"]).arg(folder.path()).args(["-c", "exit_on_error=on", super::DATABASE]);
     command.env("LC_ALL", "C").current_dir("/").kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     run_as(&mut command, account);
@@ -204,13 +206,13 @@ async fn set_password(
     }
 }
 
-/// Starts Postgres on `plan`'s port, or on a later one if that was taken in the meantime.
-async fn launch(mut plan: Plan, wanted: Option<u16>) -> Result<(Plan, Postmaster), Error> {
+/// Starts Postgres on `plan`'s port, or on a later one if that has been taken in the meantime.
+async fn launch(mut plan: LaunchPlan, wanted: Option<u16>) -> Result<(LaunchPlan, Postmaster), Error> {
     let mut races = 0;
     loop {
         match plan.launch().await {
             Ok(postmaster) => return Ok((plan, postmaster)),
-            Err(Error::PortTaken(port)) if races < PORT_RACES => {
+            Err(Error::PortTaken(port)) if races < MAX_PORT_RACES => {
                 races += 1;
                 plan.port = free_port(if wanted == Some(0) { 0 } else { port.saturating_add(1) })?;
             }
@@ -219,7 +221,7 @@ async fn launch(mut plan: Plan, wanted: Option<u16>) -> Result<(Plan, Postmaster
     }
 }
 
-/// Connects once as the superuser, which proves the way in and the password.
+/// Connects once as the superuser, which checks the socket and the password.
 async fn connect(cluster: &Cluster) -> Result<(), Error> {
     let timed_out = || {
         let log = String::new();
@@ -231,7 +233,7 @@ async fn connect(cluster: &Cluster) -> Result<(), Error> {
         Ok(_) => Ok(()),
         Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::INVALID_PASSWORD) => {
             let message =
-                error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
+                error.as_db_error().map_or_else(|| error.to_string(), |server| server.message().to_owned());
             Err(Error::Password { file: cluster.password_file(), role: SUPERUSER, message })
         }
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Keeps Postgres running until it is told to stop.
+//! Supervises Postgres: restarts it until it is told to stop.
 
 use std::time::Duration;
 
@@ -10,40 +10,40 @@ use tracing::{error, info, warn};
 
 use super::error::Error;
 use super::orphan;
-use super::postmaster::{Plan, Postmaster};
+use super::postmaster::{LaunchPlan, Postmaster};
 
-/// The pause before the second try to start again; the first one is made at once. Doubles up to [`LONGEST_PAUSE`].
+/// The pause before the second attempt to restart; the first one is made at once. Doubled up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// A run that lasted this long is no part of a series of failures.
-const GOOD_RUN: Duration = Duration::from_secs(30);
+/// After a run of this length, the count of attempts starts again.
+const STABLE_RUN: Duration = Duration::from_secs(30);
 
-/// What the cluster is doing.
+/// The state of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Postgres takes connections.
+    /// Postgres accepts connections.
     Running {
         /// The process id of the postmaster.
         pid: u32,
     },
-    /// Postgres died by itself and is being started again.
+    /// Postgres has ended by itself and is being restarted.
     Restarting {
-        /// How many times that was tried since it last ran well.
+        /// How many times that has been tried since its last stable run.
         attempt: u32,
-        /// How it ended, or why it could not be started.
+        /// Its exit status, or why it could not be started.
         reason: String,
     },
-    /// Postgres was told to stop, and has.
+    /// Postgres was told to stop and has stopped.
     Stopped {
-        /// Whether all was written, so that the next start needs no recovery.
+        /// Whether everything was written, so that the next start needs no recovery.
         clean: bool,
     },
 }
 
-/// Supervises `postmaster` until `stop` is cancelled; then ends it. Nothing of it runs when this returns.
+/// Supervises `postmaster` until `stop` is cancelled; then stops it. When this returns, none of its processes runs.
 pub(super) async fn supervise(
-    mut plan: Plan,
+    mut plan: LaunchPlan,
     mut postmaster: Postmaster,
     state: watch::Sender<State>,
     stop: CancellationToken,
@@ -60,29 +60,29 @@ pub(super) async fn supervise(
             }
             reason = postmaster.ended() => reason,
         };
-        error!(%reason, log = postmaster.tail().lines(), "Postgres ended by itself and is started again");
+        error!(%reason, log = postmaster.tail().lines(), "Postgres ended by itself and is restarted");
         postmaster.kill().await;
-        if started.elapsed() > GOOD_RUN {
+        if started.elapsed() > STABLE_RUN {
             attempt = 0;
         }
-        let again = restart(&mut plan, &mut attempt, reason, &state);
+        let restarted = restart(&mut plan, &mut attempt, reason, &state);
         postmaster = tokio::select! {
             () = stop.cancelled() => {
-                // The half-started one ends by its watchdog, whose pipe is dropped with it; then this clears up.
+                // The watchdog of a Postgres that is just starting ends it, since its pipe is dropped; this cleans up.
                 let _ = orphan::clear(&plan.cluster, |_| ()).await;
                 state.send_replace(State::Stopped { clean: false });
                 return;
             }
-            postmaster = again => postmaster,
+            postmaster = restarted => postmaster,
         };
-        info!(pid = postmaster.pid(), "Postgres runs again");
+        info!(pid = postmaster.pid(), "Postgres has been restarted");
         state.send_replace(State::Running { pid: postmaster.pid() });
     }
 }
 
-/// Starts Postgres until it does run.
+/// Tries to start Postgres until it runs.
 async fn restart(
-    plan: &mut Plan,
+    plan: &mut LaunchPlan,
     attempt: &mut u32,
     mut reason: String,
     state: &watch::Sender<State>,
@@ -97,21 +97,21 @@ async fn restart(
         match relaunch(plan).await {
             Ok(postmaster) => return postmaster,
             Err(failure) => {
-                error!(%failure, attempt = *attempt, "Postgres cannot be started again yet");
+                error!(%failure, attempt = *attempt, "Postgres could not be restarted");
                 reason = failure.to_string();
             }
         }
     }
 }
 
-async fn relaunch(plan: &mut Plan) -> Result<Postmaster, Error> {
+async fn relaunch(plan: &mut LaunchPlan) -> Result<Postmaster, Error> {
     orphan::clear(&plan.cluster, |pid| warn!(pid, "ending a Postgres that still runs on the same data"))
         .await?;
     match plan.launch().await {
         Err(Error::PortTaken(port)) => {
-            // The socket's name holds the port's number and is what the server's connections go by: it stays.
-            warn!(port, "the port was taken while Postgres was down: psql can use the unix socket only");
-            Plan { tcp: false, ..plan.clone() }.launch().await
+            // The port stays, since it is part of the socket's name, which the connections of this server use.
+            warn!(port, "the port was taken while Postgres was down: psql can use only the Unix socket");
+            LaunchPlan { tcp: false, ..plan.clone() }.launch().await
         }
         launched => launched,
     }

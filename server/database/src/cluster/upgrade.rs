@@ -1,8 +1,8 @@
-//! Brings a cluster that an older major version of Postgres made over to a newer one.
+//! Upgrades a cluster to a newer major version of Postgres.
 //!
-//! The old cluster is dumped while it runs alone, and restored into a new one beside it. Until the new one is whole, the
-//! old one stays in its place; then it is renamed and kept. `pg_upgrade` would be faster, but the npm packages lack what
-//! it needs of either version.
+//! The old cluster is dumped, with no other clients connected, and restored into a new one beside it. The old one stays
+//! in place until the new one is complete; then it is renamed and kept. `pg_upgrade` would be faster, but the npm
+//! packages do not contain the programs that it needs of both versions.
 
 mod transfer;
 
@@ -16,29 +16,29 @@ use super::binaries::{Binaries, Search, Version};
 use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
 use super::package::temporary_name;
-use super::postmaster::{Plan, Postmaster};
+use super::postmaster::{LaunchPlan, Postmaster};
 use super::{Options, Progress, initdb, run_dir, setup};
-use transfer::{End, Programs};
+use transfer::{ClusterConnection, DumpPrograms};
 
-/// What has become of a data folder that was to be upgraded.
+/// The result of an upgrade.
 #[derive(Debug)]
 pub enum Upgrade {
-    /// It has no cluster yet.
+    /// The data folder has no cluster yet.
     NoCluster,
-    /// Its cluster is of the major version of these programs.
+    /// The cluster has the major version of these programs already.
     Current(Version),
-    /// Its cluster has been brought over.
+    /// The cluster has been upgraded.
     Done {
         /// The version that made the old cluster.
         from: Version,
         /// The version that the cluster has now.
         to: Version,
-        /// Where the old cluster is kept.
+        /// The folder of the old cluster.
         kept: PathBuf,
     },
 }
 
-/// See [`super::Cluster::upgrade`].
+/// Implements [`super::Cluster::upgrade`].
 pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<Upgrade, Error> {
     let report = |step: Progress| {
         if let Some(listener) = &options.progress {
@@ -46,7 +46,7 @@ pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<U
         }
     };
     let data = DataDir::lock(&options.data_dir)?;
-    data.settle().await?;
+    data.recover().await?;
     let Some(major) = data.major()? else { return Ok(Upgrade::NoCluster) };
     let copies = data.path().join("binaries");
     let new = Binaries::find(&options.search, &copies).await?;
@@ -58,26 +58,26 @@ pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<U
     }
     let kept = data.path().join(format!("postgres.{major}"));
     if kept.exists() {
-        return Err(Error::KeptBefore { folder: kept });
+        return Err(Error::OldClusterExists { folder: kept });
     }
     let old = old_binaries(major, old_folder, &options.search, &copies, &data, &new).await?;
-    let programs = Programs::find([&old, &new]).await?;
+    let programs = DumpPrograms::find([&old, &new]).await?;
     let account = Account::choose(&data.cluster())?;
     let old = setup::runnable(old, account.as_ref(), &report).await?;
     let new = setup::runnable(new, account.as_ref(), &report).await?;
-    let password = setup::cluster(options.password, false, &data, &old, account.as_ref(), &report).await?;
+    let password = setup::prepare(options.password, false, &data, &old, account.as_ref(), &report).await?;
     let (from, to) = (old.version().clone(), new.version().clone());
     report(Progress::Upgrading { from: from.clone(), to: to.clone() });
     let staging = temporary_name(&data.cluster());
-    let job = Job { data: &data, old, new, account, password: &password, programs, report: &report };
-    let brought_over = job.bring_over(&staging).await;
-    let placed = brought_over.and_then(|cluster| data.replace_cluster(&cluster, &kept));
-    // Best effort: what stays is removed by the next start.
+    let job = UpgradeJob { data: &data, old, new, account, password: &password, programs, report: &report };
+    let created = job.create_upgraded(&staging).await;
+    let replaced = created.and_then(|cluster| data.replace_cluster(&cluster, &kept));
+    // Best effort: the next start removes what remains.
     let _ = fs::remove_dir_all(&staging);
-    placed.map(|()| Upgrade::Done { from, to, kept })
+    replaced.map(|()| Upgrade::Done { from, to, kept })
 }
 
-/// The programs of the version `major`: in `named`, else wherever they are on this machine.
+/// Finds the programs of the version `major`: in `named`, or, without it, on this machine.
 async fn old_binaries(
     major: u32,
     named: Option<&Path>,
@@ -101,26 +101,27 @@ async fn old_binaries(
     })
 }
 
-/// What an upgrade works with.
-struct Job<'a> {
+/// An upgrade and everything that it needs.
+struct UpgradeJob<'a> {
     data: &'a DataDir,
     old: Binaries,
     new: Binaries,
     account: Option<Account>,
     password: &'a str,
-    programs: Programs,
+    programs: DumpPrograms,
     report: &'a (dyn Fn(Progress) + Sync),
 }
 
-impl Job<'_> {
-    /// Makes the new cluster in `staging` and returns its folder. Nothing runs any more when this returns.
-    async fn bring_over(&self, staging: &Path) -> Result<PathBuf, Error> {
-        initdb::fill(staging, &self.new, self.account.as_ref(), self.password, false).await?;
+impl UpgradeJob<'_> {
+    /// Creates the new cluster with the old one's data in `staging` and returns its folder. When this returns, both
+    /// servers have stopped.
+    async fn create_upgraded(&self, staging: &Path) -> Result<PathBuf, Error> {
+        initdb::create_in(staging, &self.new, self.account.as_ref(), self.password, false).await?;
         let cluster = staging.join("data");
         self.copy_settings(&cluster)?;
         let run_dir = run_dir::open(self.data.path(), self.account.as_ref())?;
-        let plan = |binaries: &Binaries, cluster: &Path, port, log: &str| -> Result<Plan, Error> {
-            Ok(Plan {
+        let plan = |binaries: &Binaries, cluster: &Path, port, log: &str| -> Result<LaunchPlan, Error> {
+            Ok(LaunchPlan {
                 binaries: binaries.clone(),
                 account: self.account.clone(),
                 cluster: cluster.canonicalize().map_err(Error::io("resolve", cluster))?,
@@ -131,7 +132,7 @@ impl Job<'_> {
                 throwaway: None,
             })
         };
-        let end = |port, cluster| End {
+        let connection = |port, cluster| ClusterConnection {
             cluster,
             socket_dir: &run_dir,
             port,
@@ -143,8 +144,9 @@ impl Job<'_> {
         let old = old_plan.launch().await?;
         let transferred = match new_plan.launch().await {
             Ok(new) => {
-                let ends = (end(OLD_PORT, &old_plan.cluster), end(NEW_PORT, &new_plan.cluster));
-                let transferred = self.transfer(&ends.0, &ends.1).await;
+                let source = connection(OLD_PORT, &old_plan.cluster);
+                let target = connection(NEW_PORT, &new_plan.cluster);
+                let transferred = self.transfer(&source, &target).await;
                 let stopped = stop(new, &cluster).await;
                 transferred.and(stopped)
             }
@@ -155,30 +157,30 @@ impl Job<'_> {
         transferred.and(stopped).map(|()| cluster)
     }
 
-    /// Copies the files that an administrator has put into the old cluster's folder or edited there, and the vault's key.
+    /// Copies the files that an administrator has added to the old cluster's folder or edited there, and the vault's key.
     fn copy_settings(&self, cluster: &Path) -> Result<(), Error> {
         let old = self.data.cluster();
         for entry in fs::read_dir(&old).map_err(Error::io("read", &old))? {
             let file = entry.map_err(Error::io("read", &old))?.path();
             let name = file.file_name().unwrap_or_default();
-            if !file.is_file() || OF_POSTGRES.iter().any(|own| name == *own) {
+            if !file.is_file() || VERSION_FILES.iter().any(|own| name == *own) {
                 continue;
             }
             let copy = cluster.join(name);
             fs::copy(&file, &copy).map_err(Error::io("copy", &file))?;
             if let Some(account) = &self.account {
-                account.own(&copy).map_err(Error::io("change the owner of", &copy))?;
+                account.take_ownership(&copy).map_err(Error::io("change the owner of", &copy))?;
             }
         }
         Ok(())
     }
 
     /// Copies everything from `old` to `new`, which are both running.
-    async fn transfer(&self, old: &End<'_>, new: &End<'_>) -> Result<(), Error> {
+    async fn transfer(&self, old: &ClusterConnection<'_>, new: &ClusterConnection<'_>) -> Result<(), Error> {
         let databases = old.databases().await?;
         self.check_extensions(old, &databases).await?;
         self.programs.copy_roles(old, new).await?;
-        // Made anew by its dump, which alone has its settings and its encoding.
+        // Its dump creates it with its settings and its encoding.
         new.execute(TEMPLATE, "drop database postgres").await?;
         for name in &databases {
             (self.report)(Progress::CopyingDatabase { name: name.clone() });
@@ -188,8 +190,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Errors: [`Error::NoExtensions`] where the new version lacks some that are in use.
-    async fn check_extensions(&self, old: &End<'_>, databases: &[String]) -> Result<(), Error> {
+    /// Checks that the new version has all extensions that are in use. Errors: [`Error::NoExtensions`].
+    async fn check_extensions(&self, old: &ClusterConnection<'_>, databases: &[String]) -> Result<(), Error> {
         let present = self.new.extensions();
         let mut missing = Vec::new();
         for database in databases {
@@ -198,7 +200,7 @@ impl Job<'_> {
         missing.sort();
         missing.dedup();
         missing.retain(|name| !present.contains(name));
-        // A server whose folder of extensions is not found seems to lack what all have.
+        // Every server has plpgsql: if it seems to be missing, the server's folder of extensions is unknown.
         if missing.is_empty() || !present.contains("plpgsql") {
             return Ok(());
         }
@@ -206,18 +208,18 @@ impl Job<'_> {
     }
 }
 
-/// What tells the sockets of the two clusters apart, which listen on nothing else.
+/// The ports in the names of the two clusters' sockets. Neither of them listens on TCP.
 const OLD_PORT: u16 = 5432;
 const NEW_PORT: u16 = 5433;
 
-/// The database that is there whatever becomes of the others.
+/// The database to connect to while the others are dropped and created.
 const TEMPLATE: &str = "template1";
 
-/// Files in a cluster's folder that belong to its version, or to one run of it.
-const OF_POSTGRES: [&str; 6] =
+/// Files in a cluster's folder that belong to its version or to one run of it, and are not copied.
+const VERSION_FILES: [&str; 6] =
     ["PG_VERSION", "postmaster.opts", "postmaster.pid", "basalt.conf", "backup_manifest", "current_logfiles"];
 
-/// Shuts `postgres` down, so that all of `cluster` is on disk.
+/// Shuts `postgres` down, so that `cluster` is completely on disk.
 async fn stop(postgres: Postmaster, cluster: &Path) -> Result<(), Error> {
     let log = postgres.tail().lines();
     match postgres.stop(Signal::INT).await {

@@ -1,7 +1,7 @@
-//! Ends Postgres when this process is gone, however it went: a shell that waits at the end of a pipe.
+//! A shell process that ends Postgres when this process ends, in whatever way: it reads from a pipe.
 //!
-//! The pipe's other end is held by this process alone and the system closes it even after `kill -9`. A shell, because
-//! asking the kernel for a signal at the parent's death needs code between fork and exec, and only Linux has it.
+//! Only this process has the other end of the pipe, and the system closes it even after `kill -9`. The alternative, a
+//! signal from the kernel at the parent's death, exists only on Linux and needs code between fork and exec.
 
 use std::io;
 use std::path::Path;
@@ -13,8 +13,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// First line: the process to watch. Second line: it has ended. The pipe's end instead: this process has.
-/// Fast shutdown is given ten seconds, then Postgres is told to drop everything.
+/// The first line of the input is the process to watch. A second line means that it has ended; the end of the input means
+/// that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
 const SCRIPT: &str = r#"
 read -r pid || pid=
 if [ -n "$pid" ]; then
@@ -29,7 +29,7 @@ fi
 [ -z "$2" ] || rm -rf -- "$2"
 "#;
 
-/// How long the shell may take to end once it is told to.
+/// How long the shell may take to end after it was told to.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -38,33 +38,33 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the shell. `signal` is what it will send; `remove` a folder that it will remove after that.
+    /// Starts the shell. It will send `signal` to Postgres and then remove the folder `remove`.
     pub(super) fn start(signal: Signal, remove: Option<&Path>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         let signal = if signal == Signal::QUIT { "QUIT" } else { "INT" };
         command.args(["-c", SCRIPT, "basalt-watchdog", signal]);
         command.arg(remove.unwrap_or(Path::new("")));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
-        // A group of its own, so that Ctrl-C in the terminal does not end it before Postgres.
+        // A process group of its own, so that Ctrl-C in the terminal does not end it before Postgres.
         command.process_group(0);
         Ok(Self { shell: command.spawn()? })
     }
 
-    /// Names the process to watch.
+    /// Tells the shell which process to watch.
     pub(super) async fn watch(&mut self, pid: u32) -> io::Result<()> {
-        self.tell(&format!("{pid}\n")).await
+        self.send(&format!("{pid}\n")).await
     }
 
     /// Ends the shell because Postgres has ended.
     pub(super) async fn dismiss(mut self) {
-        let told = self.tell("ended\n").await;
-        if told.is_err() || timeout(END_LIMIT, self.shell.wait()).await.is_err() {
+        let sent = self.send("ended\n").await;
+        if sent.is_err() || timeout(END_LIMIT, self.shell.wait()).await.is_err() {
             let _ = self.shell.start_kill();
             let _ = self.shell.wait().await;
         }
     }
 
-    async fn tell(&mut self, line: &str) -> io::Result<()> {
+    async fn send(&mut self, line: &str) -> io::Result<()> {
         match &mut self.shell.stdin {
             Some(pipe) => pipe.write_all(line.as_bytes()).await,
             None => Err(io::ErrorKind::BrokenPipe.into()),

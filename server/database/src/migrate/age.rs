@@ -1,16 +1,16 @@
-//! How old the schemas `auth` and `storage` are that a database came with. `0012_older_schemas.sql` brings them up to date
-//! from October 2022 on, if whoever migrates may do so.
+//! The age of the schemas `auth` and `storage` of a database that Supabase's own services have set up.
+//! `0012_older_schemas.sql` brings them up to date from October 2022 on, if the migrating role has the right to do so.
 
 use tokio_postgres::{GenericClient, Row};
 
 use super::error::Error;
 
-/// One row: whether there is a schema `auth` with accounts, sessions and second factors (October 2022); then for `auth`
-/// and for `storage`, whether it is up to date, who owns it, and whether the current role may become that; the current
-/// role.
+/// Returns one row: whether schema `auth` has accounts, sessions and second factors (October 2022); then for `auth` and
+/// for `storage`, whether it is up to date, who owns it, and whether the current role is a member of the owner; the
+/// current role.
 ///
-/// It reads catalogs alone, which every role may.
-const LOOK: &str = "with t as (
+/// It reads only catalogs, which every role may read.
+const QUERY: &str = "with t as (
     select n.nspname || '.' || c.relname as name, c.oid, pg_get_userbyid(c.relowner)::text as owner
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname in ('auth', 'storage') and c.relkind in ('r', 'p')
@@ -29,7 +29,7 @@ const LOOK: &str = "with t as (
     current_user::text
   from owners";
 
-/// How far the schemas of a database have come.
+/// How far the schemas of a database are up to date.
 pub(super) struct Age {
     /// Whether there are accounts.
     pub(super) has_users: bool,
@@ -38,40 +38,41 @@ pub(super) struct Age {
     has_factors: bool,
     pub(super) auth: Schema,
     storage: Schema,
-    /// Who asks.
+    /// The current role.
     role: String,
 }
 
-/// How far one schema has come.
+/// How far one schema is up to date.
 pub(super) struct Schema {
     /// Whether it has the newest column that this release needs.
     pub(super) is_current: bool,
-    /// Who owns its main table, if that is there.
+    /// The owner of its main table, if that exists.
     owner: Option<String>,
     /// Whether the current role may act as the owner.
-    is_ours: bool,
+    may_change: bool,
 }
 
 impl Age {
-    pub(super) async fn of(client: &impl GenericClient) -> Result<Self, Error> {
-        let row = client.query_typed_one(LOOK, &[]).await;
-        let row = row.map_err(Error::database("see how old the schemas auth and storage are"))?;
+    /// Reads it from the database.
+    pub(super) async fn read(client: &impl GenericClient) -> Result<Self, Error> {
+        let row = client.query_typed_one(QUERY, &[]).await;
+        let row = row.map_err(Error::database("read the age of the schemas auth and storage"))?;
         Ok(Self {
             has_users: row.get(0),
             has_sessions: row.get(1),
             has_factors: row.get(2),
-            auth: Schema::at(&row, 3),
-            storage: Schema::at(&row, 6),
+            auth: Schema::from_row(&row, 3),
+            storage: Schema::from_row(&row, 6),
             role: row.get(9),
         })
     }
 
-    /// Why the schemas cannot be brought up to date, and what to do; `None` if nothing is in the way.
+    /// Says why the schemas cannot be brought up to date, and what to do; `None` if they can.
     pub(super) fn obstacle(&self) -> Option<String> {
         self.obstacle_of_auth().or_else(|| self.obstacle_of(&self.storage, "storage", "Supabase Storage"))
     }
 
-    /// As [`Self::obstacle`], for schema `auth` alone.
+    /// Like [`Self::obstacle`], for schema `auth` only.
     pub(super) fn obstacle_of_auth(&self) -> Option<String> {
         if self.has_users && !(self.has_sessions && self.has_factors) {
             return Some(too_old());
@@ -80,7 +81,7 @@ impl Age {
     }
 
     fn obstacle_of(&self, schema: &Schema, name: &str, service: &str) -> Option<String> {
-        let owner = schema.owner.as_ref().filter(|_| !schema.is_current && !schema.is_ours)?;
+        let owner = schema.owner.as_ref().filter(|_| !schema.is_current && !schema.may_change)?;
         Some(format!(
             "schema {name:?} of this database is older than this release needs, and role {:?} may not change it, \
              since it belongs to {owner:?}. Let a current release of {service} migrate this database once, or start \
@@ -91,13 +92,13 @@ impl Age {
 }
 
 impl Schema {
-    /// Reads three columns from `column` on.
-    fn at(row: &Row, column: usize) -> Self {
-        Self { is_current: row.get(column), owner: row.get(column + 1), is_ours: row.get(column + 2) }
+    /// Reads three columns of `row`, beginning with `column`.
+    fn from_row(row: &Row, column: usize) -> Self {
+        Self { is_current: row.get(column), owner: row.get(column + 1), may_change: row.get(column + 2) }
     }
 }
 
-/// What to say of a schema `auth` that only Supabase Auth itself can bring up to date.
+/// Returns the message about a schema `auth` that only Supabase Auth itself can bring up to date.
 pub(super) fn too_old() -> String {
     "schema \"auth\" of this database is older than October 2022, and only Supabase Auth itself can bring it up to date. \
      Let a current release of it (GoTrue, `auth migrate`) migrate this database once, then start again"

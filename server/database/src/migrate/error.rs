@@ -1,4 +1,4 @@
-//! What can stop migrations, told so that whoever reads it knows which line to mend.
+//! Errors of migrations. Messages name the file and the line to correct.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,39 +9,40 @@ use tokio_postgres::error::{DbError, ErrorPosition};
 use super::split::{Statement, line_at};
 use crate::extensions;
 
-/// Characters of a statement that an error shows.
+/// The most characters of a statement that an error shows.
 const EXCERPT: usize = 400;
 
-/// Why migrations stopped. Files before the one at fault are applied; of that one, nothing is.
+/// Why migrations stopped. The files before the one that failed have been applied; nothing of the failed one has, except
+/// as [`StatementError::applied`] says.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Postgres refused a statement of a file.
     #[error("{0}")]
     Statement(Box<StatementError>),
-    /// A file holds something that cannot be run as part of a migration.
+    /// A file contains something that cannot be run as part of a migration.
     #[error("{file}, line {line}: found {problem}. {hint} Nothing of this file was applied")]
     Unsuitable {
         /// The file's name.
         file: String,
-        /// Line in it, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What was found there.
+        /// What is on that line.
         problem: String,
         /// What to do about it.
         hint: String,
     },
-    /// This binary's own schema is another than the one that the database was made with.
+    /// A file of this binary's platform schema differs from the one that was applied to the database.
     #[error(
-        "{file} of this program is not the {file} that this database was made with. Use the release that made the \
-         database or a later one; if its content is of no value, make it anew with `basalt db reset`"
+        "{file} of this program differs from the {file} that this database was created with. Use the release that \
+             created the database or a later one; if its content is not needed, create it again with `basalt db reset`"
     )]
     PlatformChanged {
         /// The file's name.
         file: String,
     },
-    /// Schemas that another service has made are too old, and cannot be brought up to date from here.
+    /// Schemas of Supabase's own services are too old and cannot be updated by Basalt.
     #[error("{0}")]
-    Older(String),
+    OutdatedSchemas(String),
     /// Two files claim the same version.
     #[error(
         "{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ"
@@ -52,7 +53,7 @@ pub enum Error {
         /// Name of the other file.
         second: String,
     },
-    /// Somebody else held the migrations' lock for too long.
+    /// Another process held the migrations' lock for too long.
     #[error(
         "another process has been migrating this database for {0:?}. Wait for it; if there is none, look for an open \
          transaction that holds an advisory lock in pg_locks"
@@ -77,23 +78,23 @@ pub enum Error {
     /// A login role that should get a password does not exist.
     #[error("role {0} does not exist: apply the platform's migrations first")]
     NoSuchRole(String),
-    /// The connection broke, or the migrations' own tables cannot be read or written.
-    #[error("cannot {doing}: {}", described(source))]
+    /// The connection broke, or a statement of the migrator itself failed.
+    #[error("cannot {doing}: {}", describe(source))]
     Database {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// The client's or the server's reason.
+        /// The client's or the server's error.
         source: tokio_postgres::Error,
     },
 }
 
 impl Error {
-    /// Wraps a client error with what was being done, for `map_err`.
+    /// Wraps a client error with the operation, for `map_err`.
     pub(super) fn database(doing: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
         move |source| Self::Database { doing, source }
     }
 
-    /// The same, of a file whose statements up to the one at `line` were applied before and stay.
+    /// Adds that the file's statements up to the one at `line` have been applied and stay.
     pub(super) fn after(mut self, line: Option<usize>) -> Self {
         if let Self::Statement(error) = &mut self {
             error.applied = line;
@@ -102,8 +103,8 @@ impl Error {
     }
 }
 
-/// The client's error as one line: what the server said, where the client alone would only say "db error".
-fn described(error: &tokio_postgres::Error) -> String {
+/// Describes an error on one line, with the server's message, which the client shows only as "db error".
+fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(server) => {
             let hint = server.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -116,14 +117,14 @@ fn described(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A statement that Postgres refused, and where it stands.
+/// A statement that Postgres refused, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementError {
     /// The file's name.
     pub file: String,
-    /// Line in the file, from 1: of the position that Postgres names, else of the statement's beginning.
+    /// The line in the file, from 1: of the position that Postgres reports, else of the statement's beginning.
     pub line: usize,
-    /// The statement, shortened; empty where showing it could give a password away.
+    /// The statement, shortened; empty if it may contain a password.
     pub statement: String,
     /// The SQLSTATE.
     pub code: String,
@@ -135,7 +136,7 @@ pub struct StatementError {
     pub hint: Option<String>,
     /// The call stack inside the server, of functions and `do` blocks.
     pub context: Option<String>,
-    /// The line of the last statement of the file that was applied and stays so; `None` if nothing of it was.
+    /// The line of the last statement of the file that has been applied and stays; `None` if there is none.
     pub applied: Option<usize>,
 }
 
@@ -156,8 +157,8 @@ impl fmt::Display for StatementError {
             None => write!(f, "  Nothing of this file was applied"),
             Some(line) => write!(
                 f,
-                "  What stands up to line {line} was applied, since it cannot be part of a transaction, and is run again \
-                 with the next try: undo it, or write it to be run twice (if not exists)"
+                "  The statements up to line {line} were applied, since they cannot be part of one transaction, and will be \
+                 run again at the next attempt: undo them, or write them so that they can be run twice (if not exists)"
             ),
         }
     }
@@ -169,7 +170,7 @@ impl StatementError {
             Some(ErrorPosition::Original(position)) => {
                 statement.offset + byte_offset(statement.text, *position)
             }
-            // The position counts in a text that the server made up, not in the file.
+            // The position is one in a query that the server has generated, not in the file.
             Some(ErrorPosition::Internal { .. }) | None => statement.first_token,
         };
         Self {
@@ -189,7 +190,7 @@ impl StatementError {
     }
 }
 
-/// Hints for refusals whose reason lies in how migrations are run, which Postgres cannot know.
+/// Returns hints for errors that are caused by the way migrations are run, which Postgres does not know.
 fn hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "25001" => {
@@ -203,18 +204,18 @@ fn hint(code: &str) -> Option<&'static str> {
     })
 }
 
-/// The name of the extension that the server does not have, if that is why it refused.
+/// Returns the name of the extension that the server does not have, if that is the error.
 fn missing_extension(error: &DbError) -> Option<&str> {
     error.message().strip_prefix("extension \"")?.strip_suffix("\" is not available")
 }
 
-/// Byte offset of the character at `position` (from 1) in `text`, as Postgres counts.
+/// Returns the byte offset in `text` of Postgres' `position`, which counts characters from 1.
 fn byte_offset(text: &str, position: u32) -> usize {
     let index = usize::try_from(position).unwrap_or(1).saturating_sub(1);
     text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
 }
 
-/// Whether showing `text` could give a password away.
+/// Reports whether `text` may contain a password.
 fn names_password(text: &str) -> bool {
     text.to_ascii_lowercase().contains("password")
 }

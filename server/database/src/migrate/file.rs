@@ -1,4 +1,4 @@
-//! A file that is to be run: what of it is run in one transaction, and how each of its statements is.
+//! A file to be run: its division into transactions, and how each of its statements is run.
 
 use bytes::Bytes;
 use futures_util::SinkExt as _;
@@ -9,12 +9,12 @@ use super::error::{Error, StatementError};
 use super::holds;
 use super::split::{Statement, line_at, split};
 
-/// Extensions that hosted Supabase makes in every project, so that every schema pulled from there asks for them, and
-/// that stock Postgres does not have.
+/// Extensions that hosted Supabase creates in every project, so that every schema pulled from there contains statements
+/// that create them, and that stock Postgres does not have.
 const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
 
-/// Rows of `copy … from stdin` are sent in pieces of this many bytes.
-const COPY_PIECE: usize = 64 * 1024;
+/// The size in bytes of the pieces in which rows of `copy … from stdin` are sent.
+const COPY_CHUNK: usize = 64 * 1024;
 
 /// A file to be run: its name for messages, its text and its statements.
 pub(super) struct File<'a> {
@@ -23,24 +23,24 @@ pub(super) struct File<'a> {
     pub(super) statements: Vec<Statement<'a>>,
 }
 
-/// Statements that are run in one transaction, or one that refuses to be run in any.
+/// Statements that are run in one transaction, or one that Postgres does not run in a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step<'f> {
-    Together(&'f [Statement<'f>]),
-    Alone(&'f Statement<'f>),
+    InTransaction(&'f [Statement<'f>]),
+    WithoutTransaction(&'f Statement<'f>),
 }
 
 impl<'f> Step<'f> {
     pub(super) fn statements(self) -> &'f [Statement<'f>] {
         match self {
-            Self::Together(statements) => statements,
-            Self::Alone(statement) => std::slice::from_ref(statement),
+            Self::InTransaction(statements) => statements,
+            Self::WithoutTransaction(statement) => std::slice::from_ref(statement),
         }
     }
 }
 
 impl<'a> File<'a> {
-    /// Errors: [`Error::Unsuitable`] with the line of what cannot be run.
+    /// Parses the text of a file. Errors: [`Error::Unsuitable`] with the line of what cannot be run.
     pub(super) fn parse(name: &'a str, sql: &'a str) -> Result<Self, Error> {
         let unsuitable = |offset, problem, hint: &str| Error::Unsuitable {
             file: name.to_owned(),
@@ -51,7 +51,7 @@ impl<'a> File<'a> {
         let statements =
             split(sql).map_err(|refused| unsuitable(refused.offset, refused.problem, refused.hint))?;
         for statement in &statements {
-            if transaction_control(statement) == TransactionControl::Foreign {
+            if transaction_control(statement) == TransactionControl::Forbidden {
                 return Err(unsuitable(
                     statement.first_token,
                     format!(
@@ -65,33 +65,33 @@ impl<'a> File<'a> {
         Ok(Self { name, sql, statements })
     }
 
-    /// The steps before the last, and the statements of the last, with which the file is recorded.
+    /// Returns the steps before the last, and the statements of the last, in whose transaction the file is recorded.
     ///
-    /// A file is one step, unless it has a statement that cannot be run in a transaction, or commits a new value of an
-    /// enum that it goes on to use.
+    /// A file is one step, unless it has a statement that cannot be run in a transaction, or commits after it has added
+    /// a value to an enum, which can be used only after a commit.
     pub(super) fn steps(&self) -> (Vec<Step<'_>>, &[Statement<'_>]) {
         let (mut steps, mut start, mut has_new_value) = (Vec::new(), 0, false);
         for (index, statement) in self.statements.iter().enumerate() {
             has_new_value |= adds_enum_value(statement);
-            let is_alone = refuses_transactions(statement);
+            let is_single = refuses_transactions(statement);
             let is_border = has_new_value && commits(statement) && does_work(&self.statements[index..]);
-            if !is_alone && !is_border {
+            if !is_single && !is_border {
                 continue;
             }
             let before = &self.statements[start..index];
             if does_work(before) {
-                steps.push(Step::Together(before));
+                steps.push(Step::InTransaction(before));
             }
-            if is_alone {
-                steps.push(Step::Alone(statement));
+            if is_single {
+                steps.push(Step::WithoutTransaction(statement));
             }
             (start, has_new_value) = (index + 1, false);
         }
         (steps, &self.statements[start..])
     }
 
-    /// Runs `statements`, which are some of this file's, in order. Adds the hosted platform's extensions that they ask
-    /// for and that this Postgres lacks to `missing_extensions`.
+    /// Runs `statements`, which are some of this file's, in order. Extensions of the hosted platform that they create and
+    /// this Postgres does not have are skipped and added to `missing_extensions`.
     pub(super) async fn run(
         &self,
         client: &impl GenericClient,
@@ -99,7 +99,7 @@ impl<'a> File<'a> {
         missing_extensions: &mut Vec<String>,
     ) -> Result<(), Error> {
         for statement in statements {
-            if transaction_control(statement) == TransactionControl::Bracket {
+            if transaction_control(statement) == TransactionControl::Redundant {
                 continue;
             }
             if let Some(extension) = hosted_extension(statement)
@@ -108,7 +108,7 @@ impl<'a> File<'a> {
                 missing_extensions.push(extension.to_owned());
                 continue;
             }
-            if is_of_newer_dump(statement) && !knows_transaction_timeout(client).await? {
+            if sets_transaction_timeout(statement) && !has_transaction_timeout(client).await? {
                 continue;
             }
             if let Some(role) = created_role(statement)
@@ -117,7 +117,7 @@ impl<'a> File<'a> {
                 tracing::warn!(
                     file = self.name,
                     role,
-                    "the role exists already, as roles belong to the whole server"
+                    "the role exists already, since roles belong to the whole server"
                 );
                 continue;
             }
@@ -127,11 +127,11 @@ impl<'a> File<'a> {
     }
 
     async fn run_one(&self, client: &impl GenericClient, statement: &Statement<'_>) -> Result<(), Error> {
-        let ran = match statement.data {
+        let result = match statement.data {
             None => client.batch_execute(statement.text).await,
             Some(rows) => copy(client, statement.text, rows).await,
         };
-        ran.map_err(|error| match error.as_db_error() {
+        result.map_err(|error| match error.as_db_error() {
             Some(refusal) => {
                 Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
             }
@@ -144,19 +144,19 @@ impl<'a> File<'a> {
 async fn copy(client: &impl GenericClient, sql: &str, rows: &str) -> Result<(), tokio_postgres::Error> {
     let sink: CopyInSink<Bytes> = client.client().copy_in(sql).await?;
     let mut sink = std::pin::pin!(sink);
-    for piece in rows.as_bytes().chunks(COPY_PIECE) {
-        sink.send(Bytes::copy_from_slice(piece)).await?;
+    for chunk in rows.as_bytes().chunks(COPY_CHUNK) {
+        sink.send(Bytes::copy_from_slice(chunk)).await?;
     }
     sink.finish().await.map(drop)
 }
 
-/// The extension that `create extension if not exists …` asks for, if it is one that every hosted project has.
+/// Returns the extension that `create extension if not exists …` creates, if it is one that every hosted project has.
 fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
     let words: Vec<&str> = statement.words.iter().take(5).map(String::as_str).collect();
     if words != ["CREATE", "EXTENSION", "IF", "NOT", "EXISTS"] {
         return None;
     }
-    // The name may be quoted, and is then none of the words.
+    // If the name is quoted, it is not one of the words.
     let name =
         statement.text.split_whitespace().skip_while(|word| !word.eq_ignore_ascii_case("exists")).nth(1)?;
     let name = name.trim_matches('"');
@@ -168,8 +168,8 @@ async fn is_available(client: &impl GenericClient, extension: &str) -> Result<bo
     holds(client, condition, &[(&extension, Type::TEXT)], "look for an extension").await
 }
 
-/// The role that the statement makes. Another database of the server may have made it, or this one before it was made
-/// anew.
+/// Returns the role that the statement creates. It may exist already: created by another database of the server, or by
+/// this one before it was reset.
 fn created_role(statement: &Statement<'_>) -> Option<String> {
     match words(statement).as_slice() {
         ["CREATE", "USER", "MAPPING", ..] => return None,
@@ -188,12 +188,12 @@ async fn has_role(client: &impl GenericClient, role: &str) -> Result<bool, Error
     holds(client, condition, &[(&role, Type::TEXT)], "look for a role").await
 }
 
-/// Whether this is the one setting that dumps of Postgres 17 begin with and that older servers do not know.
-fn is_of_newer_dump(statement: &Statement<'_>) -> bool {
+/// Reports whether this is the setting that dumps of Postgres 17 begin with and that older servers do not have.
+fn sets_transaction_timeout(statement: &Statement<'_>) -> bool {
     matches!(words(statement).as_slice(), ["SET", "TRANSACTION_TIMEOUT", ..])
 }
 
-async fn knows_transaction_timeout(client: &impl GenericClient) -> Result<bool, Error> {
+async fn has_transaction_timeout(client: &impl GenericClient) -> Result<bool, Error> {
     let condition = "exists (select from pg_catalog.pg_settings where name = 'transaction_timeout')";
     holds(client, condition, &[], "look for a setting").await
 }
@@ -202,10 +202,10 @@ async fn knows_transaction_timeout(client: &impl GenericClient) -> Result<bool, 
 enum TransactionControl {
     /// An ordinary statement.
     None,
-    /// A plain `begin` or `commit`: the file is one transaction anyway.
-    Bracket,
-    /// Anything that would end the file's transaction or change its kind.
-    Foreign,
+    /// A plain `begin` or `commit`, which is skipped: the file is one transaction anyway.
+    Redundant,
+    /// Any statement that would end the file's transaction or change its mode.
+    Forbidden,
 }
 
 fn words<'s>(statement: &'s Statement<'_>) -> Vec<&'s str> {
@@ -213,18 +213,18 @@ fn words<'s>(statement: &'s Statement<'_>) -> Vec<&'s str> {
 }
 
 fn transaction_control(statement: &Statement<'_>) -> TransactionControl {
-    use TransactionControl::{Bracket, Foreign, None};
+    use TransactionControl::{Forbidden, None, Redundant};
     match words(statement).as_slice() {
-        ["BEGIN" | "COMMIT" | "END"] | ["BEGIN" | "COMMIT" | "END", "WORK" | "TRANSACTION"] => Bracket,
-        ["START", "TRANSACTION"] => Bracket,
+        ["BEGIN" | "COMMIT" | "END"] | ["BEGIN" | "COMMIT" | "END", "WORK" | "TRANSACTION"] => Redundant,
+        ["START", "TRANSACTION"] => Redundant,
         ["ROLLBACK", "TO", ..] | ["ROLLBACK", "WORK" | "TRANSACTION", "TO", ..] => None,
-        ["BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => Foreign,
-        ["START" | "PREPARE", "TRANSACTION", ..] => Foreign,
+        ["BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => Forbidden,
+        ["START" | "PREPARE", "TRANSACTION", ..] => Forbidden,
         _ => None,
     }
 }
 
-/// Whether there is more in `statements` than brackets.
+/// Reports whether `statements` has more than redundant transaction control.
 fn does_work(statements: &[Statement<'_>]) -> bool {
     statements.iter().any(|statement| transaction_control(statement) == TransactionControl::None)
 }
@@ -238,7 +238,7 @@ fn adds_enum_value(statement: &Statement<'_>) -> bool {
     words.starts_with(&["ALTER", "TYPE"]) && words.windows(2).any(|pair| pair == ["ADD", "VALUE"])
 }
 
-/// Whether Postgres runs the statement outside of transactions alone.
+/// Reports whether Postgres runs the statement only outside of transactions.
 fn refuses_transactions(statement: &Statement<'_>) -> bool {
     let words = words(statement);
     let is_concurrent = words.contains(&"CONCURRENTLY");
@@ -258,24 +258,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_may_bracket_itself_but_not_leave_its_transaction() {
+    fn a_file_may_begin_and_commit_but_not_end_its_transaction_otherwise() {
         for fine in
             ["begin; select 1; commit;", "START TRANSACTION; END", "savepoint a; rollback to a; release a"]
         {
             assert!(File::parse("x.sql", fine).is_ok(), "{fine}");
         }
-        for (foreign, line) in [
+        for (forbidden, line) in [
             ("select 1;\nrollback;", 2),
             ("begin isolation level serializable", 1),
             ("\n\nprepare transaction 'x'", 3),
         ] {
-            let error = File::parse("x.sql", foreign).err().unwrap().to_string();
+            let error = File::parse("x.sql", forbidden).err().unwrap().to_string();
             assert!(error.starts_with(&format!("x.sql, line {line}: found ")), "{error}");
         }
     }
 
     #[test]
-    fn the_role_that_is_made_is_known() {
+    fn the_created_role_is_recognized() {
         for (sql, role) in [
             ("-- who\ncreate role \"Report\"\"er\" nologin", Some("Report\"er")),
             ("CREATE USER Someone\nWITH password 'x'", Some("someone")),
@@ -287,19 +287,19 @@ mod tests {
         }
     }
 
-    /// How many statements each step has; 0 for one that is run alone. The last step's number is the last.
+    /// Returns the number of statements of each step, the last step included; 0 for one without a transaction.
     fn steps(sql: &str) -> Vec<usize> {
         let file = File::parse("x.sql", sql).unwrap();
         let (earlier, last) = file.steps();
         let counts = earlier.iter().map(|step| match step {
-            Step::Together(statements) => statements.len(),
-            Step::Alone(_) => 0,
+            Step::InTransaction(statements) => statements.len(),
+            Step::WithoutTransaction(_) => 0,
         });
         counts.chain([last.len()]).collect()
     }
 
     #[test]
-    fn a_file_is_one_step_unless_postgres_will_not_have_it() {
+    fn a_file_is_one_step_unless_postgres_forbids_it() {
         for one in [
             "",
             "create table a (b int); create index on a (b); vacuum_log()",

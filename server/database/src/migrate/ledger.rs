@@ -1,7 +1,7 @@
-//! The tables that remember what was applied.
+//! The tables that record applied files.
 //!
-//! A project's history lies where the Supabase CLI keeps it, in the CLI's form, so that either tool goes on where the
-//! other stopped. What the CLI does not record (checksums, the platform's own files) lies in schema `basalt`.
+//! A project's history is in the tables of the Supabase CLI, in the CLI's format, so that either tool can continue where
+//! the other stopped. What the CLI does not record (checksums, the platform's files) is in schema `basalt`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use tokio_postgres::{GenericClient, Transaction};
 use super::error::Error;
 use super::holds;
 
-/// Everything that [`Ledger::create`] makes, each step harmless where it is made already. The second half is what the
-/// Supabase CLI runs before its first migration.
+/// The statements of [`create`], each of which does nothing if its object exists. The second half is what the Supabase
+/// CLI runs before its first migration.
 const TABLES: &str = "
 create schema if not exists basalt;
 comment on schema basalt is 'This server''s own records';
@@ -41,11 +41,11 @@ alter table supabase_migrations.schema_migrations add column if not exists name 
 create table if not exists supabase_migrations.seed_files (path text not null primary key, hash text not null);
 ";
 
-/// What is known of an applied file.
+/// The record of an applied file.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) name: String,
-    /// Absent for what the Supabase CLI applied.
+    /// `None` for a file that the Supabase CLI applied.
     pub(super) checksum: Option<String>,
     pub(super) adopted: bool,
 }
@@ -53,7 +53,7 @@ pub(super) struct Record {
 /// Applied files by version.
 pub(super) type Records = HashMap<String, Record>;
 
-/// Makes the tables where they are missing. The caller holds the migrations' lock.
+/// Creates the tables that are missing. The caller holds the migrations' lock.
 pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
     transaction
         .batch_execute(TABLES)
@@ -61,14 +61,14 @@ pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
         .map_err(Error::database("create the tables that record migrations"))
 }
 
-/// Whether Basalt has made its tables here, whatever it had to record then.
-pub(super) async fn is_marked(client: &impl GenericClient) -> Result<bool, Error> {
+/// Reports whether the database has Basalt's table of platform files, even if the table is empty.
+pub(super) async fn has_platform_table(client: &impl GenericClient) -> Result<bool, Error> {
     let condition = "exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
                              where n.nspname = 'basalt' and c.relname = 'platform_migrations')";
-    holds(client, condition, &[], "see whether the database is Basalt's").await
+    holds(client, condition, &[], "check whether the database is Basalt's").await
 }
 
-/// Whether all the tables are there.
+/// Reports whether all the tables exist.
 pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
     let condition = "to_regclass('basalt.platform_migrations') is not null \
                      and to_regclass('basalt.project_migrations') is not null \
@@ -79,13 +79,13 @@ pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
     holds(client, condition, &[], "look for the records of migrations").await
 }
 
-/// The platform's files that this database has.
+/// Returns the records of the platform's files.
 pub(super) async fn platform(client: &impl GenericClient) -> Result<Records, Error> {
     let sql = "select version, name, checksum, adopted from basalt.platform_migrations";
     read(client, sql).await
 }
 
-/// The project's files that this database has, whoever applied them.
+/// Returns the records of the project's files, including those that the Supabase CLI applied.
 pub(super) async fn project(client: &impl GenericClient) -> Result<Records, Error> {
     let sql = "select m.version, coalesce(m.name, ''), p.checksum, false \
                  from supabase_migrations.schema_migrations m left join basalt.project_migrations p using (version)";
@@ -100,7 +100,7 @@ async fn read(client: &impl GenericClient, sql: &str) -> Result<Records, Error> 
     Ok(rows.iter().map(|row| (row.get(0), record(row))).collect())
 }
 
-/// Hashes of the seed files that were run, by path.
+/// Returns the hashes of the seed files that were run, by path.
 pub(super) async fn seeds(client: &impl GenericClient) -> Result<HashMap<String, String>, Error> {
     let sql = "select path, hash from supabase_migrations.seed_files";
     let rows =
@@ -130,7 +130,7 @@ pub(super) async fn record_platform(
     .await
 }
 
-/// Records a file of the project as the Supabase CLI does, and its checksum beside.
+/// Records a file of the project as the Supabase CLI does, and its checksum in Basalt's table.
 pub(super) async fn record_project(
     transaction: &Transaction<'_>,
     version: &str,
@@ -146,10 +146,10 @@ pub(super) async fn record_project(
         &[(&version, Type::TEXT), (&name, Type::TEXT), (&statements, Type::TEXT_ARRAY)],
     )
     .await?;
-    // A row of a version whose history was taken back (supabase migration repair) gives way.
-    let beside = "insert into basalt.project_migrations (version, checksum) values ($1, $2) \
+    // There may be an old row of a version that was removed from the history (supabase migration repair).
+    let checksum_sql = "insert into basalt.project_migrations (version, checksum) values ($1, $2) \
                   on conflict (version) do update set checksum = excluded.checksum, applied_at = now()";
-    write(transaction, beside, &[(&version, Type::TEXT), (&checksum, Type::TEXT)]).await
+    write(transaction, checksum_sql, &[(&version, Type::TEXT), (&checksum, Type::TEXT)]).await
 }
 
 /// Records that a seed file was run.

@@ -1,21 +1,20 @@
 //! Migrations: the platform's own schema, a project's migrations, its seed files, and the login roles' passwords.
 //!
-//! A [`Migrator`] brings a database up to date. Each file is run in one transaction of its own, which also records it
-//! and which holds an advisory lock, so that a file is applied wholly or not at all, and once, however many nodes start
-//! at the same moment. A project's history is kept in `supabase_migrations`, in the form of the Supabase CLI; either
-//! tool goes on where the other stopped.
+//! A [`Migrator`] brings a database up to date. Each file is run in a transaction of its own, which also records it and
+//! holds an advisory lock, so that a file is applied completely or not at all, and only once, even if several nodes start
+//! at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase CLI; either
+//! tool can continue where the other stopped.
 //!
-//! A file is SQL as it runs on hosted Supabase, in a session as a new one of the administrator's would be. What depends
-//! on how it is run there is allowed for: a file may bracket itself with `begin` and `commit`, may ask for extensions
-//! that every hosted project has, may be what `pg_dump` wrote, and may hold statements that refuse to be run in a
-//! transaction, between which it is then applied step by step.
+//! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may contain `begin`
+//! and `commit`, may create extensions that every hosted project has, and may be the output of `pg_dump`. If it contains
+//! statements that Postgres does not run in a transaction, it is applied in several steps.
 //!
-//! A file that was changed after it had been applied is told of and not run again; one that only `psql` could run is an
-//! error that says so, with file and line. See `docs/decisions/0036`.
+//! A file that was changed after it had been applied is reported and not run again. A file that only `psql` could run is
+//! an error with file and line. See `docs/decisions/0036`.
 
 mod age;
 mod apply;
-mod auth_alone;
+mod auth_only;
 mod error;
 mod file;
 mod ledger;
@@ -43,29 +42,30 @@ use platform::PlatformFile;
 use project::Target;
 use source::Folder;
 
-/// What a run of migrations did.
+/// The result of a run of migrations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Names of the files that were run, in order.
     pub applied: Vec<String>,
-    /// Names of platform files that were not run because the database had all that they make, as hosted Supabase has.
+    /// Names of platform files that were not run because the database had everything that they create, as hosted
+    /// Supabase has.
     pub adopted: Vec<String>,
-    /// Names of files in the folder that are not named `<version>_<name>.sql` and were passed over.
+    /// Names of files in the folder that are not named `<version>_<name>.sql` and were skipped.
     pub ignored: Vec<String>,
-    /// Versions that the database has and that no file is known for, from a newer release for example.
+    /// Versions that the database has and for which there is no file, for example those of a newer release.
     pub unknown: Vec<String>,
-    /// Extensions of hosted Supabase that files ask for and that this Postgres lacks. The statements that would make
-    /// them were passed over; whatever calls them fails when it does.
+    /// Extensions of hosted Supabase that files create and that this Postgres does not have. The statements that create
+    /// them were skipped; statements and functions that need them fail.
     pub missing_extensions: Vec<String>,
     /// Names of files that were edited after they had been applied. They were not run again.
     pub changed: Vec<String>,
-    /// Names of those of the applied files whose version is older than one that the database had before.
+    /// Names of the applied files whose version is older than one that the database had before.
     pub out_of_order: Vec<String>,
 }
 
-/// Brings a database up to date, over a connection of an administrator (a superuser, for the platform's schema).
+/// Brings a database up to date, over an administrator's connection (for the platform's schema, a superuser's).
 ///
-/// The connection may go through a pooler in transaction mode. A call that fails leaves it usable, except after
+/// The connection may go through a pooler in transaction mode. It stays usable after an error, except after
 /// [`Error::TooSlow`] and [`Error::Database`].
 pub struct Migrator<'a> {
     client: &'a mut Client,
@@ -73,37 +73,37 @@ pub struct Migrator<'a> {
 }
 
 impl<'a> Migrator<'a> {
-    /// A migrator with the default [`Limits`].
+    /// Returns a migrator with the default [`Limits`].
     pub fn new(client: &'a mut Client) -> Self {
         Self { client, limits: Limits::default() }
     }
 
-    /// The same with other limits.
+    /// Sets other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Whether this database was set up by Basalt before: whether it has the table that records the platform's files.
+    /// Reports whether Basalt has set up this database: whether it has the table that records the platform's files.
     pub async fn is_own(&self) -> Result<bool, Error> {
-        ledger::is_marked(&*self.client).await
+        ledger::has_platform_table(&*self.client).await
     }
 
-    /// Applies the files of `schema/platform`, which are part of this binary: what hosted Supabase already has.
+    /// Applies the files of `schema/platform`, which are part of this binary. They create what hosted Supabase has.
     ///
-    /// Errors: [`Error::Older`] as [`Self::obstacle`] says; [`Error::PlatformChanged`] if this binary's files differ from
-    /// those that the database was made with, and all that running a file can meet.
+    /// Errors: [`Error::OutdatedSchemas`] if there is an [`Self::obstacle`]; [`Error::PlatformChanged`] if this binary's
+    /// files differ from those that were applied to the database; all errors of running a file.
     pub async fn platform(&mut self) -> Result<Report, Error> {
         if let Some(obstacle) = self.obstacle().await? {
-            return Err(Error::Older(obstacle));
+            return Err(Error::OutdatedSchemas(obstacle));
         }
         self.ensure_ledger().await?;
         let records = ledger::platform(&*self.client).await?;
         let mut report = Report { unknown: unknown(&records, is_platform), ..Report::default() };
         for file in platform::FILES {
             if let Some(record) = records.get(file.version()) {
-                unchanged_platform(file, record)?;
+                check_unchanged(file, record)?;
                 continue;
             }
             let outcome = apply_platform(self.client, &self.limits, file);
@@ -113,25 +113,25 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Makes the tables of schema `auth` where they are missing or of an older release, as a role that owns the schema and may do nothing else:
-    /// nothing is written anywhere else, and no ledger but the one of Supabase Auth is kept. Returns whether there was
-    /// anything to do.
+    /// Creates the tables of schema `auth` if they are missing, or updates those of an older release, as the role that
+    /// owns the schema. Nothing is written outside of it, and only Supabase Auth's own records are kept. Reports whether
+    /// there was anything to do.
     ///
-    /// Errors: [`Error::Older`] for tables that are older than October 2022 and hold accounts, or that belong to another
-    /// role; [`Error::Busy`], [`Error::Database`], [`Error::TooSlow`].
-    pub async fn auth_alone(&mut self) -> Result<bool, Error> {
+    /// Errors: [`Error::OutdatedSchemas`] for tables that are older than October 2022 and contain accounts, or that
+    /// belong to another role; [`Error::Busy`], [`Error::Database`], [`Error::TooSlow`].
+    pub async fn auth_only(&mut self) -> Result<bool, Error> {
         let limits = self.limits;
-        apply::bounded("schema auth", &limits, auth_alone::migrate(self.client, &limits)).await
+        apply::bounded("schema auth", &limits, auth_only::migrate(self.client, &limits)).await
     }
 
-    /// Applies the migrations of a project: the files `<version>_<name>.sql` of `folder`, in the order of their names.
-    /// A folder that does not exist has none.
+    /// Applies the migrations of a project: the files `<version>_<name>.sql` of `folder`, in the order of their names. A
+    /// folder that does not exist has none.
     ///
-    /// What the Supabase CLI has applied counts as applied, whatever the file says now, since the CLI keeps no
-    /// checksum. A file with an older version than the last applied one is applied, too: branches get merged. One that
-    /// was edited after it had been applied is left alone; the report names it.
+    /// A file that the Supabase CLI has applied counts as applied even if it has been changed since, because the CLI
+    /// keeps no checksum. A file with an older version than the last applied one is applied, too, as happens when
+    /// branches are merged. A file that was changed after it had been applied is not run again; the report names it.
     ///
-    /// Errors: [`Error::SameVersion`], [`Error::Unreadable`], and all that running a file can meet.
+    /// Errors: [`Error::SameVersion`], [`Error::Unreadable`], and all errors of running a file.
     pub async fn project(&mut self, folder: &Path) -> Result<Report, Error> {
         let folder = Folder::read(folder).await?;
         self.ensure_ledger().await?;
@@ -157,12 +157,12 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Runs those of `files`, in their order, that this database has not seen. They lie in the project's folder `root`,
-    /// and are recorded by their path below it, as the Supabase CLI records them.
+    /// Runs those of `files`, in their order, that have not been run on this database. They are in the project's folder
+    /// `root` and are recorded with their path relative to it, as the Supabase CLI records them.
     ///
-    /// A file that was edited after it had been run is left alone, as the Supabase CLI has it; the report names it.
+    /// As with the Supabase CLI, a file that was changed after it had been run is not run again; the report names it.
     ///
-    /// Errors: [`Error::Unreadable`], and all that running a file can meet.
+    /// Errors: [`Error::Unreadable`], and all errors of running a file.
     pub async fn seed(&mut self, root: &Path, files: &[PathBuf]) -> Result<Report, Error> {
         if files.is_empty() {
             return Ok(Report::default());
@@ -187,14 +187,13 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Why [`Self::platform`] cannot bring schemas `auth` and `storage` up to date that another service has made, and what
-    /// to do; `None` if nothing is in the way. Nothing is written.
+    /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what to
+    /// do; `None` if it can. Nothing is written.
     pub async fn obstacle(&mut self) -> Result<Option<String>, Error> {
-        Ok(age::Age::of(&*self.client).await?.obstacle())
+        Ok(age::Age::read(&*self.client).await?.obstacle())
     }
 
-    /// What is applied, what is pending and what was changed since; nothing is written. `folder` is that of
-    /// [`Self::project`].
+    /// Returns which files are applied, pending or changed. Nothing is written. `folder` is that of [`Self::project`].
     pub async fn status(&mut self, folder: &Path) -> Result<Status, Error> {
         status::read(self.client, &Folder::read(folder).await?).await
     }
@@ -216,12 +215,12 @@ impl<'a> Migrator<'a> {
 impl Report {
     fn add(&mut self, file: &str, outcome: Outcome) {
         match outcome {
-            Outcome::Ran { missing_extensions } => {
+            Outcome::Applied { missing_extensions } => {
                 self.applied.push(file.to_owned());
                 self.missing_extensions.extend(missing_extensions);
             }
             Outcome::Adopted => self.adopted.push(file.to_owned()),
-            Outcome::AlreadyThere => {}
+            Outcome::AlreadyApplied => {}
         }
     }
 
@@ -233,38 +232,38 @@ impl Report {
             tracing::info!(file, "the database has this part of the platform already");
         }
         for file in &self.ignored {
-            tracing::warn!(file, "passed over: a migration is named <version>_<name>.sql");
+            tracing::warn!(file, "skipped: the name of a migration is <version>_<name>.sql");
         }
         for file in &self.out_of_order {
             tracing::warn!(file, "applied, though the database has a newer {what} migration");
         }
         for extension in &self.missing_extensions {
-            tracing::warn!(extension, "this Postgres has no such extension: passed over");
+            tracing::warn!(extension, "skipped: this Postgres does not have the extension");
         }
         for version in &self.unknown {
-            tracing::warn!(version, "the database has a {what} migration that no file here is known for");
+            tracing::warn!(version, "the database has a {what} migration without a file here");
         }
     }
 }
 
 enum Outcome {
-    Ran {
+    Applied {
         missing_extensions: Vec<String>,
     },
     Adopted,
     /// Another process was faster.
-    AlreadyThere,
+    AlreadyApplied,
 }
 
 async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFile) -> Result<Outcome, Error> {
     let parsed = File::parse(file.file, file.sql)?;
     let transaction = apply::begin(client, limits).await?;
     if let Some(record) = ledger::platform(&transaction).await?.get(file.version()) {
-        return unchanged_platform(file, record).map(|()| Outcome::AlreadyThere);
+        return check_unchanged(file, record).map(|()| Outcome::AlreadyApplied);
     }
     let adopted = match file.skip_condition() {
         Some(condition) => {
-            let doing = "see whether the database has a part of the platform already";
+            let doing = "check whether the database has a part of the platform already";
             holds(&transaction, condition, &[], doing).await?
         }
         None => false,
@@ -277,10 +276,10 @@ async fn apply_platform(client: &mut Client, limits: &Limits, file: &PlatformFil
     let record = Record { name: file.name().to_owned(), checksum: Some(file.checksum()), adopted };
     ledger::record_platform(&transaction, file.version(), &record).await?;
     transaction.commit().await.map_err(Error::database("commit a migration"))?;
-    Ok(if adopted { Outcome::Adopted } else { Outcome::Ran { missing_extensions } })
+    Ok(if adopted { Outcome::Adopted } else { Outcome::Applied { missing_extensions } })
 }
 
-/// Whether `condition`, an expression in SQL, holds in the database. `doing` is for the error.
+/// Reports whether `condition`, an SQL expression, is true in the database. `doing` names the operation in errors.
 async fn holds(
     client: &impl GenericClient,
     condition: &str,
@@ -291,8 +290,8 @@ async fn holds(
     Ok(row.map_err(Error::database(doing))?.get(0))
 }
 
-/// Errors: [`Error::PlatformChanged`] if `record` says that another text was applied.
-fn unchanged_platform(file: &PlatformFile, record: &Record) -> Result<(), Error> {
+/// Checks that `file` has not changed since it was applied. Errors: [`Error::PlatformChanged`].
+fn check_unchanged(file: &PlatformFile, record: &Record) -> Result<(), Error> {
     match &record.checksum {
         Some(recorded) if *recorded != file.checksum() => {
             Err(Error::PlatformChanged { file: file.file.to_owned() })
@@ -311,7 +310,7 @@ fn is_platform(version: &str) -> bool {
     platform::FILES.iter().any(|file| file.version() == version)
 }
 
-/// The path of a seed file below the project's folder, with forward slashes on every system.
+/// Returns the path of a seed file relative to the project's folder, with forward slashes on every system.
 fn seed_path(root: &Path, file: &Path) -> String {
     let below = file.strip_prefix(root).unwrap_or(file);
     let below = below.strip_prefix(".").unwrap_or(below);

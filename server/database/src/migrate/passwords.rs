@@ -1,4 +1,4 @@
-//! Passwords of login roles, set without ever sending one to the server.
+//! Sets passwords of login roles without sending them to the server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,18 +13,18 @@ use super::apply::{self, Limits};
 use super::error::Error;
 use crate::identifier::{quote_identifier, quote_literal};
 
-/// Most rounds of hashing that a stored verifier may ask for before it counts as not matching.
-const MOST_ITERATIONS: u32 = 100_000;
+/// The most iterations of a stored verifier that is compared; one with more counts as not matching.
+const MAX_ITERATIONS: u32 = 100_000;
 
-/// Gives each role its password, unless it has it already, and returns the roles that were changed.
+/// Sets the password of each role that does not have it already, and returns the roles that were changed.
 ///
-/// The server sees only SCRAM verifiers (RFC 5803), computed here, so that no password can reach its logs. Whether a
-/// role has its password already is told from the stored verifier; an administrator who may not read it sets the
-/// password anew each time. An existing password is replaced: on a database that another server uses too, hand in only
-/// roles whose password both share.
+/// Only SCRAM verifiers (RFC 5803) are sent, which are computed here, so that no password can get into the server's
+/// logs. A role's stored verifier tells whether it has the password already; if the administrator's role may not read
+/// it, the password is set every time. Existing passwords are replaced: on a database that another server uses, too,
+/// `passwords` must only contain passwords that both servers share.
 ///
-/// Errors: [`Error::NoSuchRole`]; [`Error::Busy`]; [`Error::Database`], for instance where the client's role may not
-/// alter the others.
+/// Errors: [`Error::NoSuchRole`]; [`Error::Busy`]; [`Error::Database`], for instance if the client's role may not alter
+/// the others.
 pub async fn set_role_passwords(
     client: &mut Client,
     passwords: &[(&str, &str)],
@@ -39,7 +39,7 @@ pub async fn set_role_passwords(
             Some(stored) if matches(&stored, password) => continue,
             Some(_) => tracing::warn!(
                 role,
-                "the role had another password: servers that use this database with other keys cannot log in any more; \
+                "the role had another password: servers that use this database with other keys can no longer log in; \
                  give all of them the same keys"
             ),
             None => {}
@@ -62,7 +62,7 @@ pub async fn set_role_passwords(
 async fn may_read_verifiers(transaction: &Transaction<'_>) -> Result<bool, Error> {
     let sql = "select pg_catalog.has_column_privilege('pg_catalog.pg_authid', 'rolpassword', 'select')";
     let rows =
-        transaction.query_typed(sql, &[]).await.map_err(Error::database("look at the roles' passwords"))?;
+        transaction.query_typed(sql, &[]).await.map_err(Error::database("read the roles' passwords"))?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
@@ -71,14 +71,15 @@ async fn verifier(transaction: &Transaction<'_>, role: &str) -> Result<Option<St
     let rows = transaction
         .query_typed(sql, &[(&role, Type::NAME)])
         .await
-        .map_err(Error::database("look at the roles' passwords"))?;
+        .map_err(Error::database("read the roles' passwords"))?;
     Ok(rows.first().and_then(|row| row.get(0)))
 }
 
-/// Whether `stored`, in the form `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, was made from `password`.
+/// Reports whether `stored`, in the form `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, was computed from
+/// `password`.
 ///
-/// `StoredKey` is SHA-256(HMAC(SaltedPassword, "Client Key")): RFC 5802, section 3. The password is taken as it is,
-/// without SASLprep, which leaves printable ASCII unchanged; any other password counts as not matching.
+/// `StoredKey` is SHA-256(HMAC(SaltedPassword, "Client Key")): RFC 5802, section 3. SASLprep is not applied to the
+/// password. It leaves printable ASCII unchanged; any other password counts as not matching.
 fn matches(stored: &str, password: &str) -> bool {
     expected_stored_key(stored, password).is_some_and(|(recorded, expected)| recorded == expected)
 }
@@ -87,13 +88,13 @@ fn expected_stored_key(stored: &str, password: &str) -> Option<(Vec<u8>, Vec<u8>
     let (parameters, keys) = stored.strip_prefix("SCRAM-SHA-256$")?.split_once('$')?;
     let (iterations, salt) = parameters.split_once(':')?;
     let (stored_key, _) = keys.split_once(':')?;
-    let iterations = iterations.parse().ok().filter(|rounds| (1..=MOST_ITERATIONS).contains(rounds))?;
+    let iterations = iterations.parse().ok().filter(|rounds| (1..=MAX_ITERATIONS).contains(rounds))?;
     let salted = salted_password(password.as_bytes(), &STANDARD.decode(salt).ok()?, iterations)?;
     let client_key = hmac(&salted, &[b"Client Key"])?;
     Some((STANDARD.decode(stored_key).ok()?, Sha256::digest(client_key).to_vec()))
 }
 
-/// `Hi(password, salt, iterations)` of RFC 5802, section 2.2: the first block of PBKDF2.
+/// Computes `Hi(password, salt, iterations)` of RFC 5802, section 2.2: the first block of PBKDF2.
 fn salted_password(password: &[u8], salt: &[u8], iterations: u32) -> Option<[u8; 32]> {
     let mut round = hmac(password, &[salt, &1_u32.to_be_bytes()])?;
     let mut result = round;
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verifier_matches_its_own_password_alone() {
+    fn a_verifier_matches_only_its_own_password() {
         let stored = scram_sha_256(b"5f4dcc3b5aa765d61d8327deb882cf99");
         assert!(matches(&stored, "5f4dcc3b5aa765d61d8327deb882cf99"));
         assert!(!matches(&stored, "5f4dcc3b5aa765d61d8327deb882cf98"));

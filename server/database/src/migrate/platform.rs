@@ -1,8 +1,8 @@
-//! The files of `schema/platform`, which are part of this binary.
+//! The files of `schema/platform`, which are embedded in this binary.
 
 use super::source::checksum;
 
-/// Marks the first line of a file that is not to be run where a condition holds.
+/// The prefix of a file's first line if the file is skipped under a condition.
 const SKIP: &str = "-- skip if: ";
 
 /// One file of the platform's schema.
@@ -41,29 +41,29 @@ pub(super) const FILES: &[PlatformFile] = embed![
 ];
 
 impl PlatformFile {
-    /// Digits before the first underscore.
+    /// Returns the digits before the first underscore.
     pub(super) fn version(&self) -> &'static str {
         self.file.split('_').next().unwrap_or(self.file)
     }
 
-    /// What stands between the version and `.sql`.
+    /// Returns the part between the version and `.sql`.
     pub(super) fn name(&self) -> &'static str {
         self.file.split_once('_').map_or("", |(_, rest)| rest.trim_end_matches(".sql"))
     }
 
-    /// SHA-256 of the text, hexadecimal.
+    /// Returns the SHA-256 of the text in hexadecimal.
     pub(super) fn checksum(&self) -> String {
         checksum(self.sql)
     }
 
-    /// A condition in SQL under which the database has already all that the file makes (it is hosted Supabase's, for
-    /// example): the file is then recorded as adopted and not run.
+    /// Returns an SQL condition under which the database already has everything that the file creates (as one of hosted
+    /// Supabase has): the file is then recorded as adopted and not run.
     pub(super) fn skip_condition(&self) -> Option<&'static str> {
         self.sql.lines().next()?.strip_prefix(SKIP)
     }
 }
 
-/// SHA-256 over all files of the platform's schema, hexadecimal: changes when any of them does.
+/// Returns the SHA-256 of all files of the platform's schema in hexadecimal, which changes when any of them does.
 pub fn platform_checksum() -> String {
     let all: String = FILES.iter().map(|file| file.sql).collect();
     checksum(&all)

@@ -1,4 +1,4 @@
-//! Applies one file of a project and records it.
+//! Applies and records one file of a project.
 
 use tokio_postgres::{Client, Transaction};
 
@@ -10,7 +10,7 @@ use super::ledger;
 use super::source::{MigrationFile, checksum};
 use super::split::{Statement, line_at};
 
-/// A file of a project, as what it is recorded.
+/// A file of a project, by how it is recorded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target<'a> {
     Migration(&'a MigrationFile),
@@ -25,7 +25,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whether another process was faster.
+    /// Reports whether the file is recorded already, because another process was faster.
     async fn is_recorded(self, transaction: &Transaction<'_>) -> Result<bool, Error> {
         Ok(match self {
             Self::Migration(file) => ledger::project(transaction).await?.contains_key(&file.version),
@@ -45,7 +45,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Runs the file and records it, in one transaction if it can be.
+/// Runs the file and records it, if possible in one transaction.
 pub(super) async fn apply(
     client: &mut Client,
     limits: &Limits,
@@ -57,14 +57,14 @@ pub(super) async fn apply(
         let transaction = apply::begin(client, limits).await?;
         return finish(transaction, target, &file, last, Vec::new()).await;
     }
-    apply::hold(client, limits).await?;
-    let outcome = in_steps(client, target, &file, &earlier, last).await;
-    apply::let_go(client).await;
+    apply::begin_session(client, limits).await?;
+    let outcome = apply_in_steps(client, target, &file, &earlier, last).await;
+    apply::end_session(client).await;
     outcome
 }
 
-/// Runs the steps of a file one after the other. What those before a failing one did stays done.
-async fn in_steps(
+/// Runs the steps of a file one after another. If one fails, the steps before it stay applied.
+async fn apply_in_steps(
     client: &mut Client,
     target: Target<'_>,
     file: &File<'_>,
@@ -73,25 +73,27 @@ async fn in_steps(
 ) -> Result<Outcome, Error> {
     let transaction = apply::resume(client).await?;
     if target.is_recorded(&transaction).await? {
-        return Ok(Outcome::AlreadyThere);
+        return Ok(Outcome::AlreadyApplied);
     }
-    transaction.commit().await.map_err(Error::database("look for the records of migrations"))?;
+    transaction.commit().await.map_err(Error::database("read the records of migrations"))?;
     let mut missing_extensions = Vec::new();
     let mut done = None;
     for step in earlier {
         let statements = step.statements();
-        let ran = match step {
-            Step::Together(_) => together(client, file, statements, &mut missing_extensions).await,
-            Step::Alone(_) => file.run(&*client, statements, &mut missing_extensions).await,
+        let result = match step {
+            Step::InTransaction(_) => {
+                run_in_transaction(client, file, statements, &mut missing_extensions).await
+            }
+            Step::WithoutTransaction(_) => file.run(&*client, statements, &mut missing_extensions).await,
         };
-        ran.map_err(|error| error.after(done))?;
+        result.map_err(|error| error.after(done))?;
         done = statements.last().map(|statement| line_at(file.sql, statement.first_token));
     }
     let transaction = apply::resume(client).await?;
     finish(transaction, target, file, last, missing_extensions).await.map_err(|error| error.after(done))
 }
 
-async fn together(
+async fn run_in_transaction(
     client: &mut Client,
     file: &File<'_>,
     statements: &[Statement<'_>],
@@ -102,7 +104,7 @@ async fn together(
     transaction.commit().await.map_err(Error::database("commit a part of a file"))
 }
 
-/// Runs the statements with which the file is done, and records it.
+/// Runs the last statements of the file and records it, in one transaction.
 async fn finish(
     transaction: Transaction<'_>,
     target: Target<'_>,
@@ -111,11 +113,11 @@ async fn finish(
     mut missing_extensions: Vec<String>,
 ) -> Result<Outcome, Error> {
     if target.is_recorded(&transaction).await? {
-        return Ok(Outcome::AlreadyThere);
+        return Ok(Outcome::AlreadyApplied);
     }
     file.run(&transaction, statements, &mut missing_extensions).await?;
     apply::restore_session(&transaction).await?;
     target.record(&transaction, &file.statements).await?;
     transaction.commit().await.map_err(Error::database("commit a file"))?;
-    Ok(Outcome::Ran { missing_extensions })
+    Ok(Outcome::Applied { missing_extensions })
 }

@@ -17,11 +17,11 @@ pub(super) struct MigrationFile {
     pub(super) sql: String,
 }
 
-/// A folder's migrations in the order of their names, and the files that are none.
+/// The migrations of a folder in the order of their names, and its other files.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub(super) migrations: Vec<MigrationFile>,
-    /// Names of `.sql` files that are not named `<version>_<name>.sql`, and what else the Supabase CLI passes over.
+    /// Names of `.sql` files that are not named `<version>_<name>.sql`, and others that the Supabase CLI skips.
     pub(super) ignored: Vec<String>,
 }
 
@@ -48,17 +48,18 @@ impl Folder {
 
 /// Reads a file as text.
 ///
-/// Errors: [`Error::Unreadable`], also where it is not UTF-8.
+/// Errors: [`Error::Unreadable`], also if it is not UTF-8.
 pub(super) async fn read_text(path: &Path) -> Result<String, Error> {
     tokio::fs::read_to_string(path).await.map_err(unreadable(path))
 }
 
-/// SHA-256 of a migration's text, hexadecimal. Line ends do not count: Git may have changed them on check-out.
+/// Returns the SHA-256 of a migration's text in hexadecimal. The kind of line ends makes no difference, since Git may have
+/// changed it on check-out.
 pub(super) fn checksum(sql: &str) -> String {
     digest(sql.replace("\r\n", "\n").as_bytes())
 }
 
-/// SHA-256 of bytes, hexadecimal, as the Supabase CLI records seed files.
+/// Returns the SHA-256 of bytes in hexadecimal, as the Supabase CLI records it for seed files.
 pub(super) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -80,14 +81,14 @@ async fn sql_files(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Version and name of `<version>_<name>.sql`, where the version is made of digits.
+/// Splits `<version>_<name>.sql` into version and name. The version consists of digits.
 fn parse_name(file: &str) -> Option<(&str, &str)> {
     let (version, name) = file.strip_suffix(".sql")?.split_once('_')?;
     (!version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit())).then_some((version, name))
 }
 
-/// `<timestamp>_init.sql` from before December 2021, a dump of the platform that early versions of the Supabase CLI
-/// put first and that later ones pass over.
+/// Reports whether this is a `<timestamp>_init.sql` from before December 2021: a dump of the platform that early versions
+/// of the Supabase CLI created as the first migration and that later ones skip.
 fn is_legacy_init(file: &str) -> bool {
     parse_name(file)
         .is_some_and(|(version, name)| name == "init" && version.len() == 14 && version < "20211209000000")

@@ -1,27 +1,27 @@
-//! Cuts a file of SQL into its statements, as `psql` and the Supabase CLI do.
+//! Splits an SQL file into its statements, as `psql` and the Supabase CLI do.
 //!
-//! It knows just enough of the lexical rules (PostgreSQL documentation, section 4.1) to tell a semicolon that ends a
-//! statement from one inside a string, a quoted identifier, a comment, parentheses or a `begin atomic` body. Of what
-//! `psql` adds to SQL it knows what `pg_dump` writes: the rows after `copy … from stdin`, and `\restrict`, which means
-//! nothing here. Other backslash commands are refused, where the line is known.
+//! It implements as much of the lexical rules (PostgreSQL documentation, section 4.1) as is needed to distinguish a
+//! semicolon that ends a statement from one inside a string, a quoted identifier, a comment, parentheses or a
+//! `begin atomic` body. Of the syntax of `psql` it supports what `pg_dump` writes: the rows after `copy … from stdin`,
+//! and `\restrict`, which is ignored. Other backslash commands are an error with the line.
 
 use std::borrow::Cow;
 
-/// Commands of `psql` that `pg_dump` brackets its output with. They shield a `psql` session from the dumped database;
-/// here nothing but SQL is run anyway.
-const SHIELDS: [&str; 2] = ["\\restrict", "\\unrestrict"];
+/// Commands of `psql` that `pg_dump` writes around its output and that are ignored. They keep the dumped content from
+/// running other `psql` commands, none of which is run here anyway.
+const IGNORED_COMMANDS: [&str; 2] = ["\\restrict", "\\unrestrict"];
 
-/// How many of a statement's words are kept to recognize it by.
+/// How many of a statement's words are kept, by which the statement is recognized.
 const KEPT_WORDS: usize = 24;
 
 /// One statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statement<'a> {
-    /// The text without the closing semicolon and surrounding blanks; comments before the statement belong to it.
+    /// The text without the closing semicolon and surrounding blanks. It includes comments before the statement.
     pub(super) text: &'a str,
-    /// Byte offset of `text` in the file.
+    /// The byte offset of `text` in the file.
     pub(super) offset: usize,
-    /// Byte offset in the file of the first thing that is no comment.
+    /// The byte offset in the file of the first token that is not a comment.
     pub(super) first_token: usize,
     /// The first words outside of quotes and parentheses, in upper case.
     pub(super) words: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// The statement as `psql` would be given it: with its rows, if it has any.
+    /// Returns the statement in the form for `psql`: with its rows, if it has any.
     pub(super) fn source(&self) -> Cow<'_, str> {
         match self.data {
             Some(data) => Cow::Owned(format!("{};\n{data}\\.", self.text)),
@@ -39,18 +39,18 @@ impl Statement<'_> {
     }
 }
 
-/// Why a file cannot be cut into statements.
+/// Why a file cannot be split into statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unsplittable {
-    /// Byte offset in the file.
+    /// The byte offset of the problem in the file.
     pub(super) offset: usize,
-    /// What was found there.
+    /// What is there.
     pub(super) problem: String,
     /// What to do about it.
     pub(super) hint: &'static str,
 }
 
-/// Cuts `sql` into statements; empty ones are left out.
+/// Splits `sql` into statements; empty ones are left out.
 pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, Unsplittable> {
     let mut scanner = Scanner::new(sql);
     while scanner.at < scanner.bytes.len() {
@@ -60,7 +60,7 @@ pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, Unsplittable> {
     Ok(scanner.statements)
 }
 
-/// Line (from 1) of the byte at `offset`.
+/// Returns the line (from 1) of the byte at `offset`.
 pub(super) fn line_at(sql: &str, offset: usize) -> usize {
     let before = sql.as_bytes().get(..offset).unwrap_or(sql.as_bytes());
     1 + before.iter().filter(|byte| **byte == b'\n').count()
@@ -70,21 +70,21 @@ struct Scanner<'a> {
     sql: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// Where the current statement's text begins: behind the last semicolon.
+    /// Where the current statement's text begins: after the last semicolon.
     start: usize,
     first_token: Option<usize>,
     words: Vec<String>,
     /// Whether the previous token was the word `begin`.
     after_begin: bool,
     parentheses: usize,
-    /// Open `begin atomic` and `case` inside an SQL-standard function body.
+    /// The number of open `begin atomic` and `case` in an SQL-standard function body.
     body: usize,
     statements: Vec<Statement<'a>>,
 }
 
 impl<'a> Scanner<'a> {
     fn new(sql: &'a str) -> Self {
-        // A byte order mark is no part of the SQL.
+        // A byte order mark is not part of the SQL.
         let at = if sql.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Self {
             sql,
@@ -104,11 +104,11 @@ impl<'a> Scanner<'a> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    /// Passes over one token.
+    /// Skips one token.
     fn step(&mut self) -> Result<(), Unsplittable> {
         let byte = self.bytes[self.at];
         match (byte, self.peek(1)) {
-            (b'-', Some(b'-')) => self.rest_of_line(),
+            (b'-', Some(b'-')) => self.skip_line(),
             (b'/', Some(b'*')) => return self.block_comment(),
             _ if byte.is_ascii_whitespace() => self.at += 1,
             (b';', _) if self.parentheses == 0 && self.body == 0 => {
@@ -120,8 +120,8 @@ impl<'a> Scanner<'a> {
                 }
                 self.start = self.at;
             }
-            (b'\\', _) if self.first_token.is_none() && SHIELDS.contains(&self.command()) => {
-                self.rest_of_line();
+            (b'\\', _) if self.first_token.is_none() && IGNORED_COMMANDS.contains(&self.command()) => {
+                self.skip_line();
                 self.start = self.at;
             }
             _ => {
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
                     "SQL is text in UTF-8; save the file as such.",
                 ));
             }
-            // The letters of 0x1F or 1e5 start no word.
+            // The letters in 0x1F or 1e5 do not begin a word.
             b'0'..=b'9' => {
                 while self.peek(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == b'_') {
                     self.at += 1;
@@ -163,8 +163,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over what is left of the line.
-    fn rest_of_line(&mut self) {
+    /// Skips the rest of the line.
+    fn skip_line(&mut self) {
         let rest = &self.bytes[self.at..];
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     }
@@ -193,7 +193,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over `'…'` or `"…"`, in which the quote is doubled to stand for itself.
+    /// Skips `'…'` or `"…"`, in which a doubled quote stands for one.
     fn quoted(&mut self, quote: u8, backslash_escapes: bool, what: &str) -> Result<(), Unsplittable> {
         let opened_at = self.at;
         self.at += 1;
@@ -217,7 +217,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over `$tag$…$tag$`, or over the dollar of a parameter such as `$1`.
+    /// Skips `$tag$…$tag$`, or the dollar of a parameter such as `$1`.
     fn dollar(&mut self) -> Result<(), Unsplittable> {
         let opened_at = self.at;
         let mut end = self.at + 1;
@@ -268,7 +268,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Keeps track of SQL-standard function bodies: within `begin atomic … end`, semicolons end the body's statements.
+    /// Tracks SQL-standard function bodies: within `begin atomic … end`, semicolons end the body's statements.
     fn count_body(&mut self, word: &str) {
         match word {
             "ATOMIC" if self.after_begin && self.body == 0 && self.creates_routine() => self.body = 1,
@@ -302,9 +302,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Gives the `copy … from stdin` that has just ended its rows: the lines after its own, up to `\.` or the end.
+    /// Adds the rows to the `copy … from stdin` that has just ended: the lines after its own, up to `\.` or the end.
     fn take_rows(&mut self) {
-        self.rest_of_line();
+        self.skip_line();
         let start = self.sql.len().min(self.at + 1);
         let mut end = start;
         for line in self.sql[start..].split_inclusive('\n') {
@@ -319,7 +319,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The command of `psql` that begins here.
+    /// Returns the command of `psql` that begins here.
     fn command(&self) -> &'a str {
         self.sql[self.at..].split_whitespace().next().unwrap_or_default()
     }

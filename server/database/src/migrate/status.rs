@@ -1,4 +1,4 @@
-//! Says what a database has and what it lacks, without touching it.
+//! Compares the migrations of a database with the files, without writing anything.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use super::ledger::{self, Record, Records};
 use super::platform;
 use super::source::{Folder, checksum};
 
-/// What a database has of the platform and of a project.
+/// The states of the platform's and of a project's migrations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The platform's files, in order, then those that the database has from elsewhere.
+    /// The platform's files, in order, then migrations of the database without a file.
     pub platform: Vec<Entry>,
-    /// The project's migrations, in order, then those that the database has from elsewhere.
+    /// The project's migrations, in order, then migrations of the database without a file.
     pub project: Vec<Entry>,
 }
 
 impl Status {
-    /// Whether nothing is pending and nothing was changed.
+    /// Reports whether nothing is pending and no file was changed.
     pub fn is_current(&self) -> bool {
         self.platform
             .iter()
@@ -31,26 +31,26 @@ impl Status {
 /// One migration and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The digits that begin the file's name.
+    /// The digits at the beginning of the file's name.
     pub version: String,
     /// The rest of the file's name, without `.sql`.
     pub name: String,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
 }
 
-/// Where a migration stands.
+/// The state of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Applied in the file's present form.
+    /// Applied, and the file has not changed since.
     Applied,
-    /// Not run, since the database had all that it makes.
+    /// Not run, since the database had everything that it creates.
     Adopted,
     /// Applied by the Supabase CLI, which keeps no checksum.
     AppliedElsewhere,
     /// Not applied yet.
     Pending,
-    /// Applied, and the file was edited since.
+    /// Applied, and the file has changed since.
     Changed,
     /// Applied, and there is no such file here.
     Unknown,

@@ -1,4 +1,4 @@
-//! What goes wrong on real machines.
+//! Faults: killed processes, interrupted steps, taken ports, wrong versions, lost passwords, full disks.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,12 +9,12 @@ use std::process::{Child, Command, Stdio};
 use database::cluster::{Cluster, Error, Options, Search, State};
 use rustix::process::Pid;
 
-use crate::support::{ask, is_root, kill, lives, options, postmaster, start, two_majors, until};
+use crate::support::{is_root, is_running, kill, options, postmaster, query, start, two_majors, wait_until};
 
-/// Names the data folder to the process that [`serves_until_it_is_killed`] becomes.
+/// The variable with the data folder of the process that runs [`serves_until_it_is_killed`].
 const CHILD_FOLDER: &str = "BASALT_CLUSTER_TEST_FOLDER";
 
-/// No test by itself: the server that other tests start as a process of its own, in order to kill it.
+/// Not a test by itself: the server that other tests start in a process of its own and kill.
 #[tokio::test]
 async fn serves_until_it_is_killed() {
     let Some(folder) = std::env::var_os(CHILD_FOLDER).map(PathBuf::from) else { return };
@@ -29,7 +29,7 @@ async fn server_process(folder: &Path) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "faults::serves_until_it_is_killed"]).env(CHILD_FOLDER, folder);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
-    until("the other server starts", async || folder.join("served").exists()).await;
+    wait_until("the other server starts", async || folder.join("served").exists()).await;
     child
 }
 
@@ -55,13 +55,14 @@ async fn a_killed_postgres_comes_back_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
     let uri = cluster.login().to_uri();
-    ask(&uri, "create table kept as select 1 as one").await.unwrap();
+    query(&uri, "create table kept as select 1 as one").await.unwrap();
     let mut state = cluster.state();
     let killed = postmaster(folder.path());
     kill(killed);
-    let back = |state: &State| matches!(state, State::Running { pid } if *pid != killed.as_raw_nonzero().get() as u32);
-    tokio::time::timeout(crate::support::LIMIT, state.wait_for(back)).await.unwrap().unwrap();
-    assert_eq!(ask(&uri, "select one from kept").await.unwrap().as_deref(), Some("1"));
+    let killed_pid = killed.as_raw_nonzero().get() as u32;
+    let is_restarted = |state: &State| matches!(state, State::Running { pid } if *pid != killed_pid);
+    tokio::time::timeout(crate::support::LIMIT, state.wait_for(is_restarted)).await.unwrap().unwrap();
+    assert_eq!(query(&uri, "select one from kept").await.unwrap().as_deref(), Some("1"));
     assert!(cluster.stop().await);
 }
 
@@ -72,7 +73,7 @@ async fn postgres_ends_when_the_server_is_killed() {
     let postgres = postmaster(folder.path());
     kill(pid(&server));
     server.wait().unwrap();
-    until("Postgres ends without its server", async || !lives(postgres)).await;
+    wait_until("Postgres ends without its server", async || !is_running(postgres)).await;
     let log = fs::read_to_string(folder.path().join("postgres/postmaster.pid"));
     assert!(log.is_err(), "it was shut down in order");
     start(folder.path()).await.unwrap().stop().await;
@@ -80,60 +81,60 @@ async fn postgres_ends_when_the_server_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_orphan_is_ended_and_its_data_served_on() {
+async fn an_orphan_is_ended_and_its_data_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server_process(folder.path()).await;
     let orphan = postmaster(folder.path());
     kill(watchdog(&server));
     kill(pid(&server));
     server.wait().unwrap();
-    assert!(lives(orphan));
+    assert!(is_running(orphan));
 
     let cluster = start(folder.path()).await.unwrap();
-    assert!(!lives(orphan));
-    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert!(!is_running(orphan));
+    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_lock_file_of_a_killed_machine_is_no_obstacle() {
+async fn a_stale_pid_file_does_not_prevent_a_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server_process(folder.path()).await;
     kill(watchdog(&server));
-    // The server before its Postgres, which it would start again.
+    // The server is killed before its Postgres, which it would restart.
     let postmaster = postmaster(folder.path());
     kill(pid(&server));
     server.wait().unwrap();
     kill(postmaster);
-    // After a reboot the number is another process's: this one's, say, which must survive.
+    // After a reboot the process ID may belong to another process: here to this one, which must survive.
     let file = folder.path().join("postgres/postmaster.pid");
     let text = fs::read_to_string(&file).unwrap();
     let (_, rest) = text.split_once('\n').unwrap();
     fs::write(&file, format!("{}\n{rest}", std::process::id())).unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_folder_is_refused_by_name() {
+async fn a_second_server_on_the_folder_is_refused_with_the_firsts_pid() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    let refused = start(folder.path()).await.unwrap_err();
-    assert!(matches!(refused, Error::InUse { pid: Some(pid), .. } if pid == std::process::id()), "{refused}");
-    assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
+    let error = start(folder.path()).await.unwrap_err();
+    assert!(matches!(error, Error::InUse { pid: Some(pid), .. } if pid == std::process::id()), "{error}");
+    assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
     assert_eq!(
-        ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(),
+        query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(),
         Some("1"),
-        "the first goes on"
+        "the first server is not affected"
     );
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_taken_port_is_passed_over() {
+async fn a_taken_port_is_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let holder = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let taken = holder.local_addr().unwrap().port();
@@ -141,7 +142,7 @@ async fn a_taken_port_is_passed_over() {
     let port = cluster.tcp_port().unwrap();
     assert!(port > taken, "{port}");
     let uri = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
-    let shown = ask(&uri, "show port").await.unwrap();
+    let shown = query(&uri, "show port").await.unwrap();
     assert_eq!(shown, Some(port.to_string()));
     cluster.stop().await;
 }
@@ -158,10 +159,10 @@ async fn data_of_another_major_version_is_refused_with_advice() {
     Cluster::start(made).await.unwrap().stop().await;
 
     let opened = Options { search: with(own.folder()), ..options(folder.path()) };
-    let refused = Cluster::start(opened).await.unwrap_err().to_string();
+    let error = Cluster::start(opened).await.unwrap_err().to_string();
     let (old, new) = (other.version().major, own.version().major);
-    let way_on = match old < new {
-        true => format!("`basalt db upgrade` brings it over to Postgres {new}"),
+    let next_step = match old < new {
+        true => format!("`basalt db upgrade` upgrades it to Postgres {new}"),
         false => format!("from Postgres {old} or newer"),
     };
     for part in [
@@ -169,14 +170,14 @@ async fn data_of_another_major_version_is_refused_with_advice() {
         format!("are Postgres {}", own.version()),
         "POSTGRES_BIN".to_owned(),
         "Nothing of it is lost".to_owned(),
-        way_on,
+        next_step,
     ] {
-        assert!(refused.contains(&part), "{part:?} is not in: {refused}");
+        assert!(error.contains(&part), "{part:?} is not in: {error}");
     }
 }
 
 #[tokio::test]
-async fn what_an_interrupted_creation_left_is_removed() {
+async fn remains_of_an_interrupted_creation_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let left = folder.path().join("postgres.new-0badcafe");
     fs::create_dir_all(left.join("data/base")).unwrap();
@@ -191,22 +192,22 @@ async fn a_lost_password_is_replaced() {
     start(folder.path()).await.unwrap().stop().await;
     fs::remove_file(folder.path().join("pgpass")).unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_told_with_its_file() {
+async fn the_error_about_a_wrong_password_names_its_file() {
     let folder = tempfile::tempdir().unwrap();
     start(folder.path()).await.unwrap().stop().await;
     fs::write(folder.path().join("pgpass"), "*:*:*:postgres:wrong\n").unwrap();
-    let refused = start(folder.path()).await.unwrap_err();
-    assert!(matches!(refused, Error::Password { .. }), "{refused}");
-    assert!(refused.to_string().contains("pgpass"), "{refused}");
+    let error = start(folder.path()).await.unwrap_err();
+    assert!(matches!(error, Error::Password { .. }), "{error}");
+    assert!(error.to_string().contains("pgpass"), "{error}");
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told() {
+async fn a_full_disk_is_reported() {
     let mounted = tempfile::tempdir().unwrap();
     let mount =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(mounted.path()).output();
@@ -214,12 +215,12 @@ async fn a_full_disk_is_told() {
         eprintln!("skipped: making a small file system takes the right to mount");
         return;
     }
-    let refused = start(mounted.path()).await.unwrap_err();
+    let error = start(mounted.path()).await.unwrap_err();
     let left: Vec<_> =
         fs::read_dir(mounted.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     Command::new("umount").arg(mounted.path()).status().unwrap();
-    assert!(matches!(refused, Error::DiskFull { .. }), "{refused}");
-    assert!(refused.to_string().contains("No space left on device"), "{refused}");
+    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+    assert!(error.to_string().contains("No space left on device"), "{error}");
     assert!(
         !left.iter().any(|name| name.to_string_lossy().starts_with("postgres")),
         "nothing half-made: {left:?}"

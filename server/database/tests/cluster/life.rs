@@ -1,4 +1,4 @@
-//! Made, started, stopped, started again.
+//! The life of a cluster: creation, start, stop, restart.
 
 use std::fs;
 use std::io::Write;
@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex};
 
 use database::cluster::{Cluster, Options, Progress, State};
 
-use crate::support::{ask, lives, options, postmaster, start, until};
+use crate::support::{is_running, options, postmaster, query, start, wait_until};
 
 #[tokio::test]
-async fn what_was_written_is_there_after_a_restart() {
+async fn data_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    ask(&cluster.login().to_uri(), "create table kept as select 'yes' as answer").await.unwrap();
+    query(&cluster.login().to_uri(), "create table kept as select 'yes' as answer").await.unwrap();
     assert!(cluster.stop().await, "everything was written");
 
     let cluster = start(folder.path()).await.unwrap();
     assert_eq!(
-        ask(&cluster.login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
+        query(&cluster.login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
         Some("yes")
     );
     assert!(cluster.timings().create.is_zero(), "no second cluster was made");
@@ -26,26 +26,27 @@ async fn what_was_written_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_new_cluster_is_fit_for_basalt() {
+async fn a_new_cluster_has_the_settings_and_extensions_that_basalt_needs() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
     let sql = "select concat_ws(' ', current_setting('wal_level'), current_setting('server_encoding'), datcollate,
                       current_setting('password_encryption'), upper('é')) from pg_database where datname = 'postgres'";
     let expected = "logical UTF8 C.UTF-8 scram-sha-256 É";
-    assert_eq!(ask(&cluster.login().to_uri(), sql).await.unwrap().as_deref(), Some(expected));
-    let extensions = "select count(*) from pg_available_extensions where name in ('pgcrypto', 'citext', 'pg_trgm', 'uuid-ossp')";
-    assert_eq!(ask(&cluster.login().to_uri(), extensions).await.unwrap().as_deref(), Some("4"));
+    assert_eq!(query(&cluster.login().to_uri(), sql).await.unwrap().as_deref(), Some(expected));
+    let extensions = "select count(*) from pg_available_extensions
+                      where name in ('pgcrypto', 'citext', 'pg_trgm', 'uuid-ossp')";
+    assert_eq!(query(&cluster.login().to_uri(), extensions).await.unwrap().as_deref(), Some("4"));
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn the_superuser_needs_the_kept_password_over_tcp() {
+async fn the_superuser_needs_the_stored_password_over_tcp() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
     let right = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
-    assert_eq!(ask(&right, "select current_user").await.unwrap().as_deref(), Some("postgres"));
+    assert_eq!(query(&right, "select current_user").await.unwrap().as_deref(), Some("postgres"));
     let wrong = cluster.tcp_login("postgres", "guess").unwrap().to_uri();
-    assert!(ask(&wrong, "select 1").await.is_err());
+    assert!(query(&wrong, "select 1").await.is_err());
 
     let mode = fs::metadata(cluster.password_file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -55,7 +56,7 @@ async fn the_superuser_needs_the_kept_password_over_tcp() {
 }
 
 #[tokio::test]
-async fn the_admins_settings_win_over_basalts() {
+async fn the_administrators_settings_override_basalts() {
     let folder = tempfile::tempdir().unwrap();
     start(folder.path()).await.unwrap().stop().await;
     let settings = folder.path().join("postgres/postgresql.conf");
@@ -63,7 +64,7 @@ async fn the_admins_settings_win_over_basalts() {
     writeln!(file, "work_mem = '7MB'").unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
+    assert_eq!(query(&cluster.login().to_uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
     cluster.stop().await;
 }
 
@@ -73,9 +74,9 @@ async fn nothing_runs_after_stop() {
     let cluster = start(folder.path()).await.unwrap();
     let pid = postmaster(folder.path());
     let socket_dir = cluster.socket_dir().to_owned();
-    assert!(lives(pid));
+    assert!(is_running(pid));
     cluster.stop().await;
-    assert!(!lives(pid));
+    assert!(!is_running(pid));
     assert!(!socket_dir.exists());
     assert_eq!(*cluster.state().borrow(), State::Stopped { clean: true });
 }
@@ -86,11 +87,11 @@ async fn nothing_runs_after_a_cluster_is_dropped() {
     let cluster = start(folder.path()).await.unwrap();
     let pid = postmaster(folder.path());
     drop(cluster);
-    until("Postgres ends", async || !lives(pid)).await;
+    wait_until("Postgres ends", async || !is_running(pid)).await;
 }
 
 #[tokio::test]
-async fn an_ephemeral_cluster_leaves_nothing() {
+async fn an_ephemeral_cluster_leaves_no_files() {
     let cluster = Cluster::ephemeral(testkit::search(), None).await.unwrap();
     assert_eq!(cluster.tcp_port(), None);
     let data_dir = cluster.password_file().parent().unwrap().to_owned();
@@ -102,14 +103,14 @@ async fn an_ephemeral_cluster_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn long_steps_are_told() {
+async fn long_steps_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listener = Arc::clone(&told);
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&steps);
     let progress = move |step: &Progress| listener.lock().unwrap().push(step.to_string());
     let cluster = Cluster::start(Options { progress: Some(Arc::new(progress)), ..options(folder.path()) });
     cluster.await.unwrap().stop().await;
-    let told = told.lock().unwrap();
-    assert!(told.iter().any(|step| step.starts_with("creating the Postgres ")), "{told:?}");
-    assert!(told.iter().any(|step| step == "starting Postgres"), "{told:?}");
+    let steps = steps.lock().unwrap();
+    assert!(steps.iter().any(|step| step.starts_with("creating the Postgres ")), "{steps:?}");
+    assert!(steps.iter().any(|step| step == "starting Postgres"), "{steps:?}");
 }

@@ -1,4 +1,4 @@
-//! What the tests of the cluster share.
+//! Helpers of the cluster's tests.
 
 use std::fs;
 use std::future::Future;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::NoTls;
 
-/// The longest that anything here may take on a busy machine.
+/// The longest time that a wait may take on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Starts a cluster in `folder` on any free port.
@@ -18,13 +18,13 @@ pub(crate) async fn start(folder: &Path) -> Result<Cluster, Error> {
     Cluster::start(options(folder)).await
 }
 
-/// Options for a cluster in `folder` on any free port, with the tests' Postgres.
+/// Returns options for a cluster in `folder` on any free port, with the tests' Postgres.
 pub(crate) fn options(folder: &Path) -> Options {
     Options { port: Some(0), search: testkit::search(), ..Options::new(folder) }
 }
 
-/// The first column of the first row of `sql`, as text.
-pub(crate) async fn ask(uri: &str, sql: &str) -> Result<Option<String>, tokio_postgres::Error> {
+/// Returns the first column of the first row of `sql`, as text.
+pub(crate) async fn query(uri: &str, sql: &str) -> Result<Option<String>, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(uri, NoTls).await?;
     tokio::spawn(connection);
     let messages = client.simple_query(sql).await?;
@@ -34,35 +34,35 @@ pub(crate) async fn ask(uri: &str, sql: &str) -> Result<Option<String>, tokio_po
     }))
 }
 
-/// Polls until `condition` holds.
-pub(crate) async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+/// Polls until `condition` is true.
+pub(crate) async fn wait_until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let poll = async {
         while !condition().await {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(LIMIT, poll).await.unwrap_or_else(|_| panic!("in vain: {what}"));
+    timeout(LIMIT, poll).await.unwrap_or_else(|_| panic!("timed out: {what}"));
 }
 
-/// The postmaster of the cluster in `folder`, as its lock file names it.
+/// Returns the postmaster of the cluster in `folder`, from its PID file.
 pub(crate) fn postmaster(folder: &Path) -> Pid {
     let text = fs::read_to_string(folder.join("postgres/postmaster.pid")).unwrap();
     Pid::from_raw(text.lines().next().unwrap().parse().unwrap()).unwrap()
 }
 
-/// Whether `pid` is a process that runs.
-pub(crate) fn lives(pid: Pid) -> bool {
+/// Reports whether `pid` is a running process.
+pub(crate) fn is_running(pid: Pid) -> bool {
     let state = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let zombie = state.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
     test_kill_process(pid).is_ok() && !zombie
 }
 
-/// `kill -9`.
+/// Kills a process, like `kill -9`.
 pub(crate) fn kill(pid: Pid) {
     kill_process(pid, Signal::KILL).unwrap();
 }
 
-/// Two Postgres of different major versions, the tests' own one first; `None` where this machine has only one.
+/// Returns two Postgres of different major versions, the tests' own one first; `None` if this machine has only one.
 pub(crate) async fn two_majors() -> Option<(Binaries, Binaries)> {
     let copies = tempfile::tempdir().unwrap();
     let own = Binaries::find(&testkit::search(), copies.path()).await.unwrap();
@@ -88,7 +88,7 @@ pub(crate) async fn two_majors() -> Option<(Binaries, Binaries)> {
     None
 }
 
-/// Whether the tests run as root, who starts Postgres as another user.
+/// Reports whether the tests run as root, in which case Postgres runs as another user.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

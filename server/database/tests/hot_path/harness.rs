@@ -1,14 +1,14 @@
-//! What the tests of the hot path share.
+//! Helpers of the hot path's tests.
 
 use std::borrow::Cow;
 
 use database::{Database, Settings};
 
-/// A test database and the hot path into it as superuser.
+/// A test database and a [`Database`] that uses it as superuser.
 pub(crate) struct Harness {
-    /// The superuser's plain client, to look at what happened.
+    /// A plain client of the superuser, to check the effects.
     pub(crate) admin: tokio_postgres::Client,
-    /// What is tested.
+    /// The value under test.
     pub(crate) database: Database,
     /// The superuser's URI.
     pub(crate) uri: String,
@@ -16,7 +16,7 @@ pub(crate) struct Harness {
 }
 
 impl Harness {
-    /// A harness with `change` applied to the default settings.
+    /// Returns a harness with `change` applied to the default settings.
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let test_database = testkit::Database::create().await;
         let uri = test_database.uri();
@@ -30,7 +30,7 @@ impl Harness {
         }
     }
 
-    /// A harness with the default settings.
+    /// Returns a harness with the default settings.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
@@ -40,8 +40,8 @@ impl Harness {
         self.admin.batch_execute(sql).await.unwrap();
     }
 
-    /// The first column of the first row of `sql`, as text.
-    pub(crate) async fn ask(&self, sql: &str) -> Option<String> {
+    /// Returns the first column of the first row of `sql`, as text.
+    pub(crate) async fn query(&self, sql: &str) -> Option<String> {
         for message in self.admin.simple_query(sql).await.unwrap() {
             if let tokio_postgres::SimpleQueryMessage::Row(row) = message {
                 return row.get(0).map(str::to_owned);
@@ -51,7 +51,7 @@ impl Harness {
     }
 }
 
-/// A parameter of a statement.
+/// Returns `value` as a parameter of a statement.
 pub(crate) fn text(value: &str) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(value.as_bytes()))
 }

@@ -1,22 +1,22 @@
-//! Rows that are written as JSON while they are read: the first time, when Postgres describes them, and from then on,
-//! when the statement is prepared already and nothing describes them.
+//! Rows that are written as JSON while they are read: the first time, when Postgres describes them, and later, when the
+//! statement is prepared already and the description is in the cache.
 
 use crate::harness::{Harness, text};
 use database::{Answer, Transaction};
 
-/// A connection for all, so that each statement meets the one before it.
+/// Returns a harness with a single connection, so that all statements run on the same one.
 async fn start() -> Harness {
     Harness::with(|settings| settings.pool_size = 1).await
 }
 
-/// The array that the last statement gave, and how many rows that holds.
+/// Returns the array of the last statement and the number of its rows.
 fn json(answer: &Answer) -> Option<(&str, usize)> {
     let rows = answer.last().unwrap();
     assert!(rows.is_empty(), "rows are JSON or rows, not both");
     rows.json().map(|array| (std::str::from_utf8(&array.text).unwrap(), array.rows))
 }
 
-/// How many statements with this text the connection has prepared.
+/// Returns the number of prepared statements with this text.
 async fn prepared(harness: &Harness, sql: &str) -> String {
     let count = "select count(*) from pg_prepared_statements where statement = $1";
     let transaction = Transaction::anonymous().statement(count, vec![text(sql)]);
@@ -25,7 +25,7 @@ async fn prepared(harness: &Harness, sql: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_prepared_statement_gives_the_same_json() {
+async fn a_prepared_statement_returns_the_same_json() {
     let harness = start().await;
     let sql = "select g as a, 'x' || g as \"b\"\"\" from generate_series(1, $1::int) as g";
     let read = async |count: &str, expected: &str, rows: usize| {
@@ -47,7 +47,7 @@ async fn a_prepared_statement_gives_the_same_json() {
 }
 
 #[tokio::test]
-async fn a_statement_may_give_rows_and_then_json() {
+async fn a_statement_may_return_rows_and_later_json() {
     let harness = start().await;
     for sql in ["select 1 as a", "select 2 as a"] {
         let value = &sql[7..8];
@@ -104,7 +104,7 @@ async fn a_changed_table_changes_the_json_of_a_prepared_statement() {
 }
 
 #[tokio::test]
-async fn what_only_postgres_can_write_spoils_no_later_answer() {
+async fn values_that_only_postgres_can_write_do_not_affect_later_answers() {
     let harness = start().await;
     let sql = "select make_date(2024, 2, $1::int) as day";
     let read = async |style: &str| {
@@ -119,7 +119,7 @@ async fn what_only_postgres_can_write_spoils_no_later_answer() {
 }
 
 #[tokio::test]
-async fn a_failure_between_rows_leaves_nothing_behind() {
+async fn an_error_between_rows_does_not_affect_later_answers() {
     let harness = start().await;
     let sql = "select 6 / (3 - g) as a from generate_series(1, $1::int) as g";
     let read = |last| Transaction::new("anon").json_statement(sql, vec![text(last)]);
@@ -135,7 +135,7 @@ async fn a_failure_between_rows_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn one_transaction_may_ask_the_same_twice() {
+async fn one_transaction_may_run_the_same_statement_twice() {
     let harness = start().await;
     let sql = "select $1::int as a";
     for value in ["7", "8"] {
@@ -150,6 +150,6 @@ async fn one_transaction_may_ask_the_same_twice() {
         assert_eq!(first.json().unwrap().text, object.as_bytes());
         assert_eq!(second.first().unwrap().text(0), Some(value));
     }
-    // Not taken for a pooler that knows no prepared statements.
+    // This is not taken for a pooler without prepared statements.
     assert_eq!(prepared(&harness, sql).await, "1");
 }

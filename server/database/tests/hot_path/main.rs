@@ -1,4 +1,4 @@
-//! [`database::Database`] against a real Postgres.
+//! Tests of [`database::Database`] with a real Postgres.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 

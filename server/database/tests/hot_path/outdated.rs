@@ -1,25 +1,27 @@
-//! Changes of the catalog under statements that are prepared, and connections that are renewed.
+//! Changes of the catalog while statements are prepared, and renewal of connections.
 
 use std::time::Duration;
 
 use crate::harness::{Harness, text};
 use database::{Database, Isolation, Transaction};
 
-/// What `sql` with a parameter gives, as text; nothing for no row.
+/// Returns the first column of the first row of `sql` with a parameter, as text; `None` without a row.
 async fn run(database: &Database, sql: &str, parameter: &str) -> Option<String> {
-    let transaction =
-        Transaction::new("postgres").read_only().statement(sql, vec![text(parameter)]).leaves_nothing();
+    let transaction = Transaction::new("postgres")
+        .read_only()
+        .statement(sql, vec![text(parameter)])
+        .leaves_session_unchanged();
     let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     answer.last().unwrap().first().map(|row| row.text(0).unwrap_or_default().to_owned())
 }
 
-/// The server's process of the connection that answers.
+/// Returns the process ID of the server process that answers.
 async fn process(database: &Database) -> Option<String> {
     run(database, "select pg_backend_pid()::text where $1 = ''", "").await
 }
 
 #[tokio::test]
-async fn no_change_of_the_catalog_that_leaves_a_statement_valid_makes_it_fail() {
+async fn a_prepared_statement_that_is_still_valid_survives_changes_of_the_catalog() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness
         .admin(
@@ -59,13 +61,13 @@ async fn no_change_of_the_catalog_that_leaves_a_statement_valid_makes_it_fail() 
             assert!(run(&harness.database, sql, parameter).await.is_some(), "{change}: {sql}");
         }
     }
-    // What was prepared anew is kept like any other.
+    // The statement that was prepared again is in the cache.
     let names = "select count(*)::text from pg_prepared_statements where name like 'b%' and statement ~ $1";
     assert_eq!(run(&harness.database, names, "where code = ").await.as_deref(), Some("2"));
 }
 
 #[tokio::test]
-async fn what_is_refused_for_other_reasons_is_refused_once() {
+async fn statements_that_fail_for_other_reasons_are_not_repeated() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness.admin("create sequence public.s").await;
     let sql = "select nextval('public.s'), case when $1 = '' then 1 else 1 / (random() * 0)::int end";
@@ -74,7 +76,7 @@ async fn what_is_refused_for_other_reasons_is_refused_once() {
     };
     attempt("").await.unwrap();
     attempt("x").await.unwrap_err();
-    assert_eq!(harness.ask("select last_value from public.s").await.as_deref(), Some("2"));
+    assert_eq!(harness.query("select last_value from public.s").await.as_deref(), Some("2"));
 }
 
 #[tokio::test]
@@ -82,11 +84,11 @@ async fn renewed_connections_see_what_new_sessions_see() {
     let harness = Harness::with(|settings| settings.pool_size = 2).await;
     let database = &harness.database;
     let setting = "select current_setting($1)";
-    let name = harness.ask("select current_database()").await.unwrap();
+    let name = harness.query("select current_database()").await.unwrap();
     let before = process(database).await;
     harness.admin(&format!("alter database \"{name}\" set statement_timeout = '77s'")).await;
     assert_eq!(process(database).await, before);
-    // One that is at work is given up when it comes back.
+    // A connection that is in use is closed when it is returned.
     harness.admin("begin; select pg_advisory_xact_lock(1)").await;
     let waiting = tokio::spawn({
         let database = database.clone();
@@ -94,7 +96,7 @@ async fn renewed_connections_see_what_new_sessions_see() {
     });
     let waits = "select exists (select from pg_locks join pg_database as d on d.oid = database
                  where datname = current_database() and locktype = 'advisory' and not granted)";
-    while harness.ask(waits).await.as_deref() != Some("t") {
+    while harness.query(waits).await.as_deref() != Some("t") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     database.renew();
@@ -120,7 +122,7 @@ async fn renewed_connections_see_what_new_sessions_see() {
 #[tokio::test]
 async fn transactions_do_not_depend_on_the_defaults_of_the_database() {
     let harness = Harness::new().await;
-    let name = harness.ask("select current_database()").await.unwrap();
+    let name = harness.query("select current_database()").await.unwrap();
     harness
         .admin(&format!(
             "create table public.t (v text);

@@ -19,7 +19,7 @@ impl Pair {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let primary = start(folder.path().join("primary"), 0).await;
-        // A standby begins as a copy of its primary, taken while that is down.
+        // A standby begins as a copy of its primary, made while that is stopped.
         assert!(primary.stop().await);
         copy(&folder.path().join("primary"), &folder.path().join("standby"));
         let primary = start(folder.path().join("primary"), 0).await;
@@ -27,7 +27,7 @@ impl Pair {
         let standby = start(folder.path().join("standby"), 0).await;
 
         let mut settings = Settings::new(primary.login());
-        // The standby under two names, and between them a replica that is not there.
+        // The standby under two names, and between them a replica that does not exist.
         let named = |name: &str| {
             let mut login = standby.tcp_login(standby.superuser(), standby.password()).unwrap();
             login.set("application_name", name);
@@ -41,8 +41,8 @@ impl Pair {
         Self { primary, standby, database, folder }
     }
 
-    /// Waits until so many replicas take reads.
-    async fn healthy(&self, count: usize) {
+    /// Waits until `count` replicas accept reads.
+    async fn wait_for_healthy(&self, count: usize) {
         let reached = async {
             while self.database.healthy_replicas() != count {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -51,13 +51,13 @@ impl Pair {
         tokio::time::timeout(LIMIT, reached).await.unwrap();
     }
 
-    /// What a read answers.
-    async fn ask(&self, sql: &'static str) -> String {
+    /// Returns the result of a read.
+    async fn query(&self, sql: &'static str) -> String {
         let answer = self.database.run(&read().statement(sql, Vec::new())).await.unwrap();
         answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
     }
 
-    /// Whether `transaction` is answered by a server in recovery.
+    /// Reports whether a server in recovery runs `transaction`.
     async fn is_on_standby(&self, transaction: Transaction<'_>) -> bool {
         let transaction = transaction.statement("select pg_is_in_recovery()", Vec::new());
         let answer = self.database.run(&transaction).await.unwrap();
@@ -113,9 +113,9 @@ fn read() -> Transaction<'static> {
 }
 
 #[tokio::test]
-async fn reads_go_to_a_standby_only_while_it_is_fit() {
+async fn reads_go_to_a_standby_only_while_it_is_healthy() {
     let mut pair = Pair::start().await;
-    pair.healthy(2).await;
+    pair.wait_for_healthy(2).await;
     assert!(pair.is_on_standby(read()).await);
     assert!(!pair.is_on_standby(read().on_primary()).await, "a read that has to be fresh");
     assert!(!pair.is_on_standby(Transaction::anonymous()).await, "a transaction that may write");
@@ -123,35 +123,35 @@ async fn reads_go_to_a_standby_only_while_it_is_fit() {
     admin(&pair.primary, "create table public.t (v int)").await;
     admin(&pair.standby, "select pg_wal_replay_pause()").await;
     admin(&pair.primary, "insert into public.t values (1)").await;
-    pair.healthy(0).await;
+    pair.wait_for_healthy(0).await;
     assert!(!pair.is_on_standby(read()).await, "a delayed standby");
     admin(&pair.standby, "select pg_wal_replay_resume()").await;
-    pair.healthy(2).await;
+    pair.wait_for_healthy(2).await;
 
     assert!(pair.standby.stop().await);
-    // The reads that find the standby gone are answered by the primary, too.
+    // The reads that were sent to the stopped standby are answered by the primary.
     for _ in 0..3 {
         assert!(!pair.is_on_standby(read()).await, "a stopped standby");
     }
-    pair.healthy(0).await;
+    pair.wait_for_healthy(0).await;
     let port = pair.standby.tcp_port().unwrap();
     pair.standby = start(pair.folder.path().join("standby"), port).await;
-    pair.healthy(2).await;
+    pair.wait_for_healthy(2).await;
     assert!(pair.is_on_standby(read()).await);
 
     admin(&pair.standby, "select pg_promote()").await;
-    pair.healthy(0).await;
+    pair.wait_for_healthy(0).await;
     assert!(!pair.is_on_standby(read()).await);
     pair.stop().await;
 }
 
 #[tokio::test]
-async fn reads_take_turns_and_go_on_without_the_primary() {
+async fn reads_alternate_between_replicas_and_continue_without_the_primary() {
     let pair = Pair::start().await;
-    pair.healthy(2).await;
+    pair.wait_for_healthy(2).await;
     let mut names = Vec::new();
     for _ in 0..6 {
-        names.push(pair.ask("select current_setting('application_name')").await);
+        names.push(pair.query("select current_setting('application_name')").await);
     }
     names.sort_unstable();
     names.dedup();

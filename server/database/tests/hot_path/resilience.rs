@@ -1,4 +1,4 @@
-//! Connections that break, and notices that have to arrive.
+//! Broken connections, and notifications.
 
 use std::time::Duration;
 
@@ -8,16 +8,18 @@ use database::{Database, Error, Settings, Transaction};
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn a_killed_idle_connection_is_replaced_without_notice() {
+async fn a_killed_idle_connection_is_replaced_without_an_error() {
     let harness = Harness::with(|settings| settings.application_name = "victim".to_owned()).await;
     harness.database.ping().await.unwrap();
     harness
-        .ask("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'victim'")
+        .query(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'victim'",
+        )
         .await;
     harness.admin("create table public.t (v int)").await;
     let write = Transaction::anonymous().statement("insert into public.t values (1)", Vec::new());
     harness.database.run(&write).await.unwrap();
-    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("1"));
+    assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
@@ -30,7 +32,7 @@ async fn a_connection_killed_in_the_middle_is_an_error_and_the_next_request_succ
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_unavailable() {
+async fn a_database_that_cannot_be_reached_is_unavailable() {
     let database =
         Database::connect(Settings::new("postgres://u:p@127.0.0.1:1/d".parse().unwrap())).await.unwrap();
     assert!(matches!(database.ping().await, Err(Error::Unavailable(_))));
@@ -46,7 +48,7 @@ async fn a_closed_database_refuses_work() {
 }
 
 #[tokio::test]
-async fn notices_and_reconnections_count_as_changes_of_the_catalog() {
+async fn notifications_and_reconnections_count_as_changes_of_the_catalog() {
     let harness = Harness::with(|settings| settings.channel = Some("pgrst".to_owned())).await;
     let mut changes = harness.database.catalog_changes();
     let mut changed = async || tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
@@ -54,7 +56,7 @@ async fn notices_and_reconnections_count_as_changes_of_the_catalog() {
     harness.admin("notify pgrst, 'reload schema'").await;
     changed().await;
     harness
-        .ask("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen \"pgrst\"'")
+        .query("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen \"pgrst\"'")
         .await;
     changed().await;
 }

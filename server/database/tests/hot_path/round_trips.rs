@@ -1,4 +1,4 @@
-//! A request costs one network round trip: a proxy between the two counts.
+//! Counts the round trips of a request with a proxy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use database::{Database, Settings, Transaction};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Passes bytes on between a client and Postgres and counts how often the direction turns towards Postgres.
+/// Forwards bytes between a client and Postgres and counts how often the direction changes towards Postgres.
 struct Proxy {
     port: u16,
     round_trips: Arc<AtomicUsize>,
@@ -23,7 +23,7 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = connect(&host, postgres_port).await;
-                tokio::spawn(pass_on(client, server, Arc::clone(&counter)));
+                tokio::spawn(forward(client, server, Arc::clone(&counter)));
             }
         });
         Self { port, round_trips }
@@ -45,7 +45,7 @@ async fn connect(host: &str, port: u16) -> Box<dyn Duplex> {
     }
 }
 
-async fn pass_on(mut client: TcpStream, mut server: Box<dyn Duplex>, round_trips: Arc<AtomicUsize>) {
+async fn forward(mut client: TcpStream, mut server: Box<dyn Duplex>, round_trips: Arc<AtomicUsize>) {
     let (mut question, mut answer) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     let mut answering = true;
     loop {
@@ -97,7 +97,7 @@ async fn a_transaction_is_one_round_trip() {
             .setting("request.jwt.claims", "{}")
             .setting("request.method", "GET")
             .statement("select $1::text, current_user", vec![text(value)])
-            .leaves_nothing()
+            .leaves_session_unchanged()
     };
     // Parsed, described, bound, run and committed: one round trip even the first time.
     for value in ["first", "second", "third"] {
@@ -105,7 +105,7 @@ async fn a_transaction_is_one_round_trip() {
         assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(value));
         assert_eq!(proxy.take(), 1, "{value}");
     }
-    let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new()).leaves_nothing();
+    let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new()).leaves_session_unchanged();
     database.run(&failing).await.unwrap_err();
     assert_eq!(proxy.take(), 1);
 }

@@ -1,4 +1,4 @@
-//! What one caller's SQL does to the session, the next caller must not find.
+//! Changes of the session by one caller's SQL, which must not affect the next caller.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ async fn run(database: &Database, sql: &str) -> Result<Option<String>, Error> {
     Ok(answer.last().and_then(|rows| rows.first()?.text(0).map(str::to_owned)))
 }
 
-/// What `sql` gives to somebody who changes nothing.
-async fn ask(database: &Database, sql: &str) -> String {
-    let transaction = Transaction::new("postgres").statement(sql, Vec::new()).leaves_nothing();
+/// Returns the result of `sql`, run without a change of the session.
+async fn query(database: &Database, sql: &str) -> String {
+    let transaction = Transaction::new("postgres").statement(sql, Vec::new()).leaves_session_unchanged();
     let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     answer.last().unwrap().first().unwrap().text(0).unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
-async fn nothing_that_is_set_for_the_session_outlives_the_transaction() {
+async fn session_state_does_not_outlive_the_transaction() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let database = &harness.database;
     harness
@@ -60,10 +60,10 @@ async fn nothing_that_is_set_for_the_session_outlives_the_transaction() {
         ),
         ("set role sessions_other", "select session_user || ' ' || current_user", "postgres postgres"),
     ] {
-        // A second time, the statements are prepared.
+        // In the second round, the statements are prepared already.
         for _ in 0..2 {
             run(database, leave).await.unwrap_or_else(|error| panic!("{leave}: {error}"));
-            assert_eq!(ask(database, look).await, untouched, "{leave}");
+            assert_eq!(query(database, look).await, untouched, "{leave}");
         }
     }
     let role = Transaction::anonymous().statement("select current_user::text", Vec::new());
@@ -74,7 +74,7 @@ async fn nothing_that_is_set_for_the_session_outlives_the_transaction() {
 }
 
 #[tokio::test]
-async fn clients_are_lent_as_they_were_after_the_login() {
+async fn clients_are_lent_with_a_fresh_session() {
     let harness = Harness::with(|settings| settings.client_pool_size = 1).await;
     let client = harness.database.client().await.unwrap();
     client
@@ -95,49 +95,49 @@ async fn statements_that_a_caller_drops_are_prepared_again() {
     let harness = Harness::with(|settings| settings.pool_size = 2).await;
     let database = &harness.database;
     for _ in 0..5 {
-        assert_eq!(ask(database, "select 'here'").await, "here");
+        assert_eq!(query(database, "select 'here'").await, "here");
         run(database, "deallocate all").await.unwrap();
     }
     for _ in 0..3 {
-        assert_eq!(ask(database, "select 'here'").await, "here");
+        assert_eq!(query(database, "select 'here'").await, "here");
     }
     let names = "select count(*)::text from pg_prepared_statements where statement = 'select ''here'''";
-    assert_eq!(ask(database, names).await, "1");
+    assert_eq!(query(database, names).await, "1");
 }
 
 #[tokio::test]
-async fn a_caller_that_drops_its_own_statements_is_no_pooler() {
+async fn a_caller_that_drops_its_own_statements_is_not_taken_for_a_pooler() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let within_a_block = |sql: &'static str| {
         Transaction::new("postgres").isolation(Isolation::ReadCommitted).statement(sql, Vec::new())
     };
-    // The end of the block is prepared, and then gone.
-    harness.database.run(&within_a_block("select 1").leaves_nothing()).await.unwrap();
+    // The statement that ends the block is prepared, and then dropped.
+    harness.database.run(&within_a_block("select 1").leaves_session_unchanged()).await.unwrap();
     harness.database.run(&within_a_block("deallocate all")).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(ask(&harness.database, "select 'here'").await, "here");
+        assert_eq!(query(&harness.database, "select 'here'").await, "here");
     }
     let names = "select count(*)::text from pg_prepared_statements where statement = 'select ''here'''";
-    assert_eq!(ask(&harness.database, names).await, "1");
+    assert_eq!(query(&harness.database, names).await, "1");
 }
 
 #[tokio::test]
 async fn a_statement_that_is_cancelled_while_it_is_new_is_prepared_again() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let database = &harness.database;
-    let process = ask(database, "select pg_backend_pid()::text").await;
+    let process = query(database, "select pg_backend_pid()::text").await;
     let slow = || {
         Transaction::new("postgres")
             .statement("select pg_sleep($1::float8)", vec![text("60")])
-            .leaves_nothing()
+            .leaves_session_unchanged()
             .timeout(Duration::from_millis(50))
     };
     for _ in 0..3 {
         let outcome = database.run(&slow()).await;
         assert!(matches!(outcome, Err(Error::Timeout(_))), "{outcome:?}");
-        assert_eq!(ask(database, "select pg_backend_pid()::text").await, process);
+        assert_eq!(query(database, "select pg_backend_pid()::text").await, process);
     }
     let names =
         "select count(*)::text from pg_prepared_statements where statement = 'select pg_backend_pid()::text'";
-    assert_eq!(ask(database, names).await, "1");
+    assert_eq!(query(database, names).await, "1");
 }

@@ -1,4 +1,4 @@
-//! What a caller of [`database::Database::run`] relies on.
+//! The guarantees of [`database::Database::run`].
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::harness::{Harness, text};
 use database::{Error, Isolation, Transaction};
 
 #[tokio::test]
-async fn runs_as_the_role_with_its_claims_and_forgets_both() {
+async fn runs_as_the_role_with_its_claims_and_resets_both() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let whoami = "select current_user::text, current_setting('request.jwt.claims', true)";
     let claims = r#"{"sub":"4b3d"}"#;
@@ -31,7 +31,7 @@ async fn an_unknown_role_runs_nothing() {
         Transaction::new("nobody_knows").statement("insert into public.t values (1)", Vec::new());
     let error = harness.database.run(&transaction).await.unwrap_err();
     assert_eq!(error.server().unwrap().code, "22023");
-    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("0"));
+    assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn a_failing_statement_undoes_the_ones_before_it() {
     let error = harness.database.run(&transaction).await.unwrap_err();
     let server = error.server().unwrap();
     assert_eq!((&*server.code, server.constraint.as_deref()), ("23505", Some("t_pkey")));
-    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("0"));
+    assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
 
     let transaction = Transaction::anonymous().statement(insert, vec![text("3")]);
     let answer = harness.database.run(&transaction).await.unwrap();
@@ -65,7 +65,7 @@ async fn a_constraint_that_is_checked_at_the_commit_is_an_error() {
     let transaction = Transaction::anonymous().statement("insert into public.child values (7)", Vec::new());
     let error = harness.database.run(&transaction).await.unwrap_err();
     assert_eq!(error.server().unwrap().code, "23503");
-    assert_eq!(harness.ask("select count(*) from public.child").await.as_deref(), Some("0"));
+    assert_eq!(harness.query("select count(*) from public.child").await.as_deref(), Some("0"));
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn read_only_refuses_writes() {
 }
 
 #[tokio::test]
-async fn rollback_answers_and_leaves_nothing() {
+async fn rollback_answers_and_changes_nothing() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness.admin("create table public.t (v int primary key)").await;
     let insert = "insert into public.t values ($1) returning v";
@@ -88,7 +88,7 @@ async fn rollback_answers_and_leaves_nothing() {
         let answer = harness.database.run(&transaction).await.unwrap();
         assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("1"));
     }
-    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("0"));
+    assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
     // A failure inside an explicit block leaves a usable connection behind.
     let transaction = Transaction::anonymous().rollback().statement("select 1 / 0", Vec::new());
     assert_eq!(harness.database.run(&transaction).await.unwrap_err().server().unwrap().code, "22012");
@@ -96,7 +96,7 @@ async fn rollback_answers_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_isolation_level_is_the_one_asked_for() {
+async fn the_isolation_level_is_set() {
     let harness = Harness::new().await;
     let show = "select current_setting('transaction_isolation')";
     for (isolation, name) in [
@@ -111,7 +111,7 @@ async fn the_isolation_level_is_the_one_asked_for() {
 }
 
 #[tokio::test]
-async fn a_changed_table_is_planned_anew_without_notice() {
+async fn a_changed_table_is_planned_again_without_an_error() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness.admin("create table public.t as select 1 as a").await;
     let read = || Transaction::anonymous().statement("select * from public.t", Vec::new());
@@ -125,7 +125,7 @@ async fn a_changed_table_is_planned_anew_without_notice() {
 }
 
 #[tokio::test]
-async fn a_slow_statement_is_cancelled_and_its_connection_lives_on() {
+async fn a_slow_statement_is_cancelled_and_its_connection_is_reused() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let backend = || Transaction::anonymous().statement("select pg_backend_pid()", Vec::new());
     let pid = |answer: database::Answer| answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned();
@@ -138,20 +138,20 @@ async fn a_slow_statement_is_cancelled_and_its_connection_lives_on() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_leaves_nothing_running() {
+async fn a_dropped_call_is_cancelled() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness.admin("create table public.t (v int)").await;
     let statement = "insert into public.t select 1 from pg_sleep(60)";
     let slow = Transaction::anonymous().statement(statement, Vec::new());
     let abandoned = tokio::time::timeout(Duration::from_millis(100), harness.database.run(&slow)).await;
     assert!(abandoned.is_err());
-    // The pool has one connection, so this waits until the cancelled statement is over.
+    // The pool has one connection, so this waits until the cancelled statement has ended.
     harness.database.ping().await.unwrap();
-    assert_eq!(harness.ask("select count(*) from public.t").await.as_deref(), Some("0"));
+    assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
 }
 
 #[tokio::test]
-async fn a_full_pool_says_so_in_time() {
+async fn a_full_pool_is_an_error_in_time() {
     let harness = Harness::with(|settings| {
         settings.pool_size = 1;
         settings.acquisition_timeout = Duration::from_millis(50);
@@ -169,7 +169,7 @@ async fn a_full_pool_says_so_in_time() {
 }
 
 #[tokio::test]
-async fn large_parameters_and_large_answers_pass_at_once() {
+async fn large_parameters_and_large_answers_do_not_block_each_other() {
     let harness = Harness::new().await;
     let large = "x".repeat(8 * 1024 * 1024);
     let echo = "select $1::text";
@@ -182,7 +182,7 @@ async fn large_parameters_and_large_answers_pass_at_once() {
 }
 
 #[tokio::test]
-async fn more_statements_than_the_cache_keeps_are_no_trouble() {
+async fn more_statements_than_the_cache_keeps_can_be_run() {
     let harness = Harness::with(|settings| {
         settings.pool_size = 1;
         settings.statement_cache_size = 16;
@@ -219,7 +219,7 @@ async fn without_prepared_statements_none_is_kept() {
 }
 
 #[tokio::test]
-async fn a_pooler_that_forgets_prepared_statements_is_lived_with() {
+async fn a_pooler_without_prepared_statements_works() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let statement = || Transaction::new("anon").statement("select 1 + $1::int", vec![text("1")]);
     harness.database.run(&statement()).await.unwrap();
@@ -231,7 +231,7 @@ async fn a_pooler_that_forgets_prepared_statements_is_lived_with() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_refused_and_harms_nobody() {
+async fn statements_that_cannot_be_sent_are_refused_and_affect_no_other() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let nul = Transaction::anonymous().statement("select '\0'", Vec::new());
     assert!(matches!(harness.database.run(&nul).await, Err(Error::Protocol(_))));

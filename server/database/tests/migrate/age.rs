@@ -1,14 +1,14 @@
-//! Databases that came with older schemas "auth" and "storage".
+//! Databases with older schemas "auth" and "storage" of Supabase's own services.
 
 use database::migrate::{Error, Migrator};
 use testkit::Database;
 
 use crate::support::text;
 
-const OF_2022: &str = include_str!("auth_2022.sql");
+const DOWNGRADE_TO_2022: &str = include_str!("auth_2022.sql");
 
-/// All that makes up the two schemas, but for the order of columns and for Basalt's own indexes.
-const SHAPE: &str = "select string_agg(line, E'\\n' order by line) from (
+/// Returns the definition of the two schemas as text, without the order of columns and Basalt's own indexes.
+const DEFINITION: &str = "select string_agg(line, E'\\n' order by line) from (
     select format('%s.%s %s %s %s %s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
       a.attnotnull, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
     from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -33,16 +33,16 @@ const SHAPE: &str = "select string_agg(line, E'\\n' order by line) from (
   ) lines";
 
 #[tokio::test]
-async fn schemas_of_2022_become_those_of_today() {
+async fn schemas_of_2022_are_updated() {
     let database = Database::create().await;
     let mut client = database.client().await;
-    let fresh = text(&client, SHAPE).await;
-    client.batch_execute(OF_2022).await.unwrap();
-    assert!(text(&client, SHAPE).await.lines().count() < fresh.lines().count() - 200);
+    let fresh = text(&client, DEFINITION).await;
+    client.batch_execute(DOWNGRADE_TO_2022).await.unwrap();
+    assert!(text(&client, DEFINITION).await.lines().count() < fresh.lines().count() - 200);
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
     assert!(report.applied.contains(&"0012_older_schemas.sql".to_owned()), "{report:?}");
-    assert_same_lines(&fresh, &text(&client, SHAPE).await);
+    assert_same_lines(&fresh, &text(&client, DEFINITION).await);
     let identity = "select provider_id || ' ' || email from auth.identities";
     let expected = "00000000-0000-4000-8000-000000000001 old@example.com";
     assert_eq!(
@@ -63,31 +63,31 @@ fn assert_same_lines(expected: &str, actual: &str) {
 }
 
 #[tokio::test]
-async fn the_auth_service_alone_brings_its_schema_up_to_date() {
+async fn the_auth_service_alone_updates_its_schema() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let lines_of_auth = |shape: String| -> String {
         shape.lines().filter(|line| !line.starts_with("storage.")).map(|line| format!("{line}\n")).collect()
     };
-    let fresh = lines_of_auth(text(&client, SHAPE).await);
-    client.batch_execute(OF_2022).await.unwrap();
+    let fresh = lines_of_auth(text(&client, DEFINITION).await);
+    client.batch_execute(DOWNGRADE_TO_2022).await.unwrap();
     let storage = "select string_agg(attname, ' ' order by attname) from pg_attribute
         where attrelid = 'storage.objects'::regclass and not attisdropped";
     let before = text(&client, storage).await;
 
     client.batch_execute("set session authorization supabase_auth_admin").await.unwrap();
-    assert!(Migrator::new(&mut client).auth_alone().await.unwrap());
-    assert!(!Migrator::new(&mut client).auth_alone().await.unwrap(), "there is nothing left to do");
+    assert!(Migrator::new(&mut client).auth_only().await.unwrap());
+    assert!(!Migrator::new(&mut client).auth_only().await.unwrap(), "there is nothing left to do");
     client.batch_execute("reset session authorization; reset all").await.unwrap();
-    assert_same_lines(&fresh, &lines_of_auth(text(&client, SHAPE).await));
+    assert_same_lines(&fresh, &lines_of_auth(text(&client, DEFINITION).await));
     assert_eq!(text(&client, storage).await, before, "the other schema is somebody else's");
 }
 
 #[tokio::test]
-async fn what_cannot_be_brought_up_to_date_is_refused_before_anything_is_written() {
+async fn schemas_that_cannot_be_updated_are_refused_before_anything_is_written() {
     let database = Database::create().await;
     let mut client = database.client().await;
-    client.batch_execute(OF_2022).await.unwrap();
+    client.batch_execute(DOWNGRADE_TO_2022).await.unwrap();
     client.batch_execute("create role older_visitor; set role older_visitor").await.unwrap();
     let obstacle = Migrator::new(&mut client).obstacle().await.unwrap().unwrap();
     assert!(
@@ -99,14 +99,14 @@ async fn what_cannot_be_brought_up_to_date_is_refused_before_anything_is_written
         .await
         .unwrap();
     match Migrator::new(&mut client).platform().await {
-        Err(Error::Older(advice)) => assert!(advice.contains("October 2022"), "{advice}"),
+        Err(Error::OutdatedSchemas(advice)) => assert!(advice.contains("October 2022"), "{advice}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(text(&client, "select coalesce(to_regnamespace('basalt')::text, 'none')").await, "none");
 }
 
 #[tokio::test]
-async fn rows_that_the_auth_service_cannot_read_are_mended() {
+async fn rows_that_the_auth_service_cannot_read_are_corrected() {
     let database = Database::create().await;
     let mut client = database.client().await;
     client

@@ -1,12 +1,12 @@
-//! Extensions that projects ask for.
+//! Extensions that projects create.
 
 use database::migrate::Migrator;
 use testkit::Database;
 
-use crate::refused;
+use crate::statement_error;
 use crate::support::{Folder, count, text};
 
-/// Those of Postgres' own distribution that hosted Supabase offers.
+/// The extensions of Postgres' own distribution that hosted Supabase offers.
 const CONTRIB: &[&str] = &[
     "amcheck",
     "autoinc",
@@ -52,7 +52,7 @@ const CONTRIB: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn what_postgres_distributes_is_made_in_schema_extensions() {
+async fn extensions_of_the_distribution_are_created_in_schema_extensions() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -70,12 +70,12 @@ async fn what_postgres_distributes_is_made_in_schema_extensions() {
 }
 
 #[tokio::test]
-async fn an_extension_that_is_absent_is_named_with_its_place_and_what_to_do() {
+async fn the_error_about_a_missing_extension_names_its_line_and_what_to_do() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();
     folder.write("20250101000000_a.sql", "select 1;\n\ncreate extension no_such_extension;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.file.as_str(), error.line), ("20250101000000_a.sql", 3));
     assert!(error.message.contains("no_such_extension"), "{error}");
     let hint = error.hint.clone().unwrap();
@@ -84,13 +84,13 @@ async fn an_extension_that_is_absent_is_named_with_its_place_and_what_to_do() {
     }
     if count(&client, "select count(*) from pg_available_extensions where name = 'pgaudit'").await == 0 {
         folder.write("20250101000000_a.sql", "create extension pgaudit;");
-        let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+        let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
         assert!(error.hint.clone().unwrap().contains("postgresql-<version>-pgaudit"), "{error}");
     }
 }
 
-/// Whether this Postgres has an extension that Basalt brings to the npm package's: of the SQL that it carries itself only a
-/// system's has none, while what `make extensions` adds depends on the machine.
+/// Reports whether this Postgres has an extension. A Postgres of the system has none of Basalt's own extensions, and
+/// which ones `make extensions` has added depends on the machine.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
 async fn has(client: &tokio_postgres::Client, name: &str) -> bool {
     let known =
@@ -109,7 +109,7 @@ async fn pgjwt_signs_and_verifies() {
         return;
     }
     client.batch_execute("create extension pgjwt with schema extensions").await.unwrap();
-    // The example that jwt.io shows, which another implementation signed.
+    // The example of jwt.io, which another implementation has signed.
     let example = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
                    eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiYWRtaW4iOnRydWV9.\
                    TJVA95OrM7E2cBab30RMHrHDcEfxjoYZgeFONFh7HgQ";
@@ -138,13 +138,13 @@ async fn pgjwt_signs_and_verifies() {
 }
 
 #[tokio::test]
-async fn the_vault_keeps_secrets_that_only_some_may_read() {
+async fn the_vault_has_secrets_that_only_some_roles_may_read() {
     let database = Database::create().await;
     let client = database.client().await;
     if !has(&client, "supabase_vault").await {
         return;
     }
-    // It is there from the beginning, as on hosted Supabase, and migrations may ask for it nevertheless.
+    // It exists from the beginning, as on hosted Supabase, and migrations may create it nevertheless.
     client.batch_execute("create extension if not exists supabase_vault with schema vault").await.unwrap();
     client.batch_execute("set role service_role").await.unwrap();
     let id = text(&client, "select vault.create_secret('s3cret é', 'stripe', 'key of the shop')::text").await;
@@ -177,7 +177,7 @@ async fn queues_hand_out_each_message_once() {
         return;
     }
     let folder = Folder::new();
-    // The first two statements are those that the CLI pulls from a hosted project.
+    // The CLI pulls the first two statements from a hosted project.
     folder.write(
         "20250101000000_queues.sql",
         "create schema if not exists \"pgmq\";

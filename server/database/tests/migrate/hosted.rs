@@ -1,13 +1,13 @@
-//! Migrations and seeds as projects of hosted Supabase have them: what the session is like in which they run, and what
-//! `pg_dump` and the Supabase CLI's users write.
+//! Migrations and seeds of projects of hosted Supabase: the session in which they run, and files that `pg_dump` and
+//! users of the Supabase CLI write.
 
 use database::migrate::{Migrator, State};
 use testkit::Database;
 
-use super::support::{Folder, count, names, refused, text};
+use super::support::{Folder, count, names, statement_error, text};
 
-/// Applies the platform and then `files`, over the connection that made the platform's schema.
-async fn first_boot(files: &[(&str, &str)]) -> (Database, tokio_postgres::Client) {
+/// Applies the platform's files and then `files`, over the same connection.
+async fn first_start(files: &[(&str, &str)]) -> (Database, tokio_postgres::Client) {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -23,7 +23,7 @@ async fn first_boot(files: &[(&str, &str)]) -> (Database, tokio_postgres::Client
 
 #[tokio::test]
 async fn the_first_start_finds_extensions_unqualified() {
-    let (database, mut client) = first_boot(&[
+    let (database, mut client) = first_start(&[
         (
             "1_tables.sql",
             "create extension if not exists \"uuid-ossp\" with schema extensions;
@@ -33,7 +33,7 @@ async fn the_first_start_finds_extensions_unqualified() {
                token text default encode(gen_random_bytes(8), 'hex'),
                secret text default crypt('x', gen_salt('bf', 4)));",
         ),
-        // As pg_dump begins: what it sets must not reach the next file.
+        // The beginning of a dump of pg_dump, whose setting must not affect the next file.
         (
             "2_dumped.sql",
             "SET statement_timeout = 0; SET transaction_timeout = 0; SET row_security = off;
@@ -63,7 +63,7 @@ async fn the_first_start_finds_extensions_unqualified() {
 }
 
 #[tokio::test]
-async fn a_search_path_that_somebody_chose_stays() {
+async fn a_configured_search_path_stays() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -72,7 +72,7 @@ async fn a_search_path_that_somebody_chose_stays() {
     client.batch_execute(&format!("create schema app; {choose}")).await.unwrap();
     Migrator::new(&mut client).project(folder.path()).await.unwrap();
     let path = text(&client, "select path from public.seen").await;
-    // The role's own setting, which another test's platform may have made, wins over the database's.
+    // The role's own setting, which another test's platform may have made, precedes the database's.
     let of_role = count(
         &client,
         "select count(*) from pg_db_role_setting where setrole <> 0 and setdatabase = 0 \
@@ -91,8 +91,8 @@ async fn a_search_path_that_somebody_chose_stays() {
 }
 
 #[tokio::test]
-async fn ordinary_projects_touch_the_platform() {
-    let (_database, client) = first_boot(&[
+async fn projects_may_use_objects_of_the_platform() {
+    let (_database, client) = first_start(&[
         (
             "1_profiles.sql",
             "create table public.profiles (id uuid references auth.users on delete cascade primary key, name text);
@@ -153,7 +153,7 @@ async fn ordinary_projects_touch_the_platform() {
 }
 
 #[tokio::test]
-async fn dumps_of_data_are_seeds() {
+async fn dumps_of_data_can_be_seeds() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     client.batch_execute("create table public.t (id int, name text)").await.unwrap();
@@ -174,13 +174,13 @@ async fn dumps_of_data_are_seeds() {
 
     folder.write("bad.sql", "select 1;\ncopy public.t from stdin;\nnone\tx\n\\.\nselect 2;\n");
     let files = [folder.path().join("bad.sql")];
-    let error = refused(Migrator::new(&mut client).seed(folder.path(), &files).await);
+    let error = statement_error(Migrator::new(&mut client).seed(folder.path(), &files).await);
     assert_eq!((error.line, error.code.as_str()), (2, "22P02"), "{error}");
     assert!(error.context.as_deref().is_some_and(|context| context.contains("line 1")), "{error}");
 }
 
 #[tokio::test]
-async fn what_refuses_transactions_is_run_without_one() {
+async fn statements_that_refuse_transactions_are_run_without_one() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -203,22 +203,22 @@ async fn what_refuses_transactions_is_run_without_one() {
     assert_eq!(count(&client, locks).await, 0, "the lock is given back");
 
     folder.write("5_value.sql", "alter type mood add value 'calm';\nselect 'calm'::mood;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.line, error.code.as_str()), (2, "55P04"));
     assert!(error.to_string().contains("Nothing of this file was applied"), "{error}");
 
     folder.write("5_value.sql", "create table kept (id int);\nvacuum kept;\n\nselect 1/0;");
-    let error = refused(Migrator::new(&mut client).project(folder.path()).await);
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert_eq!((error.line, error.applied), (4, Some(2)), "{error}");
-    assert!(error.to_string().contains("up to line 2 was applied"), "{error}");
+    assert!(error.to_string().contains("up to line 2 were applied"), "{error}");
     assert_eq!(count(&client, locks).await, 0);
     let status = Migrator::new(&mut client).status(folder.path()).await.unwrap();
     assert_eq!(status.project.last().map(|entry| entry.state), Some(State::Pending));
 }
 
-/// A node that waits for its turn must not be what an index that is made concurrently waits for.
+/// While an index is created concurrently, it must not wait for a node that waits for the migrations' lock.
 #[tokio::test]
-async fn nodes_make_an_index_concurrently_once() {
+async fn nodes_create_an_index_concurrently_once() {
     let database = Database::empty().await;
     let folder = Folder::new();
     folder.write("1_t.sql", "create table public.t (id int);");

@@ -1,4 +1,4 @@
-//! What users' SQL relies on in a database that has the platform's schema.
+//! Guarantees of the platform's schema for users' SQL.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 use crate::support::{count, text};
 
-/// A database with the platform's schema, and a superuser's connection to it.
+/// Returns a database with the platform's schema, and a superuser's connection to it.
 async fn platform() -> (Database, Client) {
     let database = Database::create().await;
     let client = database.client().await;
     (database, client)
 }
 
-/// The SQLSTATE that `sql` is refused with, or "" if it is not; nothing of it remains.
+/// Runs `sql` as `role`, rolls it back, and returns the SQLSTATE of its error, or "" if there is none.
 async fn refusal(client: &mut Client, role: &str, sql: &str) -> String {
     let transaction = client.transaction().await.unwrap();
     transaction.batch_execute(&format!("set local role {role}")).await.unwrap();
@@ -24,7 +24,7 @@ async fn refusal(client: &mut Client, role: &str, sql: &str) -> String {
     }
 }
 
-/// The texts that `sql` gives, one per row.
+/// Returns the texts of the first column of `sql`.
 async fn texts(client: &Client, sql: &str) -> Vec<String> {
     client.query_typed(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
@@ -49,7 +49,7 @@ async fn a_new_public_table_is_reachable_and_policies_decide() {
 }
 
 #[tokio::test]
-async fn nobody_but_the_service_reads_accounts() {
+async fn only_the_service_may_read_accounts() {
     let (_database, mut client) = platform().await;
     for role in ["anon", "authenticated", "service_role"] {
         assert_eq!(refusal(&mut client, role, "select from auth.users").await, "42501", "{role}");
@@ -69,7 +69,7 @@ async fn nobody_but_the_service_reads_accounts() {
 }
 
 #[tokio::test]
-async fn the_caller_is_known_by_the_claims() {
+async fn claims_identify_the_caller() {
     let (_database, client) = platform().await;
     assert_eq!(
         text(
@@ -95,7 +95,7 @@ async fn the_caller_is_known_by_the_claims() {
 }
 
 #[tokio::test]
-async fn the_api_login_becomes_the_three_roles_and_no_other() {
+async fn the_api_login_may_become_the_three_roles_and_no_other() {
     let (_database, mut client) = platform().await;
     for role in ["anon", "authenticated", "service_role"] {
         let become_role = format!("set local session authorization authenticator; set local role {role}");
@@ -108,7 +108,7 @@ async fn the_api_login_becomes_the_three_roles_and_no_other() {
 }
 
 #[tokio::test]
-async fn the_storage_login_asks_policies_as_the_caller() {
+async fn the_storage_login_may_become_the_caller() {
     let (_database, mut client) = platform().await;
     client.batch_execute("insert into storage.buckets (id, name) values ('b', 'b')").await.unwrap();
     let insert = "insert into storage.objects (bucket_id, name) values ('b', 'x')";
@@ -125,7 +125,7 @@ async fn the_storage_login_asks_policies_as_the_caller() {
 }
 
 #[tokio::test]
-async fn parts_of_object_names_are_told_apart() {
+async fn object_names_are_split_into_parts() {
     let (_database, client) = platform().await;
     let parts = "select concat_ws(' ', storage.foldername('a/b/c.tar.gz'), storage.foldername('c'), \
                  storage.filename('a/b/c.tar.gz'), storage.extension('a/b/c.tar.gz'), storage.extension('c'))";
@@ -139,7 +139,7 @@ async fn parts_of_object_names_are_told_apart() {
 }
 
 #[tokio::test]
-async fn listings_fold_what_lies_deeper() {
+async fn listings_group_objects_of_subfolders() {
     let (_database, client) = platform().await;
     client
         .batch_execute(
@@ -168,7 +168,7 @@ async fn listings_fold_what_lies_deeper() {
     let mut backwards = all;
     backwards.reverse();
     assert_eq!(texts(&client, &format!("{v2}('', 'b', sort_order => 'desc')")).await, backwards);
-    // Page by page, however small the pages, the whole list comes once.
+    // With pages of any size, each entry is listed once.
     for (order, expected) in [("asc", all), ("desc", backwards)] {
         let (mut after, mut seen) = (String::new(), Vec::new());
         loop {
@@ -183,7 +183,7 @@ async fn listings_fold_what_lies_deeper() {
 }
 
 #[tokio::test]
-async fn storage_rows_are_not_deleted_by_accident() {
+async fn storage_rows_cannot_be_deleted_accidentally() {
     let (_database, mut client) = platform().await;
     client
         .batch_execute("insert into storage.buckets (id, name, public) values ('b', 'b', true)")
@@ -204,7 +204,7 @@ async fn storage_rows_are_not_deleted_by_accident() {
 }
 
 #[tokio::test]
-async fn broadcasts_wait_for_the_commit_and_never_fail_it() {
+async fn broadcasts_are_sent_at_the_commit_and_never_fail_it() {
     let (_database, mut client) = platform().await;
     client
         .batch_execute(
@@ -247,7 +247,7 @@ async fn broadcasts_wait_for_the_commit_and_never_fail_it() {
 }
 
 #[tokio::test]
-async fn listeners_hear_of_changes_to_the_catalog() {
+async fn changes_of_the_catalog_are_notified() {
     let (database, client) = platform().await;
     let (listener, mut connection) = tokio_postgres::connect(&database.uri(), NoTls).await.unwrap();
     let (sender, mut heard) = tokio::sync::mpsc::channel(16);
@@ -278,7 +278,7 @@ async fn listeners_hear_of_changes_to_the_catalog() {
 }
 
 #[tokio::test]
-async fn extensions_are_found_without_their_schema() {
+async fn extensions_are_found_without_naming_their_schema() {
     let (_database, client) = platform().await;
     assert_eq!(
         text(
@@ -288,7 +288,7 @@ async fn extensions_are_found_without_their_schema() {
         .await,
         "4true"
     );
-    // A new hosted project has no others, and its own migrations choose where they go.
+    // A new hosted project has no others; migrations choose the schemas of further ones.
     let others = "select count(*) from pg_extension where extname in ('citext', 'pg_trgm')";
     assert_eq!(count(&client, others).await, 0);
     assert_eq!(count(&client, "select count(uuid_generate_v4())").await, 1);

@@ -1,4 +1,4 @@
-//! Folders to fill with migrations, and short questions to a database.
+//! Helpers of the migrations' tests: folders of files, and short queries.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use database::migrate::{Error, StatementError};
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
-/// A folder that goes with the test.
+/// A temporary folder, removed when dropped.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -18,7 +18,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// Writes a file, in place of what is there.
+    /// Writes a file, replacing an existing one.
     pub(crate) fn write(&self, name: &str, content: &str) {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -26,26 +26,26 @@ impl Folder {
     }
 }
 
-/// The single text that `sql` gives.
+/// Returns the single text of the result of `sql`.
 pub(crate) async fn text(client: &Client, sql: &str) -> String {
     client.query_typed(sql, &[]).await.unwrap()[0].get(0)
 }
 
-/// The single number that `sql` gives.
+/// Returns the single number of the result of `sql`.
 pub(crate) async fn count(client: &Client, sql: &str) -> usize {
     let number: i64 = client.query_typed(&format!("select ({sql})::bigint"), &[]).await.unwrap()[0].get(0);
     usize::try_from(number).unwrap()
 }
 
-/// A statement error, or a panic that shows what came instead.
-pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
+/// Returns the statement error of `result`; panics for any other result.
+pub(crate) fn statement_error<T: std::fmt::Debug>(result: Result<T, Error>) -> StatementError {
     match result {
         Err(Error::Statement(error)) => *error,
-        other => panic!("expected a statement to be refused, got {other:?}"),
+        other => panic!("expected a statement error, got {other:?}"),
     }
 }
 
-/// Names of files, as reports have them.
+/// Returns names of files as reports have them.
 pub(crate) fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.map(str::to_owned).to_vec()
 }

@@ -101,7 +101,7 @@ pub async fn load(database: &Database, settings: &Settings) -> Result<Catalog, L
         .setting("search_path", "")
         .setting("jit", "off")
         .read_only()
-        .leaves_nothing()
+        .leaves_session_unchanged()
         .statement(catalog_query(settings), Vec::new());
     let answer = database.run(&transaction).await?;
     let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.get(0));

@@ -111,7 +111,7 @@ impl SharedCache {
         database: &Database,
         suspicion: Suspicion,
     ) -> Option<Arc<SchemaCache>> {
-        database.hear_notices().await;
+        database.await_notifications().await;
         let mut changes = database.catalog_changes();
         let has_changed =
             |count: u64| !self.is_settled() || count != self.changes_seen.load(Ordering::Relaxed);

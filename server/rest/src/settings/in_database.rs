@@ -47,7 +47,7 @@ pub(crate) async fn read(database: &Database, base: &Settings) -> Result<Setting
             .statement(format!("select {}()", parts.join(".")), Vec::new())
             .statement(OF_FUNCTION, vec![Some(names.into_bytes().into())]);
     } else {
-        transaction = transaction.leaves_nothing();
+        transaction = transaction.leaves_session_unchanged();
     }
     let answer = database.run(&transaction.statement(OF_ROLE, Vec::new())).await?;
     let function_and_role = answer.statements().iter().skip(usize::from(base.db_pre_config.is_some()));

@@ -59,6 +59,6 @@ async fn serve(
 
 async fn migrate(database: &Database) -> Result<(), Error> {
     let mut client = database.client().await?;
-    migrate::Migrator::new(&mut client).auth_alone().await?;
+    migrate::Migrator::new(&mut client).auth_only().await?;
     Ok(())
 }

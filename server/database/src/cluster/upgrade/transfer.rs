@@ -1,4 +1,4 @@
-//! Copies roles and databases from one running cluster to another, by Postgres' own programs.
+//! Copies roles and databases from one running cluster to another, with Postgres' own programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -15,18 +15,18 @@ use super::super::initdb::last_lines;
 use super::{SUPERUSER, TEMPLATE};
 use crate::conninfo::Conninfo;
 
-/// What is run.
-const NAMES: [&str; 3] = ["pg_dump", "pg_dumpall", "pg_restore"];
+/// The programs that are needed.
+const PROGRAMS: [&str; 3] = ["pg_dump", "pg_dumpall", "pg_restore"];
 
 /// How long the copy of one database may take.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
-/// How many lines of what failed are told.
-const TOLD: usize = 20;
+/// How many of the last lines of a failed program's output an error shows.
+const LOG_LINES: usize = 20;
 
-/// A running cluster, as its superuser reaches it.
-pub(super) struct End<'a> {
-    /// Its folder.
+/// A running cluster, with the parameters to connect to it as the superuser.
+pub(super) struct ClusterConnection<'a> {
+    /// The cluster's folder.
     pub(super) cluster: &'a Path,
     pub(super) socket_dir: &'a Path,
     pub(super) port: u16,
@@ -34,12 +34,12 @@ pub(super) struct End<'a> {
     pub(super) password_file: PathBuf,
 }
 
-impl End<'_> {
+impl ClusterConnection<'_> {
     async fn connect(&self, database: &str) -> Result<Client, Error> {
         let folder = self.socket_dir.to_string_lossy();
         let uri = Conninfo::login(&folder, self.port, SUPERUSER, self.password, database).to_uri();
         let (client, connection) = tokio_postgres::connect(&uri, NoTls).await.map_err(self.failed())?;
-        // Ends with the client.
+        // This task ends when the client is dropped.
         tokio::spawn(connection);
         Ok(client)
     }
@@ -56,7 +56,7 @@ impl End<'_> {
         self.connect(database).await?.batch_execute(statements).await.map_err(self.failed())
     }
 
-    /// The first column of what `query` finds in `database`.
+    /// Returns the first column of the rows that `query` returns in `database`.
     pub(super) async fn list(&self, database: &str, query: &str) -> Result<Vec<String>, Error> {
         let messages = self.connect(database).await?.simple_query(query).await.map_err(self.failed())?;
         let values = messages.iter().filter_map(|message| match message {
@@ -66,34 +66,34 @@ impl End<'_> {
         Ok(values.collect())
     }
 
-    /// The names of all databases but `template0`, which nobody can have changed.
+    /// Returns the names of all databases except `template0`, which cannot have been changed.
     ///
-    /// Errors: where there are some that cannot be dumped.
+    /// Errors: if there are databases that cannot be dumped.
     pub(super) async fn databases(&self) -> Result<Vec<String>, Error> {
         let others = "select datname from pg_database where datname <> 'template0' and";
         let closed = self.list(DATABASE, &format!("{others} not datallowconn")).await?;
         if !closed.is_empty() {
-            let status = "these databases take no connections, and would not be copied";
+            let status = "these databases do not allow connections, so they cannot be copied";
             return Err(Error::ended("the upgrade", self.cluster, status, closed.join("\n")));
         }
         self.list(DATABASE, &format!("{others} datallowconn order by datname")).await
     }
 }
 
-/// The programs that dump and restore.
-pub(super) struct Programs(PathBuf);
+/// A folder with the programs that dump and restore.
+pub(super) struct DumpPrograms(PathBuf);
 
-impl Programs {
-    /// Those that can dump from the first of `servers` for the second: of neither's version, or of one between.
+impl DumpPrograms {
+    /// Finds programs that can dump the old server for the new one: of a version from the old one's to the new one's.
     ///
     /// Errors: [`Error::NoDump`].
     pub(super) async fn find([old, new]: [&Binaries; 2]) -> Result<Self, Error> {
         let (from, to) = (old.version().major, new.version().major);
         for folder in client_folders([new, old]) {
-            if NAMES.iter().any(|name| !folder.join(name).is_file()) {
+            if PROGRAMS.iter().any(|name| !folder.join(name).is_file()) {
                 continue;
             }
-            if let Ok(Version { major, .. }) = version_of(&folder.join(NAMES[0])).await
+            if let Ok(Version { major, .. }) = version_of(&folder.join(PROGRAMS[0])).await
                 && (from..=to).contains(&major)
             {
                 return Ok(Self(folder));
@@ -103,28 +103,39 @@ impl Programs {
     }
 
     /// Copies roles, their passwords, settings and memberships.
-    pub(super) async fn copy_roles(&self, old: &End<'_>, new: &End<'_>) -> Result<(), Error> {
+    pub(super) async fn copy_roles(
+        &self,
+        old: &ClusterConnection<'_>,
+        new: &ClusterConnection<'_>,
+    ) -> Result<(), Error> {
         let mut dump = self.command("pg_dumpall", old);
         dump.args(["--globals-only", "--no-tablespaces", "--database", DATABASE]);
         let run = timeout(LIMIT, dump.stdout(Stdio::piped()).output());
-        let output = run.await.map_err(|_| late())?.map_err(Error::io("run", &self.0.join("pg_dumpall")))?;
+        let output =
+            run.await.map_err(|_| timed_out())?.map_err(Error::io("run", &self.0.join("pg_dumpall")))?;
         if !output.status.success() {
             return Err(self.failed(old, "pg_dumpall", output.status, &output.stderr));
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        // The superuser is there already, and commands to psql are none to Postgres.
-        let is_for_postgres = |line: &&str| {
+        // The superuser exists already, and backslash commands are for psql.
+        let is_statement = |line: &&str| {
             *line != format!("CREATE ROLE {SUPERUSER};")
                 && !["\\restrict ", "\\unrestrict "].iter().any(|command| line.starts_with(command))
         };
-        let statements: Vec<&str> = text.split('\n').filter(is_for_postgres).collect();
+        let statements: Vec<&str> = text.split('\n').filter(is_statement).collect();
         new.execute(TEMPLATE, &statements.join("\n")).await
     }
 
-    /// Copies the database `name`, which is made by that unless it is the template.
-    pub(super) async fn copy_database(&self, name: &str, old: &End<'_>, new: &End<'_>) -> Result<(), Error> {
+    /// Copies the database `name`, which is created unless it is the template.
+    pub(super) async fn copy_database(
+        &self,
+        name: &str,
+        old: &ClusterConnection<'_>,
+        new: &ClusterConnection<'_>,
+    ) -> Result<(), Error> {
         let mut dump = self.command("pg_dump", old);
-        // Uncompressed: it is read at once. In quotes, as a name with `=` in it would be taken for more than a name.
+        // Uncompressed, since it is restored at once. In quotes, since a name that contains `=` would be parsed as a
+        // connection string.
         let database = format!("dbname='{}'", name.replace('\\', r"\\").replace('\'', r"\'"));
         dump.args(["--format=custom", "--compress=0", "--no-tablespaces", "--dbname", &database]);
         let mut restore = self.command("pg_restore", new);
@@ -132,52 +143,58 @@ impl Programs {
         if name != TEMPLATE {
             restore.arg("--create");
         }
-        let unable = |program: &str| {
+        let io_error = |program: &str| {
             let path = self.0.join(program);
             move |error| Error::io("run", &path)(error)
         };
-        let mut dumping = dump.stdout(Stdio::piped()).spawn().map_err(unable("pg_dump"))?;
+        let mut dumping = dump.stdout(Stdio::piped()).spawn().map_err(io_error("pg_dump"))?;
         let dumped = dumping.stdout.take().map_or_else(|| Ok(Stdio::null()), TryInto::try_into);
         let restoring =
-            restore.stdin(dumped.map_err(unable("pg_dump"))?).spawn().map_err(unable("pg_restore"))?;
-        // With our end of the pipe: where the restoring has ended, the dumping must not wait for a reader.
+            restore.stdin(dumped.map_err(io_error("pg_dump"))?).spawn().map_err(io_error("pg_restore"))?;
+        // This closes this process's end of the pipe, so that pg_dump fails if pg_restore has ended.
         drop(restore);
         let both = async { tokio::join!(restoring.wait_with_output(), dumping.wait_with_output()) };
-        let (restored, dumped) = timeout(LIMIT, both).await.map_err(|_| late())?;
+        let (restored, dumped) = timeout(LIMIT, both).await.map_err(|_| timed_out())?;
         let (restored, dumped) =
-            (restored.map_err(unable("pg_restore"))?, dumped.map_err(unable("pg_dump"))?);
-        // Where the restoring has ended, so has the dumping, for want of a reader.
+            (restored.map_err(io_error("pg_restore"))?, dumped.map_err(io_error("pg_dump"))?);
+        // If pg_restore fails, pg_dump fails too, so pg_restore's status is the one to report.
         for (program, output) in [("pg_restore", &restored), ("pg_dump", &dumped)] {
             if !output.status.success() {
-                let said = [dumped.stderr.as_slice(), &restored.stderr].concat();
-                return Err(self.failed(new, program, output.status, &said));
+                let messages = [dumped.stderr.as_slice(), &restored.stderr].concat();
+                return Err(self.failed(new, program, output.status, &messages));
             }
         }
         Ok(())
     }
 
-    /// One of the programs, connected to `end`.
-    fn command(&self, program: &str, end: &End<'_>) -> Command {
+    /// Returns the command of one of the programs, connected to `cluster`.
+    fn command(&self, program: &str, cluster: &ClusterConnection<'_>) -> Command {
         let mut command = Command::new(self.0.join(program));
-        // What a person has set for other servers, PGOPTIONS say, is not meant for these.
+        // Variables such as PGOPTIONS are set for other servers.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"PG") {
                 command.env_remove(name);
             }
         }
-        command.arg("--host").arg(end.socket_dir).args(["--port", &end.port.to_string()]);
+        command.arg("--host").arg(cluster.socket_dir).args(["--port", &cluster.port.to_string()]);
         command.args(["--username", SUPERUSER, "--no-password"]);
-        command.env("PGPASSFILE", &end.password_file).env("LC_ALL", "C").current_dir("/");
+        command.env("PGPASSFILE", &cluster.password_file).env("LC_ALL", "C").current_dir("/");
         command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }
 
-    fn failed(&self, end: &End<'_>, program: &'static str, status: ExitStatus, said: &[u8]) -> Error {
-        let log = last_lines(&String::from_utf8_lossy(said), TOLD);
-        Error::ended(program, end.cluster, &status.to_string(), log)
+    fn failed(
+        &self,
+        cluster: &ClusterConnection<'_>,
+        program: &'static str,
+        status: ExitStatus,
+        messages: &[u8],
+    ) -> Error {
+        let log = last_lines(&String::from_utf8_lossy(messages), LOG_LINES);
+        Error::ended(program, cluster.cluster, &status.to_string(), log)
     }
 }
 
-fn late() -> Error {
+fn timed_out() -> Error {
     Error::Timeout { what: "the copy of a database", limit: LIMIT, log: String::new() }
 }

@@ -1,3 +1,5 @@
+//! Tests of the splitting of SQL files into statements.
+
 use super::{Unsplittable, line_at, split};
 
 fn texts(sql: &str) -> Vec<&str> {
@@ -44,19 +46,19 @@ fn semicolons_inside_quotes_do_not_count() {
 }
 
 #[test]
-fn a_backslash_ends_no_plain_string() {
+fn a_backslash_does_not_escape_a_quote_in_a_plain_string() {
     assert_eq!(texts("select 'c:\\'; select 2"), ["select 'c:\\'", "select 2"]);
 }
 
 #[test]
-fn dollars_in_names_and_parameters_quote_nothing() {
+fn dollars_in_names_and_parameters_are_not_quotes() {
     assert_eq!(texts("select a$b$c; select 2"), ["select a$b$c", "select 2"]);
     assert_eq!(texts("prepare p as select $1; select $2"), ["prepare p as select $1", "select $2"]);
     assert_eq!(texts("select 1 $ 2; select 3"), ["select 1 $ 2", "select 3"]);
 }
 
 #[test]
-fn parentheses_hold_a_rule_together() {
+fn semicolons_in_parentheses_do_not_count() {
     let rule = "create rule r as on insert to t do also (insert into a values (1); insert into b values (2))";
     assert_eq!(texts(&format!("{rule}; select 1")), [rule, "select 1"]);
 }
@@ -92,7 +94,7 @@ fn words_and_offsets_describe_the_statement() {
 }
 
 #[test]
-fn what_only_psql_can_do_is_refused_with_its_line() {
+fn commands_of_psql_are_refused_with_their_line() {
     for (sql, line, found) in [
         ("select 1;\n\\connect other\nselect 2;", 2, "\\connect"),
         ("select 1\n\\restrict abc\n", 2, "\\restrict"),
@@ -104,7 +106,7 @@ fn what_only_psql_can_do_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_pg_dump_writes_for_psql_is_understood() {
+fn output_of_pg_dump_for_psql_is_supported() {
     let sql = "-- PostgreSQL database dump\n\\restrict abc\n\nselect 1;\n\\unrestrict abc\n";
     assert_eq!(texts(sql), ["select 1"]);
 
@@ -130,7 +132,7 @@ fn what_pg_dump_writes_for_psql_is_understood() {
 }
 
 #[test]
-fn what_never_ends_is_refused_where_it_begins() {
+fn unterminated_tokens_are_refused_with_the_line_of_their_beginning() {
     for (sql, line) in [
         ("select 1;\nselect 'abc", 2),
         ("select 1;\n\nselect \"abc;", 3),
@@ -144,9 +146,9 @@ fn what_never_ends_is_refused_where_it_begins() {
     }
 }
 
-/// Statements put together from every kind of token, so that no token's end is mistaken in the neighbourhood of another.
+/// Splits statements made of every kind of token, so that each token's end is found next to each other token.
 #[test]
-fn any_sequence_of_tokens_is_cut_only_at_its_semicolons() {
+fn any_sequence_of_tokens_is_split_only_at_its_semicolons() {
     let tokens = [
         "select",
         "'a;''b'",
@@ -187,9 +189,9 @@ fn any_sequence_of_tokens_is_cut_only_at_its_semicolons() {
     }
 }
 
-/// Whatever the bytes, cutting ends, and every statement lies where it says.
+/// Whatever the bytes are, splitting ends, and every statement is at its offset.
 #[test]
-fn garbage_neither_panics_nor_loses_its_place() {
+fn garbage_causes_no_panic_and_no_wrong_offset() {
     let alphabet = ['\'', '"', '$', 'a', 'E', '\\', ';', '(', ')', '-', '/', '*', '\n', 'é', ' ', '\0', '1'];
     let mut state = 0x9e37_79b9_u64;
     for _ in 0..20_000 {

@@ -1,4 +1,4 @@
-//! Folders that make it hard: closed ones, long ones, ones without Postgres.
+//! Difficult folders: without access, with a long path, without Postgres.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use database::cluster::{Binaries, Cluster, Options, Search, find_psql};
 
-use crate::support::{ask, is_root, options, start};
+use crate::support::{is_root, options, query, start};
 
 #[tokio::test]
-async fn a_folder_that_only_root_enters_holds_the_cluster() {
+async fn a_cluster_may_be_in_a_folder_that_only_root_can_enter() {
     if !is_root() {
         return;
     }
@@ -18,23 +18,23 @@ async fn a_folder_that_only_root_enters_holds_the_cluster() {
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let folder = closed.path().join("project/.basalt");
     let cluster = start(&folder).await.unwrap();
-    ask(&cluster.login().to_uri(), "create table kept as select 1 as one").await.unwrap();
-    ask(&cluster.login().to_uri(), "select pg_reload_conf()").await.unwrap();
+    query(&cluster.login().to_uri(), "create table kept as select 1 as one").await.unwrap();
+    query(&cluster.login().to_uri(), "select pg_reload_conf()").await.unwrap();
     cluster.stop().await;
-    let facts = fs::metadata(folder.join("postgres")).unwrap();
-    assert_ne!(facts.uid(), 0, "Postgres runs as another user");
-    assert_eq!(facts.mode() & 0o777, 0o700);
+    let metadata = fs::metadata(folder.join("postgres")).unwrap();
+    assert_ne!(metadata.uid(), 0, "Postgres runs as another user");
+    assert_eq!(metadata.mode() & 0o777, 0o700);
 
-    // As a backup that root put back: everything is root's.
-    let given = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
-    assert!(given.success());
+    // Like a backup that root has restored: everything belongs to root.
+    let changed = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
+    assert!(changed.success());
     let cluster = start(&folder).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.login().to_uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn programs_that_only_root_reaches_are_copied() {
+async fn programs_that_only_root_can_reach_are_copied() {
     let folder = tempfile::tempdir().unwrap();
     let found = Binaries::find(&testkit::search(), folder.path()).await.unwrap();
     let tree = found.folder().parent().unwrap();
@@ -48,7 +48,7 @@ async fn programs_that_only_root_reaches_are_copied() {
     assert!(copied.success());
     let search = Search { folder: Some(closed.path().join("pg/bin")), projects: Vec::new() };
     let cluster = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     let reachable = cluster.binaries().folder().parent().unwrap().to_owned();
     assert!(!reachable.starts_with(closed.path()), "{}", reachable.display());
     cluster.stop().await;
@@ -56,32 +56,32 @@ async fn programs_that_only_root_reaches_are_copied() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_too_long_for_a_socket_is_served() {
+async fn the_data_folders_path_may_be_too_long_for_a_socket() {
     let folder = tempfile::tempdir().unwrap();
     let long = folder.path().join("a-rather-long-name-of-a-folder/".repeat(6)).join("déjà vu");
     let cluster = start(&long).await.unwrap();
-    assert_eq!(ask(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_named_folder_without_postgres_is_told() {
+async fn the_error_names_the_configured_folder_without_postgres() {
     let folder = tempfile::tempdir().unwrap();
     let search = Search { folder: Some(folder.path().join("nowhere")), projects: Vec::new() };
-    let told = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap_err().to_string();
-    assert!(told.contains("nowhere: no postgres in it"), "{told}");
-    assert!(told.contains("npm install") && told.contains("DATABASE_URL"), "{told}");
+    let message = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap_err().to_string();
+    assert!(message.contains("nowhere: no postgres in it"), "{message}");
+    assert!(message.contains("npm install") && message.contains("DATABASE_URL"), "{message}");
 }
 
 #[tokio::test]
-async fn a_postgres_that_is_too_old_is_told() {
+async fn the_error_names_a_postgres_that_is_too_old() {
     let folder = tempfile::tempdir().unwrap();
     for program in ["postgres", "initdb"] {
         script(&folder.path().join(program), "echo 'postgres (PostgreSQL) 14.11'");
     }
     let search = Search { folder: Some(folder.path().to_owned()), projects: Vec::new() };
-    let told = Binaries::find(&search, folder.path()).await.unwrap_err().to_string();
-    assert!(told.contains("Postgres 14.11, older than 15"), "{told}");
+    let message = Binaries::find(&search, folder.path()).await.unwrap_err().to_string();
+    assert!(message.contains("Postgres 14.11, older than 15"), "{message}");
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn the_npm_package_is_found_above_the_project_and_before_the_system() {
     let project = folder.path().join("packages/site");
     fs::create_dir_all(&project).unwrap();
     let search = Search { folder: None, projects: vec![project] };
-    // Two at once, as two servers that start together.
+    // Two searches at once, as with two servers that start together.
     let (one, other) =
         tokio::join!(Binaries::find(&search, folder.path()), Binaries::find(&search, folder.path()));
     for found in [one.unwrap(), other.unwrap()] {

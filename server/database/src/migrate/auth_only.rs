@@ -1,5 +1,5 @@
-//! Schema `auth` alone, made by the role that owns it and that may do nothing else: for a server in the place of Supabase
-//! Auth, on a database whose platform is somebody else's.
+//! Creates and updates schema `auth` only, as the role that owns it and has no other rights. This is for a server that
+//! replaces Supabase Auth, on a database whose platform has been set up by someone else.
 
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
@@ -12,78 +12,79 @@ use super::holds;
 use super::platform::{self, PlatformFile};
 use super::split::Statement;
 
-/// The files that make the tables.
+/// The files that create the tables.
 const FILES: [&str; 2] = ["0003_auth.sql", "0004_auth_factors.sql"];
-/// Whom the files let read the tables.
+/// The role to which the files grant reading the tables.
 const READER: &str = "postgres";
 
-/// The files that bring the tables of an older release up to date, and their rows.
-const RAISING: [&str; 2] = ["0012_older_schemas.sql", "0013_auth_rows.sql"];
+/// The files that update the tables of an older release, and their rows.
+const UPDATES: [&str; 2] = ["0012_older_schemas.sql", "0013_auth_rows.sql"];
 
-/// One row: whether there is a role that the files grant reading to, and whether there is a schema.
-const LOOK: &str = "select
+/// Returns one row: whether the role exists to which the files grant reading, and whether the schema exists.
+const QUERY: &str = "select
   exists (select from pg_catalog.pg_roles where rolname = $1),
   to_regnamespace('auth') is not null";
 
-/// Functions of the files that somebody else has made, who alone may replace them.
+/// Functions of the schema that belong to other roles, so that the current role may not replace them.
 const FOREIGN: &str = "select proname::text from pg_catalog.pg_proc
   where pronamespace = to_regnamespace('auth') and not pg_has_role(proowner, 'usage')";
 
-/// The tables of the form in which Supabase's database image ships them, before Supabase Auth has run for the first time.
-const FIRST_FORM: [&str; 5] =
+/// The tables that Supabase's database image contains before Supabase Auth has run for the first time.
+const INITIAL_TABLES: [&str; 5] =
     ["users", "refresh_tokens", "instances", "audit_log_entries", "schema_migrations"];
 
-/// As [`Migrator::auth_alone`](super::Migrator::auth_alone).
+/// Implements [`Migrator::auth_only`](super::Migrator::auth_only).
 pub(super) async fn migrate(client: &mut Client, limits: &Limits) -> Result<bool, Error> {
     let transaction = apply::begin(client, limits).await?;
-    let age = Age::of(&transaction).await?;
+    let age = Age::read(&transaction).await?;
     if age.has_sessions {
-        return raise(transaction, &age).await;
+        return update(transaction, &age).await;
     }
-    let row = transaction.query_typed_one(LOOK, &[(&READER, Type::TEXT)]).await;
-    let row = row.map_err(Error::database("look at schema auth"))?;
+    let row = transaction.query_typed_one(QUERY, &[(&READER, Type::TEXT)]).await;
+    let row = row.map_err(Error::database("read the state of schema auth"))?;
     let (has_reader, has_schema): (bool, bool) = (row.get(0), row.get(1));
     if !has_schema {
         let created = transaction.batch_execute("create schema auth").await;
         created.map_err(Error::database("create schema auth, which the database lacks"))?;
     }
     if age.has_users {
-        drop_first_form(&transaction).await?;
+        drop_initial_tables(&transaction).await?;
     }
     let rows = transaction.query_typed(FOREIGN, &[]).await;
-    let rows = rows.map_err(Error::database("look at the functions of schema auth"))?;
+    let rows = rows.map_err(Error::database("read the functions of schema auth"))?;
     let foreign: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     for file in files(&FILES) {
         run(&transaction, file, &foreign, has_reader).await?;
     }
     transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
-    tracing::info!("made the tables of schema auth");
+    tracing::info!("created the tables of schema auth");
     Ok(true)
 }
 
-/// Brings the tables of an older release up to date. Returns whether there was anything to do.
+/// Updates the tables of an older release. Reports whether there was anything to do.
 ///
-/// Errors: [`Error::Older`] if they are too old for that, or belong to a role that this one may not act as.
-async fn raise(transaction: Transaction<'_>, age: &Age) -> Result<bool, Error> {
+/// Errors: [`Error::OutdatedSchemas`] if they are too old for that, or belong to a role that the current one is not a
+/// member of.
+async fn update(transaction: Transaction<'_>, age: &Age) -> Result<bool, Error> {
     if age.auth.is_current {
         return Ok(false);
     }
     if let Some(obstacle) = age.obstacle_of_auth() {
-        return Err(Error::Older(obstacle));
+        return Err(Error::OutdatedSchemas(obstacle));
     }
-    for file in files(&RAISING) {
+    for file in files(&UPDATES) {
         let parsed = File::parse(file.file, file.sql)?;
-        let of_auth = of_auth_alone(&parsed.statements);
-        parsed.run(&transaction, of_auth, &mut Vec::new()).await?;
+        parsed.run(&transaction, before_storage(&parsed.statements), &mut Vec::new()).await?;
     }
     transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
-    tracing::info!("brought the tables of schema auth up to date");
+    tracing::info!("updated the tables of schema auth");
     Ok(true)
 }
 
-/// The statements before those of schema `storage`, which come last.
-fn of_auth_alone<'s, 'a>(statements: &'s [Statement<'a>]) -> &'s [Statement<'a>] {
-    let end = statements.iter().position(|one| one.text.contains("storage.") && !one.text.contains("auth."));
+/// Returns the statements before those of schema `storage`, which are the last ones.
+fn before_storage<'s, 'a>(statements: &'s [Statement<'a>]) -> &'s [Statement<'a>] {
+    let is_storage = |text: &str| text.contains("storage.") && !text.contains("auth.");
+    let end = statements.iter().position(|statement| is_storage(statement.text));
     &statements[..end.unwrap_or(statements.len())]
 }
 
@@ -91,14 +92,16 @@ fn files(names: &[&str]) -> impl Iterator<Item = &'static PlatformFile> {
     platform::FILES.iter().filter(|file| names.contains(&file.file))
 }
 
-/// Errors: [`Error::Older`] if anybody has an account: their rows are not worth a guess.
-async fn drop_first_form(transaction: &Transaction<'_>) -> Result<(), Error> {
-    if holds(transaction, "exists (select from auth.users)", &[], "look whether there are accounts").await? {
-        return Err(Error::Older(age::too_old()));
+/// Drops the tables of Supabase's database image.
+///
+/// Errors: [`Error::OutdatedSchemas`] if there are accounts, since their rows must not be lost.
+async fn drop_initial_tables(transaction: &Transaction<'_>) -> Result<(), Error> {
+    if holds(transaction, "exists (select from auth.users)", &[], "check whether there are accounts").await? {
+        return Err(Error::OutdatedSchemas(age::too_old()));
     }
-    for table in FIRST_FORM {
+    for table in INITIAL_TABLES {
         let dropped = transaction.batch_execute(&format!("drop table if exists auth.{table}")).await;
-        dropped.map_err(Error::database("replace the empty tables that the database image ships"))?;
+        dropped.map_err(Error::database("replace the empty tables of the database image"))?;
     }
     Ok(())
 }
@@ -111,20 +114,20 @@ async fn run(
     has_reader: bool,
 ) -> Result<(), Error> {
     let parsed = File::parse(file.file, file.sql)?;
-    for statement in own(&parsed.statements) {
-        let text = adapted(statement.text, has_reader);
+    for statement in as_owner(&parsed.statements) {
+        let text = adapt(statement.text, has_reader);
         let is_foreign = foreign.iter().any(|name| text.contains(&format!("function auth.{name}()")));
         if !is_foreign {
-            let ran = transaction.batch_execute(&text).await;
-            ran.map_err(Error::database("make the tables of schema auth"))?;
+            let run = transaction.batch_execute(&text).await;
+            run.map_err(Error::database("create the tables of schema auth"))?;
         }
     }
     Ok(())
 }
 
-/// What stands between the lines that take the service's role and give it back, but for privileges of objects to come,
-/// which go to roles of the platform.
-fn own<'s, 'a>(statements: &'s [Statement<'a>]) -> impl Iterator<Item = &'s Statement<'a>> {
+/// Returns the statements between `set local role` and `reset role`, which run as the service's role, without those that
+/// set default privileges, which are for roles of the platform.
+fn as_owner<'s, 'a>(statements: &'s [Statement<'a>]) -> impl Iterator<Item = &'s Statement<'a>> {
     let starts = |statement: &Statement<'_>, words: &[&str]| {
         statement.words.iter().map(String::as_str).take(words.len()).eq(words.iter().copied())
     };
@@ -136,8 +139,8 @@ fn own<'s, 'a>(statements: &'s [Statement<'a>]) -> impl Iterator<Item = &'s Stat
         .filter(move |one| !starts(one, &["ALTER", "DEFAULT", "PRIVILEGES"]))
 }
 
-/// The text for a database that may have the functions already, and may lack the role that reads.
-fn adapted(text: &str, has_reader: bool) -> String {
+/// Adapts a statement to a database that may have the functions already and may not have the role that reads.
+fn adapt(text: &str, has_reader: bool) -> String {
     let text = text.replacen("create function", "create or replace function", 1);
     if has_reader { text } else { text.replace(&format!("to {READER} with"), "to current_user with") }
 }
@@ -147,12 +150,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_raises_the_tables_is_of_auth_alone() {
-        for file in files(&RAISING) {
+    fn updates_are_cut_before_statements_of_storage() {
+        for file in files(&UPDATES) {
             let parsed = File::parse(file.file, file.sql).unwrap();
-            let statements = of_auth_alone(&parsed.statements);
+            let statements = before_storage(&parsed.statements);
             assert!(statements.iter().any(|one| one.text.contains("auth.mfa_")), "{}", file.file);
-            // What comes after them belongs to the other schema, but for the roles that it takes and gives back.
+            // The statements after them are of schema storage, or set and reset the role.
             for one in &parsed.statements[statements.len()..] {
                 assert!(!one.text.contains("auth."), "{}: {}", file.file, one.text);
             }
@@ -160,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_runs_itself_asks_for_nothing_but_its_schema() {
+    fn statements_as_the_owner_need_no_right_beyond_the_schema() {
         for file in files(&FILES) {
             let parsed = File::parse(file.file, file.sql).unwrap();
-            let texts: Vec<String> = own(&parsed.statements).map(|one| adapted(one.text, false)).collect();
+            let texts: Vec<String> = as_owner(&parsed.statements).map(|one| adapt(one.text, false)).collect();
             assert!(texts.iter().any(|text| text.contains("create table auth.")), "{}", file.file);
             for text in &texts {
                 for word in ["create schema", "alter default privileges", "set local role", "to postgres"] {
