@@ -1,9 +1,9 @@
-//! Accepts connections and answers what comes on them, within bounds on time and number.
+//! Accepts connections and answers their requests, with limits on time and number.
 
+mod activity;
 mod connection;
-mod life;
-mod places;
 mod request_line;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -27,151 +27,152 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use activity::{Activity, RequestGuard, WaitLimits};
 use connection::Connection;
-use life::{Busy, Life, Patience};
-use places::{Place, Places};
-use request_line::Mended;
+use request_line::RequestLineEncoder;
+use slots::{ConnectionSlot, ConnectionSlots};
 
-/// Requests under way at a time on one HTTP/2 connection: without a bound, one client could have any number.
-const STREAMS: u32 = 200;
-/// How often an HTTP/2 connection on which nothing comes is asked whether it is still there.
+/// The most concurrent requests on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 200;
+/// How often a silent HTTP/2 connection is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
-/// How long a client that is told to go, which HTTP/2 has words for, may take.
-const PARTING: Duration = Duration::from_secs(1);
-/// Connections at a time, where the system lets the process open enough files.
-const CONNECTIONS: u64 = 10_000;
-/// Open files that connections leave to Postgres, objects and the log.
+/// How long a connection may take to end after it was told to (in HTTP/2, by a GOAWAY frame).
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most concurrent connections, if the limit on open files allows as many.
+const MAX_CONNECTIONS: u64 = 10_000;
+/// The open files that are reserved for Postgres, objects and the log.
 const OTHER_FILES: u64 = 256;
 
-/// How long a server waits.
+/// Time limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// For a whole request head, counted from its first byte, of a new connection from the start: half a head must not
-    /// hold a connection, in whatever pieces it comes.
+    /// For a request head, from its first byte, or on a new connection from its start. It does not depend on the pieces
+    /// in which the head arrives, so that an incomplete head cannot occupy a connection.
     pub(crate) head: Duration,
-    /// For the next request on a connection that is kept open.
+    /// For the next request on a connection that is kept alive.
     pub(crate) idle: Duration,
-    /// For the next byte of a connection, in either direction: half a body must not hold one for ever.
+    /// For the next byte of a connection, in either direction, so that an incomplete body cannot occupy a connection.
     pub(crate) silence: Duration,
-    /// For requests under way once the server was told to stop.
+    /// For running requests, after the server was told to stop.
     pub(crate) drain: Duration,
 }
 
-/// Whether a request may change something, by its method alone (RFC 9110, section 9.2.1).
+/// Reports whether a request may change something, according to its method (RFC 9110, section 9.2.1).
 pub(crate) fn may_write(request: &Request) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 
-/// What all connections of a server share.
-struct Shared<E> {
+/// The state that all connections of a server share.
+struct Server<E> {
     routes: E,
-    /// Which requests run to their end, whatever becomes of the client.
-    finishes: fn(&Request) -> bool,
+    /// Reports whether a request is completed even if its client disconnects.
+    must_finish: fn(&Request) -> bool,
     limits: Limits,
-    /// All that has to end before the server does.
+    /// The tasks that have to end before the server does.
     tasks: TaskTracker,
-    /// Cancelled when it has to end at once.
-    cut: CancellationToken,
+    /// Cancelled to abort all tasks.
+    abort: CancellationToken,
 }
 
-/// Answers with `routes` until `stop`. Then nothing more is accepted, and requests under way are finished; what is still
-/// there after `limits.drain` is cut.
+/// Serves `routes` until `stop`. After that, no more connections are accepted, and running requests are completed; those
+/// that are still running after `limits.drain` are aborted.
 ///
-/// Requests that `finishes` names are worked on to their end also when the client has gone meanwhile.
+/// Requests for which `must_finish` returns true are completed even if their client disconnects.
 pub(crate) async fn serve(
     acceptor: impl Acceptor,
     routes: impl Endpoint + 'static,
-    finishes: fn(&Request) -> bool,
+    must_finish: fn(&Request) -> bool,
     stop: CancellationToken,
     limits: Limits,
 ) {
-    let (tasks, cut) = (TaskTracker::new(), CancellationToken::new());
-    let shared = Arc::new(Shared { routes, finishes, limits, tasks, cut });
-    stop.run_until_cancelled(accept(acceptor, &shared, Places::new(room()), &stop)).await;
-    let Shared { tasks, cut, .. } = &*shared;
+    let (tasks, abort) = (TaskTracker::new(), CancellationToken::new());
+    let server = Arc::new(Server { routes, must_finish, limits, tasks, abort });
+    stop.run_until_cancelled(accept(acceptor, &server, ConnectionSlots::new(max_connections()), &stop)).await;
+    let Server { tasks, abort, .. } = &*server;
     tasks.close();
     if tokio::time::timeout(limits.drain, tasks.wait()).await.is_err() {
-        tracing::warn!(left = tasks.len(), "requests took too long to finish and are cut off");
-        cut.cancel();
+        tracing::warn!(left = tasks.len(), "requests took too long to finish and are aborted");
+        abort.cancel();
         tasks.wait().await;
     }
 }
 
-/// Gives every connection that comes a place and a task.
+/// Accepts connections and gives each one a slot and a task.
 async fn accept<E: Endpoint + 'static>(
     mut acceptor: impl Acceptor,
-    shared: &Arc<Shared<E>>,
-    places: Arc<Places>,
+    server: &Arc<Server<E>>,
+    slots: Arc<ConnectionSlots>,
     stop: &CancellationToken,
 ) {
     loop {
-        // Acceptors log their errors and make pauses after them.
+        // Acceptors log their errors and pause after them.
         let Ok((io, local, remote, scheme)) = acceptor.accept().await else { continue };
-        let life = Life::new(stop);
-        let place = Arc::new(places.take(&life).await);
-        let io = Connection::new(io, Arc::clone(&life), shared.limits.silence, Arc::clone(&place));
+        let activity = Activity::new(stop);
+        let slot = Arc::new(slots.acquire(&activity).await);
+        let io = Connection::new(io, Arc::clone(&activity), server.limits.silence, Arc::clone(&slot));
         let client = Client {
-            ends: (local, remote, scheme),
-            life,
-            place,
-            streams: Arc::new(Semaphore::new(STREAMS as usize)),
+            addresses: (local, remote, scheme),
+            activity,
+            slot,
+            streams: Arc::new(Semaphore::new(MAX_STREAMS as usize)),
         };
-        let serving = answer(Mended::new(io), client, Arc::clone(shared), stop.clone());
-        let cut = shared.cut.clone();
-        shared.tasks.spawn(async move { cut.run_until_cancelled(serving).await });
+        let serving = serve_connection(RequestLineEncoder::new(io), client, Arc::clone(server), stop.clone());
+        let abort = server.abort.clone();
+        server.tasks.spawn(async move { abort.run_until_cancelled(serving).await });
     }
 }
 
-/// The other end of a connection.
+/// The client of a connection.
 struct Client {
-    ends: (LocalAddr, RemoteAddr, Scheme),
-    life: Arc<Life>,
-    place: Arc<Place>,
-    /// Bounds the requests that are worked on though the client has taken them back, of which HTTP/2 makes room for more.
+    addresses: (LocalAddr, RemoteAddr, Scheme),
+    activity: Arc<Activity>,
+    slot: Arc<ConnectionSlot>,
+    /// Limits the requests that are completed although the client has cancelled them: in HTTP/2, these no longer count
+    /// towards the connection's limit.
     streams: Arc<Semaphore>,
 }
 
-/// Serves one connection until its end, or until what is under way at `stop` is answered.
-async fn answer<E: Endpoint + 'static>(
+/// Serves one connection until its end, or until the requests that are running at `stop` are answered.
+async fn serve_connection<E: Endpoint + 'static>(
     io: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     client: Client,
-    shared: Arc<Shared<E>>,
+    server: Arc<Server<E>>,
     stop: CancellationToken,
 ) {
-    let life = Arc::clone(&client.life);
+    let activity = Arc::clone(&client.activity);
     let client = Arc::new(client);
-    let Limits { head, idle, .. } = shared.limits;
+    let Limits { head, idle, .. } = server.limits;
     let service = hyper::service::service_fn(move |request| {
-        let busy = client.life.begin(request.version());
-        respond(request, busy, Arc::clone(&client), Arc::clone(&shared))
+        let guard = client.activity.begin_request(request.version());
+        respond(request, guard, Arc::clone(&client), Arc::clone(&server))
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Heads have a time limit of our own: the library's begins when the one before was answered, and at the first byte of
-    // what is no HTTP/2 by then. A client that has closed its sending side may still read.
+    // Activity::overdue limits the time of heads, since hyper's limit begins when the previous request was answered and,
+    // on a new connection, only once it is known not to be HTTP/2. A client that has closed its sending side may read.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).half_close(true);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS)
+        .max_concurrent_streams(MAX_STREAMS)
         .keep_alive_interval(PING_INTERVAL);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(io), service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         biased;
         ended = &mut connection => ended,
-        () = life.end.cancelled() => {
+        () = activity.end.cancelled() => {
             if !stop.is_cancelled() {
-                return tracing::debug!("a connection without a request made room for another one");
+                return tracing::debug!("a connection without a request was closed in favour of a new one");
             }
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        () = life.overdue(Patience { head, idle }) => {
+        () = activity.overdue(WaitLimits { head, idle }) => {
             connection.as_mut().graceful_shutdown();
-            match tokio::time::timeout(PARTING, &mut connection).await {
+            match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut connection).await {
                 Ok(ended) => ended,
-                // Its request came at the last moment.
-                Err(_) if life.is_busy() => connection.await,
+                // A request came at the last moment.
+                Err(_) if activity.is_busy() => connection.await,
                 Err(_) => return tracing::debug!("a connection was without a request for too long"),
             }
         }
@@ -184,56 +185,58 @@ async fn answer<E: Endpoint + 'static>(
 /// Answers one request.
 async fn respond<E: Endpoint + 'static>(
     request: hyper::Request<Incoming>,
-    busy: Busy,
+    guard: RequestGuard,
     client: Arc<Client>,
-    shared: Arc<Shared<E>>,
-) -> Result<hyper::Response<Answer<impl Body<Data = bytes::Bytes, Error = std::io::Error>>>, Infallible> {
-    let (parts, body, rest) = upload::split(request, &client.life);
-    let (local, remote, scheme) = client.ends.clone();
+    server: Arc<Server<E>>,
+) -> Result<hyper::Response<ResponseBody<impl Body<Data = bytes::Bytes, Error = std::io::Error>>>, Infallible>
+{
+    let (parts, body, unread) = upload::split(request, &client.activity);
+    let (local, remote, scheme) = client.addresses.clone();
     let request = Request::from_parts(RequestParts::from((parts, local, remote, scheme)), body);
-    let mut response = match (shared.finishes)(&request) {
-        true => finish(request, &client, &shared).await,
-        false => shared.routes.get_response(request).await,
+    let mut response = match (server.must_finish)(&request) {
+        true => respond_detached(request, &client, &server).await,
+        false => server.routes.get_response(request).await,
     };
-    if let Some(rest) = rest
-        && !rest.settle().await
+    if let Some(unread) = unread
+        && !unread.finish().await
     {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        client.life.upgrade();
+        client.activity.upgrade();
     }
     let response: hyper::Response<_> = response.into();
-    Ok(response.map(|body| Answer { body, _busy: busy }))
+    Ok(response.map(|body| ResponseBody { body, _guard: guard }))
 }
 
-/// Works on `request` to its end, also when nobody waits for it any more. Its connection's place is taken until then.
-async fn finish<E: Endpoint + 'static>(
+/// Answers `request` in a task of its own, which goes on if the connection ends. The connection's slot is occupied until
+/// then.
+async fn respond_detached<E: Endpoint + 'static>(
     request: Request,
     client: &Client,
-    shared: &Arc<Shared<E>>,
+    server: &Arc<Server<E>>,
 ) -> Response {
     // The semaphore is never closed.
     let stream = Arc::clone(&client.streams).acquire_owned().await;
-    let (working, place) = (Arc::clone(shared), Arc::clone(&client.place));
-    // Boxed and pinned, since the future is large and would be copied by each that it is handed to.
-    let working = shared.tasks.spawn(Box::pin(async move {
-        let answering = pin!(working.routes.get_response(request));
-        let response = working.cut.run_until_cancelled(answering).await;
-        drop((stream, place));
+    let (task_server, slot) = (Arc::clone(server), Arc::clone(&client.slot));
+    // Boxed and pinned, since the future is large and would be copied each time it is moved.
+    let task = server.tasks.spawn(Box::pin(async move {
+        let answering = pin!(task_server.routes.get_response(request));
+        let response = task_server.abort.run_until_cancelled(answering).await;
+        drop((stream, slot));
         response
     }));
-    // Nothing comes of a panic, which services turn into an answer themselves, and of what was cut off.
-    working.await.ok().flatten().unwrap_or_else(|| StatusCode::INTERNAL_SERVER_ERROR.into())
+    // There is no response only if the task was aborted or panicked; services answer their own panics.
+    task.await.ok().flatten().unwrap_or_else(|| StatusCode::INTERNAL_SERVER_ERROR.into())
 }
 
-/// An answer's body. With it the request ends.
-struct Answer<B> {
+/// The body of a response. The request counts as running until it is dropped.
+struct ResponseBody<B> {
     body: B,
-    _busy: Busy,
+    _guard: RequestGuard,
 }
 
-impl<B: Body + Unpin> Body for Answer<B> {
+impl<B: Body + Unpin> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -253,22 +256,22 @@ impl<B: Body + Unpin> Body for Answer<B> {
     }
 }
 
-/// Lets the process open as many files as the system's administrator allows, up to what connections need: shells and
-/// service managers begin with fewer.
-pub(crate) fn open_more_files() {
+/// Raises the process's limit on open files to what connections need, as far as the administrator allows it: shells and
+/// service managers start processes with a lower limit.
+pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.unwrap_or(u64::MAX).min(CONNECTIONS + OTHER_FILES);
+    let wanted = maximum.unwrap_or(u64::MAX).min(MAX_CONNECTIONS + OTHER_FILES);
     if current.is_some_and(|current| current < wanted)
         && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum })
     {
-        tracing::warn!(%error, "the limit on open files stays as it is; it bounds the number of connections");
+        tracing::warn!(%error, "the limit on open files cannot be raised; it limits the number of connections");
     }
 }
 
-/// How many connections there may be at a time.
-fn room() -> usize {
+/// Returns the most concurrent connections.
+fn max_connections() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    let room = files.saturating_sub(OTHER_FILES).clamp(1, CONNECTIONS);
-    usize::try_from(room).unwrap_or(Semaphore::MAX_PERMITS)
+    let connections = files.saturating_sub(OTHER_FILES).clamp(1, MAX_CONNECTIONS);
+    usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS)
 }

@@ -1,4 +1,4 @@
-//! The database and the keys, as every command needs them.
+//! The database and the keys of a project, which most commands need.
 
 mod consent;
 pub(crate) mod reset;
@@ -19,29 +19,30 @@ use crate::logging;
 use crate::settings::{DATA_FOLDER, Settings, display_path};
 use crate::uri;
 
-/// Login roles of the services, whose passwords follow from the keys: the same on every node.
+/// The role that the REST service logs in as. The passwords of these roles are derived from the keys, so that they are
+/// the same on every node.
 pub(crate) const AUTHENTICATOR: &str = "authenticator";
 /// The role that the auth service logs in as.
 pub(crate) const AUTH_ADMIN: &str = "supabase_auth_admin";
 /// The role that the storage service logs in as.
 pub(crate) const STORAGE_ADMIN: &str = "supabase_storage_admin";
 
-/// How long the database of `DATABASE_URL` may take to come up, and how often it is tried.
+/// How long the database of `DATABASE_URL` may take to start, and how often a connection is tried.
 const EXTERNAL_LIMIT: Duration = Duration::from_secs(30);
 const EXTERNAL_PAUSE: Duration = Duration::from_millis(500);
-/// How long another process's Postgres may take to answer before it counts as gone.
+/// How long another process's Postgres may take to answer before it counts as not running.
 const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 
-/// Where the database of this start is.
+/// The database that a command uses.
 pub(crate) struct Backend {
-    /// The Postgres that this process started.
+    /// The Postgres that this process has started.
     pub(crate) cluster: Option<Cluster>,
-    /// How the administrator logs in.
+    /// The parameters with which the administrator logs in.
     admin: Conninfo,
 }
 
 impl Backend {
-    /// Starts the embedded Postgres, or takes the one of `DATABASE_URL`.
+    /// Starts the embedded Postgres, or uses the one of `DATABASE_URL`.
     pub(crate) async fn start(settings: &Settings) -> Result<Self, Error> {
         if let Some(url) = &settings.database.url {
             let backend = Self { cluster: None, admin: url.clone() };
@@ -53,9 +54,9 @@ impl Backend {
         Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
     }
 
-    /// As [`Self::start`], but uses the Postgres of a Basalt that is running on the same data folder already.
+    /// Like [`Self::start`], but uses the Postgres of a Basalt that is already running on the same data folder.
     pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
-        match Running::find(&settings.data_dir) {
+        match RunningPostgres::find(&settings.data_dir) {
             Some(running) if settings.database.url.is_none() && running.answers().await => {
                 Ok(Self { cluster: None, admin: running.login() })
             }
@@ -63,26 +64,26 @@ impl Backend {
         }
     }
 
-    /// The database of `DATABASE_URL`, else of the Basalt that is `running`, else `None`: starts nothing, waits for
-    /// nothing.
-    pub(crate) fn present(settings: &Settings, running: Option<&Running>) -> Option<Self> {
+    /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait for
+    /// anything.
+    pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {
         let url = settings.database.url.clone();
-        Some(Self { cluster: None, admin: url.or_else(|| running.map(Running::login))? })
+        Some(Self { cluster: None, admin: url.or_else(|| running.map(RunningPostgres::login))? })
     }
 
     /// Waits for a database that may be starting at the same time as this process.
     ///
-    /// Errors: when it refuses the administrator, or is still not there after [`EXTERNAL_LIMIT`].
+    /// Errors: if it refuses the administrator, or still does not answer after [`EXTERNAL_LIMIT`].
     async fn wait(&self) -> Result<(), Error> {
         let admin = self.admin().await.map_err(unusable)?;
         let started = Instant::now();
-        let mut said = false;
+        let mut is_reported = false;
         let answer = loop {
             match admin.ping().await {
                 Err(error) if error.is_unavailable() && started.elapsed() < EXTERNAL_LIMIT => {
-                    if !said {
+                    if !is_reported {
                         console::step(format_args!("waiting for the database of DATABASE_URL ({error})"));
-                        said = true;
+                        is_reported = true;
                     }
                     tokio::time::sleep(EXTERNAL_PAUSE).await;
                 }
@@ -93,7 +94,7 @@ impl Backend {
         answer.map_err(|error| unusable(error.into()))
     }
 
-    /// Returns how a service logs in that should be `role`.
+    /// Returns the parameters with which the service of `role` logs in.
     pub(crate) fn login(&self, logins: Logins, role: &str, keys: &Keys) -> Conninfo {
         match (logins, &self.cluster) {
             (Logins::Administrator, _) => self.admin.clone(),
@@ -102,8 +103,8 @@ impl Backend {
         }
     }
 
-    /// The administrator's URI as programs take it that know less than libpq: over TCP, with few parameters. Holds a
-    /// password: not for logs.
+    /// Returns the administrator's URI for programs that support less than libpq: over TCP, with few parameters. It
+    /// contains a password and must not be logged.
     pub(crate) fn client_uri(&self) -> Result<String, Error> {
         let embedded = self
             .cluster
@@ -112,12 +113,12 @@ impl Backend {
         Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.admin))?)
     }
 
-    /// A pool of administrator's connections, of which one at a time is needed.
+    /// Returns a pool of one connection as the administrator.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
         admin_of(self.admin.clone()).await
     }
 
-    /// Stops the Postgres that was started, if one was.
+    /// Stops the Postgres that this process has started, if any.
     pub(crate) async fn stop(&self) {
         if let Some(cluster) = &self.cluster
             && !cluster.stop().await
@@ -127,7 +128,7 @@ impl Backend {
     }
 }
 
-/// The embedded Postgres as `settings` want it.
+/// Returns the options of the embedded Postgres.
 pub(crate) fn options(settings: &Settings) -> Options {
     Options {
         port: Some(settings.database.port),
@@ -138,7 +139,7 @@ pub(crate) fn options(settings: &Settings) -> Options {
     }
 }
 
-/// Where this project's Postgres is looked for.
+/// Returns where to look for this project's Postgres.
 pub(crate) fn search(settings: &Settings) -> Search {
     let mut search = Search::new(Some(&settings.project.root));
     if let Some(folder) = &settings.database.binaries {
@@ -147,7 +148,7 @@ pub(crate) fn search(settings: &Settings) -> Search {
     search
 }
 
-/// As [`Backend::admin`], for another `server`.
+/// Like [`Backend::admin`], for another `server`.
 async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     let settings = database::Settings {
         client_pool_size: 1,
@@ -158,7 +159,8 @@ async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     Ok(Database::connect(settings).await?)
 }
 
-/// Why the database of `DATABASE_URL` cannot be used. The value is not repeated: it may hold a password.
+/// Returns the error for a database of `DATABASE_URL` that cannot be used. It does not contain the value, which may
+/// contain a password.
 pub(crate) fn unusable(error: Error) -> Error {
     Error::Advice(match error {
         Error::Database(error @ database::Error::Configuration(_)) => {
@@ -168,14 +170,14 @@ pub(crate) fn unusable(error: Error) -> Error {
     })
 }
 
-/// Loads the keys, making them on first start.
+/// Loads the keys; creates them at the first start.
 pub(crate) fn keys(settings: &Settings) -> Result<Keys, Error> {
     data_folder(settings)?;
     let overrides: KeyOverrides = settings.keys.clone();
     Ok(Keys::load_or_create(&settings.key_file(), overrides)?)
 }
 
-/// Makes the data folder where it is missing. It keeps itself out of Git: keys and people's data are in it.
+/// Creates the data folder if it is missing, with a `.gitignore` for all of it: keys and users' data are in it.
 fn data_folder(settings: &Settings) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;
     let folder = &settings.data_dir;
@@ -183,44 +185,44 @@ fn data_folder(settings: &Settings) -> Result<(), Error> {
     let is_new = !folder.exists();
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io(failed()))?;
     let ignored = folder.join(".gitignore");
-    // A folder that was there before may be more than ours, except where it has the name that we give.
+    // An existing folder may contain other files, unless it has the default name.
     if (is_new || folder.ends_with(DATA_FOLDER)) && !ignored.exists() {
         std::fs::write(ignored, "*\n").map_err(Error::io(failed()))?;
     }
     Ok(())
 }
 
-/// How the services log in.
+/// The roles as which the services log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Logins {
-    /// Each as its own role, with a password that follows from the keys.
+    /// Each service as its own role, with a password that is derived from the keys.
     OwnRoles,
-    /// All as the administrator.
+    /// All services as the administrator.
     Administrator,
 }
 
-/// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed. One
-/// that Basalt has not set up before is set up only if somebody agrees.
+/// Brings the database up to date: the platform's schema, the roles' passwords, the project's migrations and seed. A
+/// database that Basalt has not set up before is set up only if the operator agrees.
 ///
-/// Where the platform was there already, as on hosted Supabase, the roles and their passwords belong to the servers
-/// that use them: they are left alone, and the services log in as the administrator.
+/// If the platform existed already, as on hosted Supabase, the roles and their passwords belong to the servers that use
+/// them: they are not changed, and the services log in as the administrator.
 pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<Logins, Error> {
     let mut client: Client = admin.client().await?;
     let mut migrator = Migrator::new(&mut client);
     if settings.database.url.is_some() && !migrator.is_own().await? {
-        consent::to_adopt(settings).await?;
+        consent::confirm_adoption(settings).await?;
     }
-    say("platform schema", &migrator.platform().await?);
+    report_applied("platform schema", &migrator.platform().await?);
     if let Some(roles) = settings.project.roles() {
-        say("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
+        report_applied("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
     }
     store_secrets(settings, &mut client).await?;
     let mut migrator = Migrator::new(&mut client);
     if settings.migrations.enabled {
-        say("migrations", &migrator.project(&settings.migrations.path).await?);
+        report_applied("migrations", &migrator.project(&settings.migrations.path).await?);
     }
     if settings.seed.enabled {
-        say("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
+        report_applied("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
     }
     let status = migrator.status(&settings.migrations.path).await?;
     if status.platform.iter().any(|entry| entry.state == State::Adopted) {
@@ -232,35 +234,37 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) 
     Ok(Logins::OwnRoles)
 }
 
-/// Puts the secrets of `[db.vault]` where the project's migrations find them, as the Supabase CLI does.
+/// Stores the secrets of `[db.vault]` in the vault before the project's migrations run, as the Supabase CLI does.
 async fn store_secrets(settings: &Settings, client: &mut Client) -> Result<(), Error> {
     if settings.vault.0.is_empty() {
         return Ok(());
     }
     match settings.vault.store(client).await? {
-        None => tracing::warn!("db.vault has no effect: this database lacks the extension supabase_vault"),
+        None => {
+            tracing::warn!("db.vault has no effect: this database does not have the extension supabase_vault")
+        }
         Some(0) => {}
         Some(changed) => console::step(format_args!("vault: {changed} secrets")),
     }
     Ok(())
 }
 
-/// The password of a login role.
+/// Returns the password of a login role.
 fn password(keys: &Keys, role: &str) -> String {
     keys.derive(&format!("database password of {role}"))
 }
 
-fn say(what: &str, report: &Report) {
+fn report_applied(what: &str, report: &Report) {
     for file in &report.changed {
         tracing::warn!(
             file,
-            "edited after it had been applied, and not applied again: put the change into a new file, or make the \
-             database anew with `basalt db reset`, which deletes its data"
+            "changed after it had been applied, and not applied again: put the change into a new file, or create the \
+             database again with `basalt db reset`, which deletes its data"
         );
     }
     match report.applied.as_slice() {
         [] => {}
-        // Each of them is a line of the log.
+        // The migrator has logged each of them.
         _ if logging::is_json() => {}
         [file] => console::step(format_args!("{what}: {file}")),
         [first, .., last] => {
@@ -269,15 +273,15 @@ fn say(what: &str, report: &Report) {
     }
 }
 
-/// The Postgres of a Basalt that runs on a data folder, as its files tell it.
-pub(crate) struct Running {
+/// The Postgres of a Basalt that runs on a data folder, according to its files.
+pub(crate) struct RunningPostgres {
     /// Its port on 127.0.0.1.
     pub(crate) port: u16,
     password: String,
 }
 
-impl Running {
-    /// What the files of `data_dir` say; `None` when no Postgres runs there.
+impl RunningPostgres {
+    /// Reads the files of `data_dir`; `None` if no Postgres runs there.
     ///
     /// Source: PostgreSQL documentation, section 66.1: line 4 of `postmaster.pid` is the port.
     pub(crate) fn find(data_dir: &Path) -> Option<Self> {
@@ -292,7 +296,7 @@ impl Running {
         Conninfo::login("127.0.0.1", self.port, "postgres", &self.password, "postgres")
     }
 
-    /// Whether it takes connections: the files may be those of a process that was killed.
+    /// Reports whether it accepts connections: the files may have been left by a process that was killed.
     pub(crate) async fn answers(&self) -> bool {
         let settings =
             database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.login()) };

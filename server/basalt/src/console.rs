@@ -1,6 +1,6 @@
-//! What a person is told. Results go to standard output, everything else to standard error, so that
-//! `basalt gen types typescript > file` holds the types alone. Where the log is JSON, nobody reads: all but results are
-//! lines of the log then.
+//! Output for people. Results are written to standard output, everything else to standard error, so that
+//! `basalt gen types typescript > file` writes only the types. If the log's format is JSON, everything but results is
+//! logged.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -10,11 +10,11 @@ use crate::logging;
 
 /// Prints a result.
 pub(crate) fn print(text: impl Display) {
-    // Nobody reads any more: there is nothing left to do about it.
+    // It fails if the reader has gone, which cannot be helped.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Says what happens.
+/// Prints a note.
 pub(crate) fn note(text: impl Display) {
     if logging::is_json() {
         tracing::info!("{text}");
@@ -23,7 +23,7 @@ pub(crate) fn note(text: impl Display) {
     }
 }
 
-/// Says that a step that may take long begins.
+/// Prints that a step begins which may take long.
 pub(crate) fn step(text: impl Display) {
     if logging::is_json() {
         tracing::info!("{text}");
@@ -32,8 +32,8 @@ pub(crate) fn step(text: impl Display) {
     }
 }
 
-/// Says why the command failed.
-pub(crate) fn complain(error: &Error) {
+/// Prints why the command failed.
+pub(crate) fn print_error(error: &Error) {
     if logging::is_json() {
         tracing::error!("{error}");
     } else {

@@ -1,4 +1,4 @@
-//! Why a command failed. Every message says what was expected, what was found and what to do.
+//! Errors of commands. Every message says what was expected, what was found and what to do.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use database::{cluster, migrate};
 /// A command's failure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A setting cannot be used.
+    /// A setting is invalid.
     #[error("{0}")]
     Setting(#[from] settings::Invalid),
     /// The embedded Postgres does not run.
     #[error("{0}")]
     Cluster(#[from] cluster::Error),
-    /// Migrations or the seed stopped.
+    /// Migrations or the seed failed.
     #[error("{0}")]
     Migrate(#[from] migrate::Error),
-    /// The database did not do as asked.
+    /// A statement or a connection failed.
     #[error("{0}")]
     Database(#[from] database::Error),
     /// The keys cannot be used.
@@ -28,34 +28,34 @@ pub(crate) enum Error {
     /// A bucket of `config.toml` cannot be filled.
     #[error("bucket {bucket} cannot be set up: {source}")]
     Bucket {
-        /// Its name.
+        /// The bucket's name.
         bucket: String,
-        /// Why.
+        /// The reason.
         source: storage::Error,
     },
     /// A service cannot be started.
     #[error("{service} cannot be started: {reason}")]
     Service {
-        /// Its name.
+        /// The service's name.
         service: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The operating system refused something.
+    /// An operation of the system failed.
     #[error("cannot {doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: String,
-        /// Its reason.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something that a person has to mend; the message says how.
+    /// The operator has to do something; the message says what.
     #[error("{0}")]
     Advice(String),
 }
 
 impl Error {
-    /// Wraps an I/O error with what was being done, for `map_err`.
+    /// Wraps an I/O error with the operation, for `map_err`.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }

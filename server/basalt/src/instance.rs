@@ -1,4 +1,4 @@
-//! What a server that runs tells the other commands of its project, in a file of the data folder.
+//! A file in the data folder by which other commands of the project find a running server.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -9,58 +9,58 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take to say that it lives.
+/// How long a server may take to answer the health check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 
-/// A server that runs, with the ports that it really has.
+/// A running server, with the ports that it listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Instance {
-    /// Its process.
+    /// Its process ID.
     pub(crate) pid: i32,
-    /// Where clients reach the API, without a slash at the end.
+    /// The URL of the API, without a slash at the end.
     pub(crate) api_url: String,
-    /// Where metrics and health are, likewise.
+    /// The URL of metrics and health checks, without a slash at the end.
     pub(crate) admin_url: String,
-    /// Where the mails are that are kept instead of being sent.
+    /// The URL of the page with the mails that are kept instead of being sent.
     pub(crate) inbox_url: Option<String>,
-    /// Its publishable key, which tells whether a command has the same keys.
+    /// Its publishable key, by which a command sees whether it has the same keys.
     pub(crate) publishable_key: String,
 }
 
-/// Takes the file away again when it is dropped.
-pub(crate) struct Announced {
+/// A written file, which is removed when this is dropped.
+pub(crate) struct Announcement {
     path: PathBuf,
     instance: Instance,
 }
 
 impl Instance {
-    /// Tells of this server in `data_dir` until what is returned is dropped. Where that is not possible, the log says
-    /// so: the server is none the worse for it.
-    pub(crate) fn announce(self, data_dir: &Path) -> Option<Announced> {
+    /// Writes the file of this server in `data_dir`. It is removed when the result is dropped. If it cannot be written,
+    /// this is logged: the server works without it.
+    pub(crate) fn announce(self, data_dir: &Path) -> Option<Announcement> {
         let path = path(data_dir);
         let written = write(&path, &self);
         if let Err(error) = written {
             tracing::warn!(%error, path = %path.display(), "other commands will not know that this server runs");
             return None;
         }
-        Some(Announced { path, instance: self })
+        Some(Announcement { path, instance: self })
     }
 
-    /// The server that runs on `data_dir`; `None` where none does, whatever the file says.
+    /// Returns the server that runs on `data_dir`; `None` if none answers, even if there is a file.
     pub(crate) async fn find(data_dir: &Path) -> Option<Self> {
         let instance = read(&path(data_dir))?;
         (instance.has_process() && instance.answers().await).then_some(instance)
     }
 
-    /// Whether it has not said that it has ended.
+    /// Reports whether its file still exists, which it removes at its end.
     pub(crate) fn is_announced(&self, data_dir: &Path) -> bool {
         read(&path(data_dir)).as_ref() == Some(self)
     }
 
-    /// The process, while it runs.
+    /// Returns its process, if it runs and may be signalled.
     pub(crate) fn process(&self) -> Option<Pid> {
         let pid = Pid::from_raw(self.pid)?;
-        // A process of somebody else is one, too, but none that may be signalled.
+        // This fails for a process of another user, too.
         test_kill_process(pid).is_ok().then_some(pid)
     }
 
@@ -69,7 +69,7 @@ impl Instance {
         !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
     }
 
-    /// Whether it says that it lives: after a crash another program may have its process id.
+    /// Reports whether it answers the health check: after a crash, another program may have its process ID.
     async fn answers(&self) -> bool {
         let url = format!("{}/health/live", self.admin_url);
         let client = reqwest::Client::builder().no_proxy().timeout(ANSWER_LIMIT).build();
@@ -78,7 +78,7 @@ impl Instance {
     }
 }
 
-impl Drop for Announced {
+impl Drop for Announcement {
     fn drop(&mut self) {
         // Another server on the same folder may have written its own.
         if read(&self.path).as_ref() == Some(&self.instance) {
@@ -95,7 +95,7 @@ fn read(path: &Path) -> Option<Instance> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// Writes the file beside its place first, so that nobody reads half of it.
+/// Writes the file under a temporary name first, so that it is never read incomplete.
 fn write(path: &Path, instance: &Instance) -> std::io::Result<()> {
     let draft = path.with_extension("json.tmp");
     match fs::remove_file(&draft) {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_takes_away_only_what_it_wrote() {
+    fn a_server_removes_only_its_own_file() {
         let folder = tempfile::tempdir().unwrap();
         let first = instance(1).announce(folder.path()).unwrap();
         let second = instance(2).announce(folder.path()).unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_outlived_its_server_is_not_believed() {
+    async fn the_file_of_a_server_that_has_ended_is_ignored() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let own = i32::try_from(std::process::id()).unwrap();

@@ -1,4 +1,4 @@
-//! The binary: command line, settings, one port, start and stop.
+//! The program: command line, settings, ports, start and stop.
 
 mod accept;
 mod backend;
@@ -15,30 +15,30 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// A request makes a hundred small allocations; with the system's allocator they take a fifth of its instructions.
+/// A request makes a hundred small allocations. With the system's allocator, a fifth of its instructions are spent there.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    keep_pages_small();
-    // Clients that are not told whose cryptography to use take the process's; only a second call could fail.
+    disable_huge_pages();
+    // The default of TLS clients that name no provider. Only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            console::complain(&error);
+            console::print_error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Has no huge pages given to this process and those that it starts: a buffer that needs some kilobytes would hold two
-/// megabytes. The answers are as fast without; see `docs/decisions/0025`.
+/// Disables transparent huge pages for this process and those that it starts: a buffer of some kilobytes would occupy two
+/// megabytes. Responses are as fast without them; see `docs/decisions/0025`.
 #[cfg(target_os = "linux")]
-fn keep_pages_small() {
-    // A kernel without huge pages refuses.
+fn disable_huge_pages() {
+    // It fails on a kernel without huge pages.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 #[cfg(not(target_os = "linux"))]
-const fn keep_pages_small() {}
+const fn disable_huge_pages() {}

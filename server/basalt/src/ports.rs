@@ -11,18 +11,18 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::error::Error;
 
-/// How many ports from the wanted one upwards are tried.
+/// How many ports from the configured one upwards are tried.
 const TRIES: u16 = 20;
 
-/// How many clients may wait to be accepted; the system may allow fewer. A burst beyond it waits a second and more.
+/// How many clients may wait to be accepted; the system may allow fewer. Clients beyond it retry after a second or more.
 const BACKLOG: u32 = 1024;
 
 /// The pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Listens on `port`, or on the next one that is free; 0 takes any.
+/// Listens on `port`, or on the next one that is free; 0 means any free port.
 ///
-/// Errors: when none of them can be listened on.
+/// Errors: if none of them is free.
 pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error> {
     let mut candidate = port;
     loop {
@@ -37,12 +37,12 @@ pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error
     }
 }
 
-/// Listens at `address`; with `reuse_port` other processes that want that, too, may do so at the same time.
+/// Listens on `address`; with `reuse_port`, several processes that set it may listen on the same address.
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 pub(crate) fn bind(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A server that is started again need not wait for the connections of the one before to be forgotten.
+    // A restarted server need not wait until the connections of its predecessor have left the TIME_WAIT state.
     socket.set_reuseaddr(true)?;
     if reuse_port {
         socket.set_reuseport(true)?;
@@ -53,28 +53,28 @@ pub(crate) fn bind(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListe
 
 fn none_free(port: u16) -> Error {
     let last = port.saturating_add(TRIES - 1);
-    Error::Advice(format!("every port from {port} to {last} is taken: name another one with --port"))
+    Error::Advice(format!("every port from {port} to {last} is taken: set another one with --port"))
 }
 
 /// Accepts connections.
 ///
-/// The system is told to send each answer at once: small answers on a connection that is kept open would otherwise
-/// wait for the peer's acknowledgement of the one before.
+/// `TCP_NODELAY` is set: otherwise, small responses on a connection that is kept alive would wait for the client's
+/// acknowledgement of the previous one.
 pub(crate) struct Connections {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl Connections {
-    /// Accepts from `listener`.
+    /// Returns an acceptor of `listener`'s connections.
     ///
-    /// Errors: when the system does not know the listener's address.
+    /// Errors: if the system does not return the listener's address.
     pub(crate) fn new(listener: TcpListener) -> Result<Self, Error> {
         let address = listener.local_addr().map_err(Error::io("find out the port that is listened on"))?;
         Ok(Self { listener, address })
     }
 
-    /// The address that is listened on.
+    /// Returns the address that is listened on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -91,7 +91,7 @@ impl Acceptor for Connections {
         let (stream, peer) = match self.listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, most likely: trying again at once would only burn the processor.
+                // The usual reason is a lack of file descriptors, so an immediate retry would fail again.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 return Err(error);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_taken_port_gives_way_to_the_next() {
+    async fn the_next_port_is_used_if_one_is_taken() {
         let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let first = listen(host, 0).await.unwrap();
         let taken = first.local_addr().unwrap().port();

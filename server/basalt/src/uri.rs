@@ -1,4 +1,4 @@
-//! The servers of databases that are not embedded, and their credentials.
+//! Helpers for connection parameters of databases that are not embedded.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ const ORM_PARAMETERS: [&str; 9] = [
 
 /// Returns `server` with the login of another role.
 ///
-/// Poolers that serve many projects take them as a suffix of the role's name, `postgres.project`; the suffix of the
-/// role that is there is kept.
+/// Poolers that serve many projects expect the project as a suffix of the role's name, `postgres.project`; the suffix of
+/// the current role is kept.
 pub(crate) fn for_role(server: &Conninfo, role: &str, password: &str) -> Conninfo {
     let mut server = server.clone();
     let tenant = server.get("user").and_then(|user| user.split_once('.')).map(|(_, tenant)| tenant);
@@ -31,14 +31,13 @@ pub(crate) fn for_role(server: &Conninfo, role: &str, password: &str) -> Conninf
     server
 }
 
-/// Returns `server` without its password, and the password: what may be shown in a process list, and what may not.
+/// Splits `server` into its parameters without the password, which may appear in a process list, and the password.
 pub(crate) fn without_password(server: &Conninfo) -> (Conninfo, Option<String>) {
     let password = server.get("password").map(str::to_owned);
     (without(server, |name| name == "password"), password)
 }
 
-/// Whether `server` is the one that the Supabase CLI gives to everybody's local database, at one of `ports` of this
-/// machine.
+/// Reports whether `server` is the default of the Supabase CLI's local database, at one of `ports` of this machine.
 pub(crate) fn is_local_default(server: &Conninfo, ports: &[u16]) -> bool {
     let is = |name, values: &[&str]| server.get(name).is_some_and(|value| values.contains(&value));
     is("user", &[DEFAULT_PASSWORD])
@@ -60,8 +59,8 @@ pub(crate) fn without(server: &Conninfo, foreign: impl Fn(&str) -> bool) -> Conn
     server
 }
 
-/// Returns where `server` is: the database and its host, without what it is logged in to with.
-pub(crate) fn place(server: &Conninfo) -> String {
+/// Describes `server` by its database and host, without the login.
+pub(crate) fn describe(server: &Conninfo) -> String {
     let host = match server.host_ports().join(",") {
         none if none.is_empty() => "the default host".to_owned(),
         hosts => hosts,
@@ -79,7 +78,7 @@ pub(crate) fn for_database(server: &Conninfo, database: &str) -> Conninfo {
     server
 }
 
-/// `text` as one word of a shell's command line; plain words stay as they are.
+/// Quotes `text` as one word of a shell's command line; plain words stay unchanged.
 pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+,=".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_is_exchanged_and_all_else_kept() {
+    fn the_role_is_replaced_and_everything_else_kept() {
         for (given, expected) in [
             (
                 "postgresql://postgres:s%40crt@db.example:5432/app?sslmode=require",
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_local_default_is_known_by_all_its_parts() {
+    fn the_local_default_is_recognized_by_all_its_parts() {
         let ports = [54322, 6000];
         for local in [
             "postgresql://postgres:postgres@127.0.0.1:54322/postgres",
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_shown_without_its_login() {
+    fn a_description_does_not_contain_the_login() {
         for (uri, shown) in [
             (
                 "postgres://me:secret@db.example:5432/app?sslmode=require",
@@ -148,7 +147,7 @@ mod tests {
             ("host=db port=5433 dbname='app' password=secret", "the database app on db:5433"),
             ("user=me", "the default database on the default host"),
         ] {
-            assert_eq!(place(&server(uri)), shown);
+            assert_eq!(describe(&server(uri)), shown);
         }
     }
 
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn shells_get_a_uri_whole() {
+    fn a_uri_is_one_word_of_a_shell() {
         assert_eq!(shell_word("postgresql://me@h:5432/d"), "postgresql://me@h:5432/d");
         assert_eq!(
             shell_word("postgres://h/d?sslmode=verify-full&sslrootcert=a"),
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_taken_out() {
+    fn passwords_are_separated() {
         for (given, uri, password) in [
             ("postgres://me:a%20b@h/d", "postgresql://me@h/d", Some("a b")),
             ("postgres://h/d", "postgresql://h/d", None),

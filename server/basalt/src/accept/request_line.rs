@@ -1,16 +1,16 @@
-//! Request targets as people type them: `curl` sends `?select=data->>name&name=in.("a")` as it stands, which no URI may
-//! (RFC 3986, section 3.4), and which `hyper` refuses before anybody could give a better answer. PostgREST takes it, and
-//! its documentation is full of it.
+//! Percent-encodes `"`, `<` and `>` in request targets. `curl` sends `?select=data->>name&name=in.("a")` unchanged, which
+//! is not a valid URI (RFC 3986, section 3.4) and which `hyper` refuses. PostgREST accepts it, and its documentation uses
+//! such targets.
 //!
 //! This module can be deleted once upstream does one of two things:
 //!
-//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that queries may have
-//!   leaves these three out (and that of paths `<` and `>`), although it has `{`, `}` and `|`, which no URI may either.
-//!   Nothing else would have to change: `httparse` takes every byte from `!` to `~`.
-//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes in it what that refuses.
-//!   Up to 1.12.0 it answers such a request with 400 by itself and has no option about it.
+//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that are allowed in
+//!   queries does not contain these three (and that of paths not `<` and `>`), although it contains `{`, `}` and `|`, which
+//!   are not allowed in URIs either. Nothing else would have to change: `httparse` accepts every byte from `!` to `~`.
+//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that `http`
+//!   refuses. Up to 1.12.0 it answers such a request with 400 by itself and has no option for this.
 //!
-//! `accept::tests` has the request by which that can be tried.
+//! `accept::tests` has a request with which this can be tested.
 
 use std::io;
 use std::pin::Pin;
@@ -18,115 +18,116 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much of a line of a head is looked at: a length and the name of a header take less.
-const LOOKED_AT: usize = 64;
+/// How many bytes of a line of a head are inspected: more than the names and values of the relevant headers have.
+const MAX_INSPECTED: usize = 64;
 
-/// A connection on which `"`, `<` and `>` in request lines of HTTP/1 arrive percent-encoded.
-pub(super) struct Mended<Io> {
+/// A connection that percent-encodes `"`, `<` and `>` in the request lines of HTTP/1 while they are read.
+pub(super) struct RequestLineEncoder<Io> {
     io: Io,
-    place: Place,
-    /// The beginning of the header's line, or the end of the request line, that has come so far.
-    begun: Vec<u8>,
-    /// What did not fit into the reader's buffer, and how much of it was read since.
+    position: ParserPosition,
+    /// The inspected part of an incomplete line: the beginning of a header's line, or the end of a request line.
+    partial_line: Vec<u8>,
+    /// Bytes that did not fit into the reader's buffer, and how many of them have been read since.
     rest: (Vec<u8>, usize),
 }
 
-/// Where in the stream of requests the next byte is.
-enum Place {
+/// The position of the next byte in the stream of requests.
+enum ParserPosition {
     /// In a request line.
     RequestLine,
-    /// In another line of a head that has named this length of the body.
+    /// In another line of a head. `body` is the length of the body, if a header has named it.
     Header { body: Option<u64> },
-    /// In a body with so many bytes to come.
+    /// In a body, with the number of bytes to come.
     Body(u64),
-    /// Somewhere that is not followed: in a body in chunks, in another protocol, or in what is no HTTP.
-    Lost,
+    /// In a part that is not parsed: a chunked body, another protocol, or invalid HTTP. Nothing is encoded any more.
+    Unknown,
 }
 
-impl<Io> Mended<Io> {
+impl<Io> RequestLineEncoder<Io> {
     pub(super) fn new(io: Io) -> Self {
-        Self { io, place: Place::RequestLine, begun: Vec::new(), rest: (Vec::new(), 0) }
+        Self { io, position: ParserPosition::RequestLine, partial_line: Vec::new(), rest: (Vec::new(), 0) }
     }
 
-    /// `bytes` as they should have come, if that is not as they came.
-    fn mend(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut mended: Option<Vec<u8>> = None;
+    /// Returns `bytes` with the request lines percent-encoded; `None` if nothing had to be encoded.
+    fn encode(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut output: Option<Vec<u8>> = None;
         let mut at = 0;
         while at < bytes.len() {
-            let length = self.pass(&bytes[at..]);
-            let passed = &bytes[at..at + length.0];
-            let encoded = if length.1 { encoded(passed) } else { None };
-            match (&mut mended, encoded) {
-                (_, Some(encoded)) => mended.get_or_insert_with(|| bytes[..at].to_vec()).extend(encoded),
-                (Some(mended), None) => mended.extend(passed),
+            let (length, is_request_line) = self.advance(&bytes[at..]);
+            let part = &bytes[at..at + length];
+            let encoded = if is_request_line { percent_encode(part) } else { None };
+            match (&mut output, encoded) {
+                (_, Some(encoded)) => output.get_or_insert_with(|| bytes[..at].to_vec()).extend(encoded),
+                (Some(output), None) => output.extend(part),
                 (None, None) => {}
             }
-            at += passed.len();
+            at += length;
         }
-        mended
+        output
     }
 
-    /// Goes on by the part of `bytes` that is of one kind. Answers how long it is, and whether it is of a request line.
-    fn pass(&mut self, bytes: &[u8]) -> (usize, bool) {
-        match &mut self.place {
-            Place::Lost => (bytes.len(), false),
-            Place::Body(left) => {
+    /// Advances over the first line or body in `bytes`. Returns its length and whether it is part of a request line.
+    fn advance(&mut self, bytes: &[u8]) -> (usize, bool) {
+        match &mut self.position {
+            ParserPosition::Unknown => (bytes.len(), false),
+            ParserPosition::Body(left) => {
                 let length = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
                 *left -= length as u64;
                 if *left == 0 {
-                    self.place = Place::RequestLine;
+                    self.position = ParserPosition::RequestLine;
                 }
                 (length, false)
             }
-            Place::RequestLine => {
+            ParserPosition::RequestLine => {
                 let (line, ended) = line(bytes);
-                if ended && self.begun.is_empty() {
+                if ended && self.partial_line.is_empty() {
                     self.end_request_line(line);
                 } else {
-                    self.begun.extend(&line[line.len().saturating_sub(LOOKED_AT)..]);
-                    self.begun.drain(..self.begun.len().saturating_sub(LOOKED_AT));
-                    self.end_begun(ended, Self::end_request_line);
+                    self.partial_line.extend(&line[line.len().saturating_sub(MAX_INSPECTED)..]);
+                    self.partial_line.drain(..self.partial_line.len().saturating_sub(MAX_INSPECTED));
+                    self.end_partial_line(ended, Self::end_request_line);
                 }
                 (line.len(), true)
             }
-            Place::Header { .. } => {
+            ParserPosition::Header { .. } => {
                 let (line, ended) = line(bytes);
-                if ended && self.begun.is_empty() {
-                    // Most headers are none of those that matter, and this is done for each of every request.
-                    if says_what_follows(line) {
-                        self.end_header(&line[..line.len().min(LOOKED_AT)]);
+                if ended && self.partial_line.is_empty() {
+                    // This is done for each header of every request, and most headers are not relevant.
+                    if may_be_relevant(line) {
+                        self.end_header(&line[..line.len().min(MAX_INSPECTED)]);
                     }
                 } else {
-                    let looked_at = line.len().min(LOOKED_AT - self.begun.len());
-                    self.begun.extend(&line[..looked_at]);
-                    self.end_begun(ended, Self::end_header);
+                    let inspected = line.len().min(MAX_INSPECTED - self.partial_line.len());
+                    self.partial_line.extend(&line[..inspected]);
+                    self.end_partial_line(ended, Self::end_header);
                 }
                 (line.len(), false)
             }
         }
     }
 
-    /// What a line means that came in parts, once it has ended.
-    fn end_begun(&mut self, ended: bool, end: impl FnOnce(&mut Self, &[u8])) {
+    /// Calls `end` with a line that arrived in parts, if it has ended.
+    fn end_partial_line(&mut self, ended: bool, end: impl FnOnce(&mut Self, &[u8])) {
         if ended {
-            let line = std::mem::take(&mut self.begun);
+            let line = std::mem::take(&mut self.partial_line);
             end(self, &line);
         }
     }
 
-    /// Empty lines before a request line are passed over (RFC 9112, section 2.2); one of another version than 1 begins
-    /// another protocol.
+    /// Handles a request line. Empty lines before one are skipped (RFC 9112, section 2.2); one that does not name version
+    /// 1 begins another protocol.
     fn end_request_line(&mut self, line: &[u8]) {
         let line = line.trim_ascii_end();
         if !line.is_empty() {
             let is_http1 = line.ends_with(b" HTTP/1.1") || line.ends_with(b" HTTP/1.0");
-            self.place = if is_http1 { Place::Header { body: None } } else { Place::Lost };
+            self.position =
+                if is_http1 { ParserPosition::Header { body: None } } else { ParserPosition::Unknown };
         }
     }
 
-    /// What follows the header, of which `line` is all that is looked at?
+    /// Handles a line of the head, of which `line` is the inspected part: finds out what follows the head.
     fn end_header(&mut self, line: &[u8]) {
-        let Place::Header { body } = &mut self.place else { return };
+        let ParserPosition::Header { body } = &mut self.position else { return };
         let line = line.trim_ascii_end();
         let (name, value) = match line.iter().position(|byte| *byte == b':') {
             Some(colon) => (&line[..colon], line[colon + 1..].trim_ascii_start()),
@@ -134,33 +135,33 @@ impl<Io> Mended<Io> {
         };
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         if line.is_empty() {
-            self.place = match body {
-                Some(length) if *length > 0 => Place::Body(*length),
-                _ => Place::RequestLine,
+            self.position = match body {
+                Some(length) if *length > 0 => ParserPosition::Body(*length),
+                _ => ParserPosition::RequestLine,
             };
         } else if is("content-length") {
             let length = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
             match (length, *body) {
-                (Some(length), None) if line.len() < LOOKED_AT => *body = Some(length),
-                // Two lengths, or one that is none, are not for us to judge.
-                _ => self.place = Place::Lost,
+                (Some(length), None) if line.len() < MAX_INSPECTED => *body = Some(length),
+                // Two lengths, or an invalid one: hyper handles the request.
+                _ => self.position = ParserPosition::Unknown,
             }
         } else if is("transfer-encoding")
             || is("upgrade")
             || line.starts_with(b" ")
             || line.starts_with(b"\t")
         {
-            self.place = Place::Lost;
+            self.position = ParserPosition::Unknown;
         }
     }
 }
 
-/// Whether a line of a head may be one that [`Mended::end_header`] has something to say about, by how it begins.
-fn says_what_follows(line: &[u8]) -> bool {
+/// Reports whether [`RequestLineEncoder::end_header`] has to inspect a line of a head, judging by its first byte.
+fn may_be_relevant(line: &[u8]) -> bool {
     matches!(line.first(), Some(b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// The first line of `bytes` with its end, or all of them; and whether it has an end.
+/// Returns the first line of `bytes` with its line end, or all of them, and whether there is a line end.
 fn line(bytes: &[u8]) -> (&[u8], bool) {
     match memchr::memchr(b'\n', bytes) {
         Some(end) => (&bytes[..=end], true),
@@ -168,8 +169,8 @@ fn line(bytes: &[u8]) -> (&[u8], bool) {
     }
 }
 
-/// `line` with what no URI may have percent-encoded, if there is any.
-fn encoded(line: &[u8]) -> Option<Vec<u8>> {
+/// Returns `line` with `"`, `<` and `>` percent-encoded; `None` if it has none.
+fn percent_encode(line: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr3(b'"', b'<', b'>', line)?;
     let mut text = Vec::with_capacity(line.len() * 2);
     for byte in line {
@@ -183,7 +184,7 @@ fn encoded(line: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-impl<Io: AsyncRead + Unpin> AsyncRead for Mended<Io> {
+impl<Io: AsyncRead + Unpin> AsyncRead for RequestLineEncoder<Io> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -193,9 +194,9 @@ impl<Io: AsyncRead + Unpin> AsyncRead for Mended<Io> {
         if this.rest.1 == this.rest.0.len() {
             let before = into.filled().len();
             std::task::ready!(Pin::new(&mut this.io).poll_read(context, into))?;
-            let Some(mended) = this.mend(&into.filled()[before..]) else { return Poll::Ready(Ok(())) };
+            let Some(encoded) = this.encode(&into.filled()[before..]) else { return Poll::Ready(Ok(())) };
             into.set_filled(before);
-            this.rest = (mended, 0);
+            this.rest = (encoded, 0);
         }
         let (bytes, read) = &mut this.rest;
         let length = into.remaining().min(bytes.len() - *read);
@@ -208,7 +209,7 @@ impl<Io: AsyncRead + Unpin> AsyncRead for Mended<Io> {
     }
 }
 
-impl<Io: AsyncWrite + Unpin> AsyncWrite for Mended<Io> {
+impl<Io: AsyncWrite + Unpin> AsyncWrite for RequestLineEncoder<Io> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.get_mut().io).poll_write(context, bytes)
     }
@@ -240,20 +241,20 @@ mod tests {
 
     use super::*;
 
-    /// What comes out when `bytes` come in in pieces of this size and are read into buffers of that size.
-    async fn through(bytes: &[u8], piece: usize, buffer: usize) -> String {
-        let mut mended = Mended::new(Pieces { bytes: bytes.to_vec(), piece });
+    /// Returns the output for `bytes` that arrive in pieces of `piece` bytes and are read into buffers of `buffer` bytes.
+    async fn encode(bytes: &[u8], piece: usize, buffer: usize) -> String {
+        let mut encoder = RequestLineEncoder::new(Pieces { bytes: bytes.to_vec(), piece });
         let mut all = Vec::new();
         let mut part = vec![0; buffer];
         loop {
-            match mended.read(&mut part).await.unwrap() {
+            match encoder.read(&mut part).await.unwrap() {
                 0 => return String::from_utf8(all).unwrap(),
                 length => all.extend(&part[..length]),
             }
         }
     }
 
-    /// Gives `piece` bytes at a time.
+    /// A reader that returns `piece` bytes at a time.
     struct Pieces {
         bytes: Vec<u8>,
         piece: usize,
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn targets_are_mended_and_nothing_else_is() {
+    async fn only_targets_are_encoded() {
         for (sent, expected) in [
             (
                 "GET /a?select=b->>c HTTP/1.1\r\nX: \"<>\"\r\n\r\nGET /b?c=in.(\"d\") HTTP/1.1\r\n\r\n",
@@ -294,7 +295,7 @@ mod tests {
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n>>", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n>>"),
         ] {
             for (piece, buffer) in [(1, 1), (1, 1000), (7, 3), (1000, 1000), (1000, 5)] {
-                assert_eq!(through(sent.as_bytes(), piece, buffer).await, expected, "{piece} {buffer}");
+                assert_eq!(encode(sent.as_bytes(), piece, buffer).await, expected, "{piece} {buffer}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Bodies of requests, of which services may leave some unread: an answer that comes early must reach the client all the
-//! same (RFC 9112, section 9.6).
+//! Bodies of requests. A service may respond without reading the whole body; the response must reach the client
+//! nevertheless (RFC 9112, section 9.6).
 
 use std::io;
 use std::pin::Pin;
@@ -13,66 +13,70 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::EXPECT;
 use poem::http::Version;
 
+use super::activity::Activity;
 use super::connection::{LINGER, LINGER_BYTES};
-use super::life::Life;
 
-/// What is read of a body that nobody wants before the answer goes out, so that the connection can be used again, and how
-/// long that may take.
-const DRAINED: u64 = 256 << 10;
-const DRAIN_LIMIT: Duration = Duration::from_secs(1);
+/// How many bytes of an unread body are read and dropped before the response is sent, so that the connection can be
+/// reused, and how long that may take.
+const MAX_DRAINED: u64 = 256 << 10;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A body as the service gets it. What it does not read goes to the [`Rest`].
-pub(super) struct Upload {
-    /// `None` once it was read to its end, or broke.
+/// A body for the service. What the service does not read is left to the [`UnreadBody`].
+pub(super) struct RequestBody {
+    /// `None` once it was read to its end, or failed.
     incoming: Option<Incoming>,
     shared: Arc<Shared>,
 }
 
-/// What becomes of a body when the service has answered.
-pub(super) struct Rest {
+/// The part of a body that the service has not read when it responds.
+pub(super) struct UnreadBody {
     shared: Arc<Shared>,
-    /// The client waits until it is asked for the body, which reading does.
-    is_withheld: bool,
-    /// Other requests are under way on the same connection, which does not end with this one.
+    /// The client sends the body only after `100 Continue`, which the first read causes.
+    expects_continue: bool,
+    /// The body is a stream of an HTTP/2 connection, which may have other requests and does not end with this one.
     is_stream: bool,
 }
 
 struct Shared {
     state: Mutex<State>,
-    life: Arc<Life>,
+    activity: Arc<Activity>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The service began to read it.
-    asked: bool,
-    /// The service has answered.
-    answered: bool,
-    fate: Fate,
+    /// The service has begun to read the body.
+    has_been_read: bool,
+    /// The service has responded.
+    has_responded: bool,
+    progress: Progress,
 }
 
 #[derive(Default)]
-enum Fate {
+enum Progress {
+    /// The service has the body.
     #[default]
-    Held,
-    Left(Incoming),
-    Whole,
-    Broken,
+    InService,
+    /// The service has dropped the body before its end.
+    Dropped(Incoming),
+    /// The body has been received completely.
+    Complete,
+    /// The body has failed, or will not be read.
+    Failed,
 }
 
-/// Splits the body off `request`, if it has one.
+/// Separates the body from `request`, if it has one.
 pub(super) fn split(
     request: hyper::Request<Incoming>,
-    life: &Arc<Life>,
-) -> (hyper::http::request::Parts, poem::Body, Option<Rest>) {
+    activity: &Arc<Activity>,
+) -> (hyper::http::request::Parts, poem::Body, Option<UnreadBody>) {
     let (parts, incoming) = request.into_parts();
     if incoming.is_end_stream() {
         return (parts, poem::Body::empty(), None);
     }
-    let is_withheld = parts.headers.contains_key(EXPECT);
-    let shared = Arc::new(Shared { state: Mutex::default(), life: Arc::clone(life) });
-    let upload = Upload { incoming: Some(incoming), shared: Arc::clone(&shared) };
-    let rest = Rest { shared, is_withheld, is_stream: parts.version == Version::HTTP_2 };
+    let expects_continue = parts.headers.contains_key(EXPECT);
+    let shared = Arc::new(Shared { state: Mutex::default(), activity: Arc::clone(activity) });
+    let upload = RequestBody { incoming: Some(incoming), shared: Arc::clone(&shared) };
+    let rest = UnreadBody { shared, expects_continue, is_stream: parts.version == Version::HTTP_2 };
     (parts, upload.boxed().into(), Some(rest))
 }
 
@@ -82,42 +86,44 @@ impl Shared {
     }
 }
 
-impl Rest {
-    /// Reads what the service has left, if that is little and comes soon. Whether the connection can go on: the body is at
-    /// its end, or the service is reading it still.
-    pub(super) async fn settle(self) -> bool {
-        let left = {
+impl UnreadBody {
+    /// Reads and drops the unread part, within limits on its size and time. Reports whether the connection can be reused:
+    /// the body has ended, or the service is still reading it.
+    pub(super) async fn finish(self) -> bool {
+        let dropped = {
             let mut state = self.shared.state();
-            state.answered = true;
-            match std::mem::take(&mut state.fate) {
-                Fate::Left(incoming) if state.asked || !self.is_withheld => Some(incoming),
-                Fate::Held | Fate::Whole => return true,
-                Fate::Left(_) | Fate::Broken => None,
+            state.has_responded = true;
+            match std::mem::take(&mut state.progress) {
+                Progress::Dropped(incoming) if state.has_been_read || !self.expects_continue => {
+                    Some(incoming)
+                }
+                Progress::InService | Progress::Complete => return true,
+                Progress::Dropped(_) | Progress::Failed => None,
             }
         };
-        let is_whole = match left {
+        let is_complete = match dropped {
             Some(mut incoming) => {
-                let drained = drain(&mut incoming, DRAINED);
-                let is_whole = tokio::time::timeout(DRAIN_LIMIT, drained).await.unwrap_or(false);
-                if !is_whole && self.is_stream {
-                    // A stream that is reset while it is sent (RFC 9113, section 8.1) is an error to some clients.
+                let drained = drain(&mut incoming, MAX_DRAINED);
+                let is_complete = tokio::time::timeout(DRAIN_TIMEOUT, drained).await.unwrap_or(false);
+                if !is_complete && self.is_stream {
+                    // Some clients report an error if a stream is reset while they send it (RFC 9113, section 8.1).
                     tokio::spawn(async move {
-                        let forgotten = drain(&mut incoming, LINGER_BYTES as u64);
-                        let _ = tokio::time::timeout(LINGER, forgotten).await;
+                        let drained = drain(&mut incoming, LINGER_BYTES as u64);
+                        let _ = tokio::time::timeout(LINGER, drained).await;
                     });
                 }
-                is_whole
+                is_complete
             }
             None => false,
         };
-        if !is_whole && !self.is_stream {
-            self.shared.life.leave_unread();
+        if !is_complete && !self.is_stream {
+            self.shared.activity.record_unread_body();
         }
-        is_whole || self.is_stream
+        is_complete || self.is_stream
     }
 }
 
-/// Reads `incoming` to its end, if that is at most `left` bytes away. Whether it is there.
+/// Reads and drops `incoming`, at most `left` bytes. Reports whether it was read to its end.
 async fn drain(incoming: &mut Incoming, mut left: u64) -> bool {
     while incoming.size_hint().lower() <= left {
         match incoming.frame().await {
@@ -133,7 +139,7 @@ async fn drain(incoming: &mut Incoming, mut left: u64) -> bool {
     false
 }
 
-impl Body for Upload {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -145,10 +151,10 @@ impl Body for Upload {
         let Some(incoming) = &mut this.incoming else { return Poll::Ready(None) };
         let polled = Pin::new(incoming).poll_frame(context);
         let mut state = this.shared.state();
-        state.asked = true;
+        state.has_been_read = true;
         match &polled {
-            Poll::Ready(None) => state.fate = Fate::Whole,
-            Poll::Ready(Some(Err(_))) => state.fate = Fate::Broken,
+            Poll::Ready(None) => state.progress = Progress::Complete,
+            Poll::Ready(Some(Err(_))) => state.progress = Progress::Failed,
             Poll::Ready(Some(Ok(_))) | Poll::Pending => return polled.map_err(io::Error::other),
         }
         this.incoming = None;
@@ -164,17 +170,17 @@ impl Body for Upload {
     }
 }
 
-impl Drop for Upload {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         let Some(incoming) = self.incoming.take() else { return };
         let mut state = self.shared.state();
         if incoming.is_end_stream() {
-            state.fate = Fate::Whole;
-        } else if state.answered {
-            state.fate = Fate::Broken;
-            self.shared.life.leave_unread();
+            state.progress = Progress::Complete;
+        } else if state.has_responded {
+            state.progress = Progress::Failed;
+            self.shared.activity.record_unread_body();
         } else {
-            state.fate = Fate::Left(incoming);
+            state.progress = Progress::Dropped(incoming);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Agreement of a person to what cannot be taken back: setting up a database that somebody else made, and deleting one.
+//! Consent of the operator to actions that cannot be undone: setting up a database that Basalt has not created, and
+//! deleting one.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -9,36 +10,36 @@ use crate::error::Error;
 use crate::settings::{Settings, display_path};
 use crate::uri;
 
-/// Asks whether the database of `DATABASE_URL`, which Basalt has not set up, may be.
+/// Asks whether Basalt may set up the database of `DATABASE_URL`.
 ///
-/// Errors: unless it was agreed to beforehand, or is now.
-pub(super) async fn to_adopt(settings: &Settings) -> Result<(), Error> {
+/// Errors: unless the operator has agreed beforehand or agrees now.
+pub(super) async fn confirm_adoption(settings: &Settings) -> Result<(), Error> {
     let Some(url) = settings.database.url.as_ref().filter(|_| !settings.database.adopt) else {
         return Ok(());
     };
-    let what = adoption(url, settings.database.url_file.as_deref());
+    let what = describe_adoption(url, settings.database.url_file.as_deref());
     let advice = format!(
-        "If it shall, say so once with --yes or BASALT_ADOPT_DATABASE=1. If not, have DATABASE_URL name the database \
-         that Basalt brings, postgresql://postgres:postgres@127.0.0.1:{}/postgres, or take it away",
+        "To agree, use --yes or BASALT_ADOPT_DATABASE=1 once. Otherwise, set DATABASE_URL to the embedded database, \
+         postgresql://postgres:postgres@127.0.0.1:{}/postgres, or unset it",
         settings.database.port
     );
-    ask(&what, "Set it up?", &advice).await
+    confirm(&what, "Set it up?", &advice).await
 }
 
-fn adoption(url: &Conninfo, file: Option<&Path>) -> String {
+fn describe_adoption(url: &Conninfo, file: Option<&Path>) -> String {
     let from = file.map_or_else(|| "the environment".to_owned(), display_path);
     format!(
-        "DATABASE_URL (from {from}) names {}, which Basalt has not set up. It would make the API's roles and the schemas \
-         auth, storage, realtime, extensions and basalt there, where they are missing, and run the project's migrations \
-         and seed. Nothing has been changed.",
-        uri::place(url)
+        "DATABASE_URL (from {from}) names {}, which Basalt has not set up. Basalt would create the API's roles and the \
+         schemas auth, storage, realtime, extensions and basalt there, where they are missing, and run the project's \
+         migrations and seed. Nothing has been changed.",
+        uri::describe(url)
     )
 }
 
-/// Tells a person at the terminal `what` is to be done and asks `question`.
+/// Shows `what` is to be done and asks `question` on the terminal.
 ///
-/// Errors: [`Error::Advice`] of `what` and `advice` for any answer but yes, and where nobody is there to answer.
-pub(super) async fn ask(what: &str, question: &str, advice: &str) -> Result<(), Error> {
+/// Errors: [`Error::Advice`] with `what` and `advice` for any answer but yes, and if there is no terminal.
+pub(super) async fn confirm(what: &str, question: &str, advice: &str) -> Result<(), Error> {
     let refused = || Err(Error::Advice(format!("{what} {advice}")));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return refused();

@@ -1,6 +1,6 @@
-//! Makes a project's database anew: dropped, created, migrated and seeded, while keys and settings stay.
+//! Resets a project's database: drops, creates, migrates and seeds it. Keys and settings stay.
 //!
-//! A server that runs on it keeps running: its sessions are ended, and it connects again.
+//! A server that runs on it keeps running: its sessions are ended, and it reconnects.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use crate::uri;
 const REPLICATION_LIMIT: Duration = Duration::from_secs(10);
 const REPLICATION_PAUSE: Duration = Duration::from_millis(50);
 
-/// Drops the roles that the project has made. Those of the platform stay, since running servers log in as them, and so
-/// does one that another database of the cluster needs.
+/// Drops the roles that the project has created. The platform's roles stay, since running servers log in as them, and so
+/// do roles on which objects of other databases of the cluster depend.
 const DROP_ROLES: &str = r"
 do $$
 declare
@@ -38,100 +38,100 @@ begin
   end loop;
 end $$";
 
-/// A database that is to be made anew.
-struct Doomed {
+/// The database to reset.
+struct TargetDatabase {
     name: String,
     owner: String,
 }
 
-/// Asks whether the database may be deleted, unless `yes` says so, and makes it anew.
+/// Asks whether the database may be deleted, unless `yes` is set, and resets it.
 ///
-/// Errors: for a database that Basalt has not set up by itself; when nobody agrees; when the server's administrator may
-/// not drop or create it; and all that migrating it can meet.
+/// Errors: for a database that Basalt has not set up itself; without consent; if the server's administrator may not drop
+/// or create it; all errors of migrations.
 pub(crate) async fn run(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
     yes: bool,
 ) -> Result<Logins, Error> {
-    let doomed = look(settings, backend).await?;
+    let target = find_target(settings, backend).await?;
     if !yes {
-        agree(settings).await?;
+        confirm(settings).await?;
     }
     let is_embedded = settings.database.url.is_none();
-    console::step("making the database anew");
-    recreate(backend, &doomed, is_embedded).await?;
-    forget_objects(settings)?;
+    console::step("resetting the database");
+    recreate(backend, &target, is_embedded).await?;
+    remove_objects(settings)?;
     let admin = backend.admin().await?;
-    let migrated = super::migrate(&adopted(settings), keys, &admin).await;
+    let migrated = super::migrate(&with_adoption(settings), keys, &admin).await;
     admin.close().await;
     migrated
 }
 
-/// The settings, with the consent that asking for the reset was.
-fn adopted(settings: &Settings) -> Settings {
+/// Returns the settings with the consent to set the database up, which the consent to reset it includes.
+fn with_adoption(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.database.adopt = true;
     settings
 }
 
-async fn agree(settings: &Settings) -> Result<(), Error> {
+async fn confirm(settings: &Settings) -> Result<(), Error> {
     let what = match &settings.database.url {
         None => format!("the embedded database in {}", display_path(&settings.data_dir)),
-        Some(url) => uri::place(url),
+        Some(url) => uri::describe(url),
     };
     let what = format!(
-        "This deletes everything in {what}: tables, users, and what was uploaded. Keys and settings stay; migrations, \
-         seed and buckets are applied anew."
+        "This deletes everything in {what}: tables, users and uploaded files. Keys and settings stay; migrations, \
+         seed and buckets are applied again."
     );
-    consent::ask(&what, "Go on?", "Nothing has been changed. To agree beforehand, say --yes").await
+    consent::confirm(&what, "Continue?", "Nothing has been changed. To agree beforehand, use --yes").await
 }
 
-/// Looks at the database that is to be made anew.
+/// Reads name and owner of the database to reset.
 ///
-/// Errors: for one that Basalt has not set up by itself.
-async fn look(settings: &Settings, backend: &Backend) -> Result<Doomed, Error> {
+/// Errors: for one that Basalt has not set up itself.
+async fn find_target(settings: &Settings, backend: &Backend) -> Result<TargetDatabase, Error> {
     let admin = backend.admin().await?;
-    let found = look_in(settings, &admin).await;
+    let found = read_target(settings, &admin).await;
     admin.close().await;
     found
 }
 
-async fn look_in(settings: &Settings, admin: &Database) -> Result<Doomed, Error> {
+async fn read_target(settings: &Settings, admin: &Database) -> Result<TargetDatabase, Error> {
     let mut client: Client = admin.client().await?;
     if let Some(url) = &settings.database.url {
         let mut migrator = Migrator::new(&mut client);
         let status = migrator.status(&settings.migrations.path).await?;
         let is_adopted = status.platform.iter().any(|entry| entry.state == State::Adopted);
         if is_adopted || !migrator.is_own().await? {
-            let place = uri::place(url);
+            let database = uri::describe(url);
             return Err(Error::Advice(format!(
-                "{place} was not set up by Basalt, which therefore does not delete it"
+                "{database} was not set up by Basalt, which therefore does not delete it"
             )));
         }
     }
     let sql = "select datname::text, pg_catalog.pg_get_userbyid(datdba)::text from pg_catalog.pg_database \
                where datname = pg_catalog.current_database()";
     let row = client.query_one(sql, &[]).await.map_err(database::Error::from)?;
-    Ok(Doomed { name: row.get(0), owner: row.get(1) })
+    Ok(TargetDatabase { name: row.get(0), owner: row.get(1) })
 }
 
-async fn recreate(backend: &Backend, doomed: &Doomed, is_embedded: bool) -> Result<(), Error> {
-    // No session can drop the database that it is in.
-    let beside = if doomed.name == "postgres" { "template1" } else { "postgres" };
-    let maintenance = super::admin_of(uri::for_database(&backend.admin, beside)).await?;
-    let result = replace(&maintenance, doomed, is_embedded).await;
+async fn recreate(backend: &Backend, target: &TargetDatabase, is_embedded: bool) -> Result<(), Error> {
+    // A session cannot drop the database that it is connected to.
+    let other = if target.name == "postgres" { "template1" } else { "postgres" };
+    let maintenance = super::admin_of(uri::for_database(&backend.admin, other)).await?;
+    let result = replace(&maintenance, target, is_embedded).await;
     maintenance.close().await;
     result
 }
 
-async fn replace(maintenance: &Database, doomed: &Doomed, is_embedded: bool) -> Result<(), Error> {
+async fn replace(maintenance: &Database, target: &TargetDatabase, is_embedded: bool) -> Result<(), Error> {
     let client = maintenance.client().await?;
-    let name = quote_identifier(&doomed.name);
+    let name = quote_identifier(&target.name);
     let allow = |allowed: bool| format!("alter database {name} with allow_connections {allowed}");
     run_one(&client, &allow(false)).await?;
     let dropped = async {
-        end_replication(&client, &doomed.name).await?;
+        end_replication(&client, &target.name).await?;
         run_one(&client, &format!("drop database {name} with (force)")).await
     };
     if let Err(error) = dropped.await {
@@ -141,14 +141,14 @@ async fn replace(maintenance: &Database, doomed: &Doomed, is_embedded: bool) -> 
     if is_embedded {
         run_one(&client, DROP_ROLES).await?;
     }
-    run_one(&client, &format!("create database {name} with owner {}", quote_identifier(&doomed.owner))).await
+    run_one(&client, &format!("create database {name} with owner {}", quote_identifier(&target.owner))).await
 }
 
 async fn run_one(client: &Client, sql: &str) -> Result<(), Error> {
     Ok(client.batch_execute(sql).await.map_err(database::Error::from)?)
 }
 
-/// Ends what reads the database's changes: Postgres drops no database whose slots are in use.
+/// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in use.
 async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     let name = quote_literal(name);
     let end = format!(
@@ -165,11 +165,13 @@ async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Removes the files of uploads, of which nothing knows any more, where they lie in the data folder.
-fn forget_objects(settings: &Settings) -> Result<(), Error> {
+/// Removes the files of uploads, whose rows have been deleted, if they are in the data folder.
+fn remove_objects(settings: &Settings) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
     if !storage.path.starts_with(&settings.data_dir) {
-        tracing::warn!("files of uploads stay where they are, since that is not the project's data folder");
+        tracing::warn!(
+            "the files of uploads are not deleted, since they are outside of the project's data folder"
+        );
         return Ok(());
     }
     let removing =
@@ -181,7 +183,7 @@ fn forget_objects(settings: &Settings) -> Result<(), Error> {
     for entry in entries {
         let path = entry.map_err(removing)?.path();
         // A link is removed, not followed.
-        let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_dir());
+        let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
         let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         removed.map_err(removing)?;
     }

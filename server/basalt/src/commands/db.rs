@@ -1,4 +1,4 @@
-//! `basalt db`.
+//! `basalt db`: resets and upgrades the project's database.
 
 use std::path::PathBuf;
 
@@ -11,37 +11,37 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Settings, display_path};
 
-/// What `db` takes.
+/// Arguments of `db`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Arguments {
-    /// Make the project's database anew: its migrations, its seed and the files of its buckets
+    /// Reset the project's database, and apply its migrations, its seed and the files of its buckets again
     ///
-    /// Deletes everything that is in the database, and what was uploaded; keys and settings stay. A server that runs on it
-    /// keeps running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and create
+    /// Deletes everything in the database, and all uploaded files; keys and settings stay. A server that runs on it keeps
+    /// running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and create
     /// databases.
     Reset(ResetArguments),
-    /// Bring the embedded Postgres' database over to a newer major version
+    /// Upgrade the embedded Postgres' database to a newer major version
     ///
-    /// For a data folder that an older Postgres made than the one that `serve` would start. Needs the programs of both
-    /// versions, and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server first.
+    /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
+    /// and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server first.
     Upgrade(UpgradeArguments),
 }
 
-/// What `db reset` takes.
+/// Arguments of `db reset`.
 #[derive(Debug, Args)]
 pub(super) struct ResetArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Apply the migrations alone
+    /// Apply only the migrations
     #[arg(long)]
     no_seed: bool,
 }
 
-/// What `db upgrade` takes.
+/// Arguments of `db upgrade`.
 #[derive(Debug, Args)]
 pub(super) struct UpgradeArguments {
-    /// The folder with the programs of the old version [default: wherever they are on this machine]
+    /// The folder with the programs of the old version [default: searched on this machine]
     #[arg(long, value_name = "DIR")]
     old_bin: Option<PathBuf>,
 }
@@ -58,24 +58,24 @@ async fn reset(mut settings: Settings, arguments: ResetArguments) -> Result<(), 
     let ResetArguments { yes, no_seed } = arguments;
     settings.seed.enabled &= !no_seed;
     let backend = Backend::attach_or_start(&settings).await?;
-    let result = work(&settings, &backend, yes).await;
+    let result = reset_and_fill(&settings, &backend, yes).await;
     backend.stop().await;
     result
 }
 
-async fn work(settings: &Settings, backend: &Backend, yes: bool) -> Result<(), Error> {
+async fn reset_and_fill(settings: &Settings, backend: &Backend, yes: bool) -> Result<(), Error> {
     let keys = backend::keys(settings)?;
     let logins = reset::run(settings, backend, &keys, yes).await?;
     serve::fill_buckets(settings, backend, logins, &keys).await?;
-    console::print("The database is as new: migrations, seed and buckets are applied.");
+    console::print("The database has been reset: migrations, seed and buckets are applied.");
     Ok(())
 }
 
 async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(), Error> {
     if settings.database.url.is_some() {
         return Err(Error::Advice(
-            "DATABASE_URL names a server that Basalt does not run: whoever does upgrades it. For the database in the data \
-             folder, take DATABASE_URL away"
+            "DATABASE_URL names a server that Basalt does not run, and cannot upgrade. For the database in the data folder, \
+             unset DATABASE_URL"
                 .to_owned(),
         ));
     }
@@ -86,12 +86,12 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
         Upgrade::NoCluster => console::print(format_args!("Nothing to do: {folder} has no database yet.")),
         Upgrade::Current(version) => {
             console::print(format_args!(
-                "Nothing to do: the database in {folder} is of Postgres {version} already."
+                "Nothing to do: the database in {folder} already has the version of Postgres {version}."
             ));
         }
         Upgrade::Done { from, to, kept } => console::print(format_args!(
-            "The database in {folder} is now of Postgres {to}. The old one, of Postgres {from}, is kept in {}: delete that \
-             folder once you do not want to go back.",
+            "The database in {folder} has been upgraded to Postgres {to}. The old one, of Postgres {from}, is kept in {}: delete \
+             that folder once you do not want to go back.",
             display_path(&kept)
         )),
     }

@@ -1,4 +1,4 @@
-//! `basalt doctor`: looks at everything that a start needs and says what to mend, without changing anything.
+//! `basalt doctor`: checks everything that a start needs and says what to fix, without changing anything.
 
 mod checks;
 
@@ -6,26 +6,26 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Flags, Settings, display_path};
 
-/// What one look found.
+/// The result of a check.
 struct Finding {
-    /// What was looked at.
+    /// What was checked.
     subject: &'static str,
     verdict: Verdict,
 }
 
-/// How it is.
+/// The verdict of a check.
 enum Verdict {
-    /// Fine; says what was found.
+    /// No problem; the text says what was found.
     Fine(String),
-    /// It works, but somebody should know; says what and what to do.
+    /// It works, but the operator should know something; the text says what, and what to do.
     Note(String),
-    /// A start would fail; says why and what to do.
+    /// A start would fail; the text says why and what to do.
     Broken(String),
 }
 
-/// Runs all checks and prints what they found.
+/// Runs all checks and prints their results.
 ///
-/// Errors: when something is broken, so that scripts can tell.
+/// Errors: if something is broken, so that scripts can tell.
 pub(super) async fn run(flags: Flags) -> Result<(), Error> {
     let settings = match Settings::load(&flags) {
         Ok(settings) => settings,
@@ -46,11 +46,11 @@ pub(super) async fn run(flags: Flags) -> Result<(), Error> {
     let broken = findings.iter().filter(|finding| matches!(finding.verdict, Verdict::Broken(_))).count();
     match broken {
         0 => {
-            console::print("\nNothing is in the way of `basalt serve`.");
+            console::print("\n`basalt serve` can be started.");
             Ok(())
         }
-        1 => Err(Error::Advice("1 problem has to be mended".to_owned())),
-        count => Err(Error::Advice(format!("{count} problems have to be mended"))),
+        1 => Err(Error::Advice("1 problem has to be fixed".to_owned())),
+        count => Err(Error::Advice(format!("{count} problems have to be fixed"))),
     }
 }
 

@@ -10,41 +10,41 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Flags, Settings, display_path};
 
-/// What a new function begins with.
+/// The files of a new function.
 const TEMPLATE: &str = include_str!("functions/index.ts.template");
 const CONFIGURATION: &str = "{\n  \"imports\": {}\n}\n";
 
-/// What `functions` takes.
+/// Arguments of `functions`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Arguments {
-    /// Make a function: a folder with an index.ts that answers
+    /// Create a function: a folder with an index.ts
     New {
         /// Its name, which is its path: letters, digits, `-` and `_`
         name: String,
     },
-    /// Serve functions and start them anew when their files change
+    /// Serve functions and restart them when their files change
     ///
-    /// Beside a running `basalt serve` of the same project this serves functions alone, on the next free port; else
-    /// it serves the project.
+    /// Beside a running `basalt serve` of the same project this serves only functions, on the next free port; without
+    /// one it serves the whole project.
     Serve(ServeArguments),
     /// List the project's functions
     List,
 }
 
 impl Arguments {
-    /// Whether it serves until it is ended.
+    /// Reports whether the command runs a server.
     pub(super) const fn is_server(&self) -> bool {
         matches!(self, Self::Serve(_))
     }
 }
 
-/// What `functions serve` takes.
+/// Arguments of `functions serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {
-    /// A file with variables for them, in the place of `functions/.env`
+    /// A file with variables for functions, instead of `functions/.env`
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
-    /// Take calls without a token, whatever `verify_jwt` says
+    /// Accept calls without a token, whatever `verify_jwt` says
     #[arg(long)]
     no_verify_jwt: bool,
     /// The port to listen on; the next free one if it is taken, any free one for 0 [default: 54321]
@@ -52,18 +52,18 @@ pub(super) struct ServeArguments {
     port: Option<u16>,
 }
 
-/// What a person should know of a project's functions before the first call.
+/// A summary of a project's functions.
 pub(super) struct Functions {
-    /// How many can be called.
+    /// The number of functions that can be called.
     pub(super) count: usize,
-    /// What they run on, if it is there.
+    /// The Deno that runs them, if it was found.
     pub(super) deno: Option<PathBuf>,
     watched: bool,
 }
 
 impl Functions {
-    /// Those of `settings`; `None` where functions are off.
-    pub(super) fn of(settings: &Settings) -> Option<Self> {
+    /// Returns the functions of `settings`; `None` if functions are off.
+    pub(super) fn new(settings: &Settings) -> Option<Self> {
         let settings = settings.services.functions.as_ref()?;
         Some(Self {
             count: settings.list().iter().filter(|found| found.function.enabled).count(),
@@ -72,23 +72,23 @@ impl Functions {
         })
     }
 
-    /// Why none of them can be called, and what to do; `None` where they can, or there are none.
+    /// Says why none of them can be called, and what to do; `None` if they can, or if there are none.
     pub(super) fn problem(&self) -> Option<String> {
         let is_missing = self.count > 0 && self.deno.is_none();
-        is_missing.then(|| format!("{} cannot be called. {}", self.number(), functions::Error::NoDeno))
+        is_missing.then(|| format!("{} cannot be called. {}", self.count_text(), functions::Error::NoDeno))
     }
 
-    /// Where they are, and when a changed file counts.
-    pub(super) fn described(&self, api_url: &str) -> String {
+    /// Describes their URL, and when changed files take effect.
+    pub(super) fn describe(&self, api_url: &str) -> String {
         let changes = match self.watched {
-            true => "changed files count at the next call",
-            false => "restart to see changed files, or use `basalt functions serve`",
+            true => "changed files take effect at the next call",
+            false => "changed files take effect after a restart, or use `basalt functions serve`",
         };
-        format!("{api_url}/functions/v1/<name> ({}; {changes})", self.number())
+        format!("{api_url}/functions/v1/<name> ({}; {changes})", self.count_text())
     }
 
-    /// The number in words.
-    pub(super) fn number(&self) -> String {
+    /// Returns the number with its noun.
+    pub(super) fn count_text(&self) -> String {
         if self.count == 1 { "1 function".to_owned() } else { format!("{} functions", self.count) }
     }
 }
@@ -96,28 +96,28 @@ impl Functions {
 /// Runs the command.
 pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
     match arguments {
-        Arguments::New { name } => new(of(&load(&flags)?)?, &name),
+        Arguments::New { name } => create(functions_settings(&load(&flags)?)?, &name),
         Arguments::List => {
-            list(of(&load(&flags)?)?);
+            list(functions_settings(&load(&flags)?)?);
             Ok(())
         }
         Arguments::Serve(ServeArguments { env_file, no_verify_jwt, port }) => {
             let flags =
                 Flags { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..flags };
             let settings = load(&flags)?;
-            of(&settings)?;
+            functions_settings(&settings)?;
             block_on(serve::run_functions(settings))
         }
     }
 }
 
-fn of(settings: &Settings) -> Result<&functions::Settings, Error> {
+fn functions_settings(settings: &Settings) -> Result<&functions::Settings, Error> {
     let off =
         || Error::Advice("edge functions are off: set edge_runtime.enabled = true in config.toml".to_owned());
     settings.services.functions.as_ref().ok_or_else(off)
 }
 
-fn new(settings: &functions::Settings, name: &str) -> Result<(), Error> {
+fn create(settings: &functions::Settings, name: &str) -> Result<(), Error> {
     let is_valid = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     if !is_valid {
@@ -129,7 +129,7 @@ fn new(settings: &functions::Settings, name: &str) -> Result<(), Error> {
     if folder.exists() {
         let folder = display_path(&folder);
         return Err(Error::Advice(format!(
-            "{folder} exists already: choose another name, or edit what is there"
+            "{folder} exists already: choose another name, or edit its files"
         )));
     }
     let write = || {
@@ -139,8 +139,8 @@ fn new(settings: &functions::Settings, name: &str) -> Result<(), Error> {
     };
     write().map_err(Error::io(format!("write {}", display_path(&folder))))?;
     console::print(format_args!(
-        "Made {}. It answers at /functions/v1/{name} to callers with a key; [functions.{name}] in config.toml can \
-         change that with verify_jwt = false.",
+        "Created {}. It is called at /functions/v1/{name} and needs a token, unless [functions.{name}] in config.toml has \
+         verify_jwt = false.",
         display_path(&folder.join("index.ts"))
     ));
     Ok(())
@@ -150,7 +150,7 @@ fn list(settings: &functions::Settings) {
     let found = settings.list();
     if found.is_empty() {
         console::print(format_args!(
-            "No functions in {}. `basalt functions new NAME` makes one.",
+            "No functions in {}. `basalt functions new NAME` creates one.",
             display_path(&settings.folder)
         ));
     }

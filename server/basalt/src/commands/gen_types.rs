@@ -11,7 +11,7 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Settings, duration};
 
-/// What `gen types` takes.
+/// Arguments of `gen types`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The language, as older versions of the CLI had it
@@ -25,28 +25,28 @@ pub(super) struct Arguments {
     schema: Vec<String>,
     #[command(flatten)]
     source: Source,
-    /// Leave out what PostgREST 9 and older do not know: which relationships are one to one
+    /// Leave out what PostgREST 9 and older do not support: one-to-one relationships
     #[arg(long)]
     postgrest_v9_compat: bool,
     /// How long the database may take
     #[arg(long, value_parser = duration, default_value = "15s", value_name = "TIME")]
     query_timeout: Duration,
-    /// For Swift, which is not generated here
+    /// For Swift, which is not supported
     #[arg(long, hide = true)]
     swift_access_control: Option<String>,
 }
 
-/// Which database is described.
+/// The database to describe.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct Source {
     /// Describe the project's database, which is the default
     #[arg(long)]
     local: bool,
-    /// Describe the project's database: none is linked here
+    /// Describe the project's database: there are no linked projects
     #[arg(long)]
     linked: bool,
-    /// Describe the project's database: no other project is known here
+    /// Describe the project's database: there are no other projects
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
     /// Describe the database at this URL
@@ -59,31 +59,31 @@ struct Source {
 enum Language {
     /// A `Database` type for supabase-js.
     Typescript,
-    /// Not generated here.
+    /// Not supported.
     #[value(hide = true)]
     Go,
-    /// Not generated here.
+    /// Not supported.
     #[value(hide = true)]
     Swift,
-    /// Not generated here.
+    /// Not supported.
     #[value(hide = true)]
     Python,
 }
 
-/// Prints the types of the project's database, migrated as `serve` would, or of another one as it is.
+/// Prints the types of the project's database, which is migrated first if `serve` is not running, or of another one.
 pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<(), Error> {
     let Arguments { language, lang, schema, source, postgrest_v9_compat, query_timeout, .. } = arguments;
     check(lang.or(language))?;
     let flag =
         if source.linked { Some("--linked") } else { source.project_id.as_ref().map(|_| "--project-id") };
     if let Some(flag) = flag {
-        console::note(format_args!("{flag}: this project's own database is described, no hosted one"));
+        console::note(format_args!("{flag}: this project's own database is described, not a hosted one"));
     }
     if let Some(url) = source.db_url {
         settings.database.url = Some(url.parse()?);
     }
     let options = typegen::Options {
-        schemas: if schema.is_empty() { exposed(&settings) } else { schema },
+        schemas: if schema.is_empty() { exposed_schemas(&settings) } else { schema },
         one_to_one: !postgrest_v9_compat,
     };
     let backend = Backend::attach_or_start(&settings).await?;
@@ -103,15 +103,15 @@ fn check(language: Option<Language>) -> Result<(), Error> {
         Some(other) => {
             let name = format!("{other:?}").to_lowercase();
             Err(Error::Advice(format!(
-                "types are generated for TypeScript alone; for {name} use `supabase gen types --lang {name} \
+                "types are only generated for TypeScript; for {name} use `supabase gen types --lang {name} \
                  --db-url URL` with the DB_URL of `basalt status -o env`"
             )))
         }
     }
 }
 
-/// `public`, and the schemas that clients reach.
-fn exposed(settings: &Settings) -> Vec<String> {
+/// Returns `public` and the schemas that REST exposes.
+fn exposed_schemas(settings: &Settings) -> Vec<String> {
     let public = "public".to_owned();
     let rest = settings.services.rest.as_ref();
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
@@ -124,8 +124,8 @@ async fn generate(
 ) -> Result<String, Error> {
     let admin = backend.admin().await?;
     let types = async {
-        // A cluster that was started for this command alone may not have the newest migrations yet; the one of a
-        // running server, or of DATABASE_URL, is described as it is.
+        // A cluster that was started only for this command may not have the newest migrations yet; the database of a
+        // running server, or of DATABASE_URL, is described unchanged.
         if backend.cluster.is_some() {
             crate::backend::migrate(settings, &crate::backend::keys(settings)?, &admin).await?;
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_lines_of_the_supabase_cli_are_understood() {
+    fn the_flags_of_the_supabase_cli_are_accepted() {
         for line in [
             "typescript",
             "typescript --local",
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn other_languages_are_refused_with_a_way_out() {
+    fn other_languages_are_refused_with_an_alternative() {
         for line in ["--lang go", "typescript --lang swift", "python"] {
             let arguments = parsed(line).unwrap();
             let refusal = check(arguments.lang.or(arguments.language)).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! `basalt keys`.
+//! `basalt keys`: prints the project's API keys.
 
 use clap::Args;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::settings::{Settings, display_path};
 use crate::{backend, console};
 
-/// What `keys` takes.
+/// Arguments of `keys`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Show the secret keys, too, as lines for a .env file
@@ -14,7 +14,7 @@ pub(super) struct Arguments {
     show: bool,
 }
 
-/// Prints the keys; the secret ones only when asked for.
+/// Prints the keys; the secret ones only with `--show`.
 pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Error> {
     let keys = backend::keys(settings)?;
     let api = keys.api_keys();

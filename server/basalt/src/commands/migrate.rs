@@ -1,4 +1,4 @@
-//! `basalt migrate`.
+//! `basalt migrate`: applies migrations and seed, or shows their states.
 
 use clap::Args;
 use database::migrate::{Entry, Migrator, State};
@@ -8,7 +8,7 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// What `migrate` takes.
+/// Arguments of `migrate`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Show each migration and whether it is applied, and change nothing
@@ -20,15 +20,15 @@ pub(super) struct Arguments {
     pub(super) yes: bool,
 }
 
-/// Applies what is pending, or shows what is.
+/// Applies pending migrations, or shows the states of all.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
     let backend = Backend::attach_or_start(&settings).await?;
-    let result = work(&settings, &backend, &arguments).await;
+    let result = run_with(&settings, &backend, &arguments).await;
     backend.stop().await;
     result
 }
 
-async fn work(settings: &Settings, backend: &Backend, arguments: &Arguments) -> Result<(), Error> {
+async fn run_with(settings: &Settings, backend: &Backend, arguments: &Arguments) -> Result<(), Error> {
     let admin = backend.admin().await?;
     let result = if arguments.status {
         status(settings, &admin).await
@@ -43,13 +43,13 @@ async fn work(settings: &Settings, backend: &Backend, arguments: &Arguments) -> 
 async fn status(settings: &Settings, admin: &database::Database) -> Result<(), Error> {
     let mut client = admin.client().await?;
     let status = Migrator::new(&mut client).status(&settings.migrations.path).await?;
-    table("Platform", &status.platform);
-    table("Project", &status.project);
+    print_table("Platform", &status.platform);
+    print_table("Project", &status.project);
     let changed = status.platform.iter().chain(&status.project).any(|entry| entry.state == State::Changed);
     console::print(match status.is_current() {
         _ if changed => {
-            "\nFiles were edited after they had been applied, and are not applied again: put the change into new ones, \
-             or make the database anew with `basalt db reset`."
+            "\nFiles were changed after they had been applied, and are not applied again: put the change into new ones, \
+             or create the database again with `basalt db reset`."
         }
         true => "\nNothing is pending.",
         false => "\nRun `basalt migrate` (or `basalt serve`) to apply what is pending.",
@@ -57,7 +57,7 @@ async fn status(settings: &Settings, admin: &database::Database) -> Result<(), E
     Ok(())
 }
 
-fn table(title: &str, entries: &[Entry]) {
+fn print_table(title: &str, entries: &[Entry]) {
     console::print(format_args!("{title}"));
     if entries.is_empty() {
         console::print("  (none)");

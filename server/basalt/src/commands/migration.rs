@@ -1,4 +1,4 @@
-//! `basalt migration`: files of migrations.
+//! `basalt migration`: creates files of migrations.
 
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -11,10 +11,10 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Settings, display_path};
 
-/// What `migration` takes.
+/// Arguments of `migration`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Arguments {
-    /// Make an empty migration, or one of what comes on standard input: `basalt migration new add_prices < prices.sql`
+    /// Create a migration, empty or with the SQL of standard input: `basalt migration new add_prices < prices.sql`
     New {
         /// What it does, in a few words
         name: String,
@@ -34,11 +34,11 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
         OpenOptions::new().write(true).create_new(true).open(&path)?.write_all(sql.as_bytes())
     };
     write().map_err(Error::io(format!("write {}", display_path(&path))))?;
-    console::print(format_args!("Made {}", display_path(&path)));
+    console::print(format_args!("Created {}", display_path(&path)));
     Ok(())
 }
 
-/// The moment in UTC, which is the version, and `name`, as the Supabase CLI names files.
+/// Returns a file name as the Supabase CLI forms it: the time in UTC, which is the version, and `name`.
 fn file_name(name: &str, now: OffsetDateTime) -> Result<String, Error> {
     let refused = |reason: &str| Error::Advice(format!("the name of a migration: {reason}, found {name:?}"));
     let words: Vec<&str> = name.split_whitespace().collect();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_by_moment_and_words() {
+    fn files_are_named_by_time_and_words() {
         let now = OffsetDateTime::from_unix_timestamp(1_767_323_045).unwrap();
         assert_eq!(file_name("add prices", now).unwrap(), "20260102030405_add_prices.sql");
         for name in ["", "  ", "../x", "a/b", ".hidden"] {

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use serve::drop_in::instead::Instead;
+use serve::drop_in::action::Action;
 
 use crate::console;
 use crate::error::Error;
@@ -29,10 +29,10 @@ use crate::settings::{AuthDropIn, DropIn, Flags, Service, Settings};
 ///
 /// Start with `basalt serve` in a project's folder. A project is what the Supabase CLI makes (a folder `supabase`
 /// with `config.toml`, `migrations` and `seed.sql`) or a folder with a `config.toml` of its own; without either, a
-/// bare backend is served. Everything that Basalt keeps is in `.basalt` in that folder.
+/// bare backend is served. All of Basalt's data is in `.basalt` in that folder.
 ///
 /// Settings come from flags, then the environment (and `.env`), then `config.toml`, then defaults. Variables have
-/// the names that they have upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
+/// their names of upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -51,7 +51,7 @@ struct Common {
     /// [default: .basalt in the project's folder] [env: BASALT_DATA_DIR]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// How log lines are written [default: text; of a server without a terminal: json]
+    /// The format of log lines [default: text; for a server without a terminal: json]
     #[arg(long, global = true, value_name = "FORMAT", env = "BASALT_LOG_FORMAT")]
     log_format: Option<logging::Format>,
 }
@@ -62,46 +62,47 @@ enum Command {
     ///
     /// Starts the embedded Postgres (unless DATABASE_URL names another), applies migrations and seed, fills the
     /// buckets, and serves /rest/v1, /auth/v1, /storage/v1, /realtime/v1, /functions/v1 and the site at /. Metrics
-    /// and health are on a second port that only this machine reaches.
+    /// and health are on a second port that only programs on this machine can reach.
     ///
-    /// With `--only rest` and PGRST_DB_URI, or a configuration file of PostgREST's, it stands in for the `postgrest`
-    /// binary: REST at / of any database, without API keys and migrations, set by the same file and PGRST_* variables.
+    /// With `--only rest` and PGRST_DB_URI, or a configuration file of PostgREST's, it replaces the `postgrest`
+    /// binary: REST at / of any database, without API keys and migrations, configured by the same file and PGRST_*
+    /// variables.
     ///
-    /// With `--only auth` and GOTRUE_DB_DATABASE_URL (or DATABASE_URL and GOTRUE_DB_DRIVER), it stands in for Supabase
-    /// Auth's binary: auth at /, without API keys, set by the same GOTRUE_* variables, on schema auth alone.
+    /// With `--only auth` and GOTRUE_DB_DATABASE_URL (or DATABASE_URL and GOTRUE_DB_DRIVER), it replaces Supabase
+    /// Auth's binary: auth at /, without API keys, configured by the same GOTRUE_* variables, on schema auth only.
     Serve(ServeArguments),
-    /// Apply the project's migrations and seed, or show where they stand
+    /// Apply the project's migrations and seed, or show their states
     ///
     /// `serve` does this, too. Use it to migrate a database before new servers start, or with --status to see what
     /// would be done.
     Migrate(migrate::Arguments),
-    /// Make files of migrations
+    /// Create files of migrations
     #[command(subcommand)]
     Migration(migration::Arguments),
-    /// Make the project's database anew, or bring it over to a newer Postgres
+    /// Reset the project's database, or upgrade it to a newer Postgres
     #[command(subcommand)]
     Db(db::Arguments),
-    /// Show the project's API keys, making them if there are none yet
+    /// Show the project's API keys, creating them if there are none yet
     ///
     /// The publishable key and the legacy anon key may be published. The secret key and the legacy service_role key
-    /// pass by row-level security: they are only shown with --show.
+    /// bypass row-level security: they are only shown with --show.
     Keys(keys::Arguments),
-    /// Show what the running server is reached by: addresses, database, keys
+    /// Show how to reach the running server: addresses, database, keys
     ///
-    /// With `-o env` and `-o json` in the names that `supabase status` has: API_URL, DB_URL, ANON_KEY and so on. The
-    /// secret keys are among them.
+    /// With `-o env` and `-o json` under the names of `supabase status`: API_URL, DB_URL, ANON_KEY and so on,
+    /// including the secret keys.
     Status(status::Arguments),
     /// Stop the project's running server; its data is kept
     Stop,
     /// Open psql on the project's database, as its administrator
     ///
-    /// Everything after the command goes to psql: `basalt psql -c 'select count(*) from faqs'`.
+    /// Everything after the command is passed to psql: `basalt psql -c 'select count(*) from faqs'`.
     Psql(psql::Arguments),
-    /// List the extensions that the project's Postgres has, and those of hosted Supabase that it lacks
+    /// List the extensions of the project's Postgres, and those that only hosted Supabase has
     Extensions,
-    /// Look for what is wrong with the set-up and say how to mend it
+    /// Check the set-up and say how to fix problems
     Doctor,
-    /// Make, run and list edge functions
+    /// Create, run and list edge functions
     #[command(subcommand)]
     Functions(functions::Arguments),
     /// Generate code from the database
@@ -117,7 +118,7 @@ enum Gen {
     Types(gen_types::Arguments),
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 struct ServeArguments {
     /// Serve only these parts, separated by commas
@@ -134,35 +135,35 @@ struct ServeArguments {
     /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<IpAddr>,
-    /// Take the site's pages from Vite's dev server, for hot reload
+    /// Get the site's pages from Vite's dev server, for hot reload
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
     dev: Option<String>,
-    /// A file with variables for edge functions, in the place of `functions/.env`
+    /// A file with variables for edge functions, instead of `functions/.env`
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
-    /// PostgREST's configuration file, with `--only rest`; PGRST_* variables win over what is in it
+    /// PostgREST's configuration file, with `--only rest`; PGRST_* variables override it
     #[arg(value_name = "FILENAME")]
     file: Option<PathBuf>,
-    /// A file with variables of Supabase Auth's stand-in, which win over the environment, with `--only auth`
+    /// A file with variables that override the environment, with `--only auth`
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A folder with such files (*.env, *.json), which win over everything
+    /// A folder with such files (*.env, *.json), which override everything
     #[arg(short = 'd', long, value_name = "DIR")]
     config_dir: Option<PathBuf>,
-    /// Print the settings that PostgREST's stand-in runs with, those of the database included, and exit
-    #[arg(long, group = "instead")]
+    /// Print the settings of the PostgREST replacement, including those in the database, and exit
+    #[arg(long, group = "action")]
     dump_config: bool,
-    /// Print the schema cache of PostgREST's stand-in as JSON and exit
-    #[arg(long, group = "instead")]
+    /// Print the schema cache of the PostgREST replacement as JSON and exit
+    #[arg(long, group = "action")]
     dump_schema: bool,
-    /// Ask the admin server of PostgREST's stand-in whether it is ready; exits with 1 unless it is
-    #[arg(long, group = "instead")]
+    /// Ask the admin server of the PostgREST replacement whether it is ready; exits with 1 unless it is
+    #[arg(long, group = "action")]
     ready: bool,
-    /// Print a configuration file of PostgREST's stand-in with every setting and its default and exit
-    #[arg(short, long, group = "instead")]
+    /// Print a configuration file of the PostgREST replacement with every setting and its default and exit
+    #[arg(short, long, group = "action")]
     example: bool,
     /// Print the version and exit
-    #[arg(short = 'v', long, group = "instead")]
+    #[arg(short = 'v', long, group = "action")]
     version: bool,
 }
 
@@ -170,17 +171,17 @@ impl Arguments {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Error> {
         let is_server = match &self.command {
-            Command::Serve(arguments) => arguments.instead().is_none(),
+            Command::Serve(arguments) => arguments.action().is_none(),
             Command::Functions(arguments) => arguments.is_server(),
             _ => false,
         };
-        let default = if is_server { logging::format_of_server() } else { logging::Format::Text };
+        let default = if is_server { logging::default_server_format() } else { logging::Format::Text };
         let (flags, format) = (self.common.flags(), self.common.log_format.unwrap_or(default));
         if !matches!(self.command, Command::Serve(_)) {
             logging::start(format, None);
         }
         match self.command {
-            // Starts the log itself, since its settings may say what is logged.
+            // Starts the log itself, since its settings may change what is logged.
             Command::Serve(arguments) => serve(format, arguments, flags),
             Command::Doctor => block_on(doctor::run(flags)),
             Command::Extensions => block_on(extensions::run(load(&flags)?)),
@@ -202,7 +203,7 @@ impl Arguments {
     }
 }
 
-/// Serves the project, or REST alone where the environment or the file is that of the `postgrest` binary.
+/// Serves the project, or replaces the binary of PostgREST or Supabase Auth if the environment or a file is meant for it.
 fn serve(format: logging::Format, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
     if arguments.version {
         console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));
@@ -212,28 +213,28 @@ fn serve(format: logging::Format, arguments: ServeArguments, flags: Flags) -> Re
         console::print(DropIn::example().trim_end());
         return Ok(());
     }
-    let instead = arguments.instead();
-    let flags = arguments.added_to(flags);
-    let refused_in_log = |_: &settings::Invalid| logging::start(format, None);
-    if let Some(settings) = AuthDropIn::load(&flags).inspect_err(refused_in_log)? {
+    let action = arguments.action();
+    let flags = arguments.add_to(flags);
+    let start_log = |_: &settings::Invalid| logging::start(format, None);
+    if let Some(settings) = AuthDropIn::load(&flags).inspect_err(start_log)? {
         logging::start(format, settings.log_level.as_deref());
         return block_on(serve::auth_drop_in::run(settings));
     }
-    let drop_in = DropIn::load(&flags).inspect_err(refused_in_log)?;
+    let drop_in = DropIn::load(&flags).inspect_err(start_log)?;
     logging::start(format, drop_in.as_ref().map(|settings| settings.server.log_level.as_str()));
-    match (drop_in, instead) {
-        (Some(settings), Some(instead)) => block_on(serve::drop_in::instead::run(settings, instead)),
+    match (drop_in, action) {
+        (Some(settings), Some(action)) => block_on(serve::drop_in::action::run(settings, action)),
         (Some(settings), None) => block_on(serve::drop_in::run(flags, settings)),
         (None, Some(_)) => Err(Error::Advice(
-            "--dump-config, --dump-schema and --ready go with --only rest and PGRST_DB_URI, PGHOST or \
-             PostgREST's configuration file"
+            "--dump-config, --dump-schema and --ready need --only rest and PGRST_DB_URI, PGHOST or PostgREST's \
+             configuration file"
                 .to_owned(),
         )),
         (None, None) => block_on(serve::run(load(&flags)?)),
     }
 }
 
-/// Reads the settings and says what is odd about them; commands that only look at something leave that to the others.
+/// Reads the settings and logs their warnings.
 fn load(flags: &Flags) -> Result<Settings, Error> {
     let settings = Settings::load(flags)?;
     for warning in &settings.warnings {
@@ -242,26 +243,26 @@ fn load(flags: &Flags) -> Result<Settings, Error> {
     Ok(settings)
 }
 
-/// The project's server that runs.
+/// Returns the project's running server. Errors: if there is none.
 async fn running(settings: &Settings) -> Result<Instance, Error> {
     let none = || Error::Advice("no server of this project is running; `basalt serve` starts one".to_owned());
     Instance::find(&settings.data_dir).await.ok_or_else(none)
 }
 
 impl ServeArguments {
-    fn added_to(self, flags: Flags) -> Flags {
+    fn add_to(self, flags: Flags) -> Flags {
         let Self { only, port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
         let (auth_file, auth_folder) = (config, config_dir);
         Flags { only, port, host, dev, env_file, file, auth_file, auth_folder, yes, ..flags }
     }
 
-    fn instead(&self) -> Option<Instead> {
-        let chosen = [
-            (self.dump_config, Instead::Config),
-            (self.dump_schema, Instead::Schema),
-            (self.ready, Instead::Ready),
+    fn action(&self) -> Option<Action> {
+        let actions = [
+            (self.dump_config, Action::DumpConfig),
+            (self.dump_schema, Action::DumpSchema),
+            (self.ready, Action::Ready),
         ];
-        chosen.into_iter().find_map(|(is_chosen, instead)| is_chosen.then_some(instead))
+        actions.into_iter().find_map(|(is_chosen, action)| is_chosen.then_some(action))
     }
 }
 
@@ -275,9 +276,9 @@ fn block_on(command: impl Future<Output = Result<(), Error>>) -> Result<(), Erro
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(Error::io("start the threads that do the work"))?;
+        .map_err(Error::io("start the worker threads"))?;
     let result = runtime.block_on(command);
-    // Whatever still blocks a thread (a look-up of a name, say) must not keep the process.
+    // A thread that still blocks (in a DNS lookup, for example) must not keep the process alive.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     result
 }

@@ -1,4 +1,4 @@
-//! `basalt psql`.
+//! `basalt psql`: runs psql on the project's database.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -7,20 +7,21 @@ use std::process::Command;
 use clap::Args;
 use database::cluster;
 
-use crate::backend::Running;
+use crate::backend::RunningPostgres;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::uri;
 
-/// What `psql` takes.
+/// Arguments of `psql`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What psql is given
+    /// Arguments that are passed to psql
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
 }
 
-/// Becomes psql, with the database's address in its environment: a process list shows arguments to everybody.
+/// Replaces this process by psql. The password is passed in the environment, since every user can read arguments in a list
+/// of processes.
 pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error> {
     let program = cluster::find_psql(None).ok_or_else(|| {
         Error::Advice(
@@ -40,7 +41,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
             }
         }
         None => {
-            let running = Running::find(&settings.data_dir).ok_or_else(not_running)?;
+            let running = RunningPostgres::find(&settings.data_dir).ok_or_else(not_running)?;
             command.env("PGHOST", "127.0.0.1").env("PGPORT", running.port.to_string());
             command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
             command.env("PGPASSFILE", settings.data_dir.join("pgpass"));

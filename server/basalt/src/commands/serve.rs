@@ -4,7 +4,7 @@ pub(super) mod auth_drop_in;
 mod banner;
 pub(super) mod drop_in;
 mod edge;
-mod mounts;
+mod prefix_router;
 mod routes;
 mod services;
 mod signals;
@@ -17,30 +17,30 @@ use database::{Database, Renewal};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::{self, Limits};
-use crate::backend::{self, Backend, Logins};
+use crate::backend::{self, Backend, Logins, RunningPostgres};
 use crate::console;
 use crate::error::Error;
-use crate::instance::Announced;
+use crate::instance::Announcement;
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
-use services::Running;
+use services::RunningServices;
 use signals::Signals;
 
 const LIMITS: Limits = Limits {
-    // Enough for the largest head on a poor line.
+    // Enough for the largest head on a slow connection.
     head: Duration::from_secs(15),
-    // Longer than load balancers keep their connections (60 s by default on AWS and in nginx), or they would send into
-    // closed ones.
+    // Longer than load balancers keep connections open (60 s by default on AWS and in nginx); otherwise they would send
+    // requests on closed connections.
     idle: Duration::from_secs(90),
-    // Longer than the slowest answer may take to begin (an edge function, 400 s on hosted Supabase).
+    // Longer than the slowest response may take to begin (an edge function, 400 s on hosted Supabase).
     silence: Duration::from_secs(420),
     drain: Duration::from_secs(10),
 };
 
-/// Serves until SIGINT or SIGTERM. A second signal ends the process at once; its Postgres then ends by itself.
+/// Serves until SIGINT or SIGTERM. A second signal ends the process at once; the watchdog then ends Postgres.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
-    accept::open_more_files();
+    accept::raise_file_limit();
     let signals = Signals::listen()?;
     let (settings, start) = Start::listen(settings).await?;
     console::note(format_args!(
@@ -53,14 +53,14 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     };
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    // Whoever waits for the end of this server waits for its database, too.
+    // The announcement is dropped last, so that `basalt stop` waits for the end of the database, too.
     result.map(drop)
 }
 
-/// As [`run`], but where this project is being served already, functions alone are, beside that server and with its
-/// database.
+/// Like [`run`]; but if a server of this project is running already, this serves only functions, beside that server and
+/// with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
-    let running = match backend::Running::find(&settings.data_dir) {
+    let running = match RunningPostgres::find(&settings.data_dir) {
         Some(running) if settings.database.url.is_none() => running.answers().await,
         _ => false,
     };
@@ -72,16 +72,16 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     settings.functions_api = Some(api);
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
-    accept::open_more_files();
+    accept::raise_file_limit();
     let signals = Signals::listen()?;
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    // Whoever waits for the end of this server waits for its database, too.
+    // The announcement is dropped last, so that `basalt stop` waits for the end of the database, too.
     result.map(drop)
 }
 
-/// What stands before anything else is started.
+/// A start: its time and the public port, which is opened before anything else.
 struct Start {
     at: Instant,
     wanted_port: u16,
@@ -89,15 +89,15 @@ struct Start {
 }
 
 impl Start {
-    /// Listens, so that the port is known before the services make URLs of it, such as those in mails.
+    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in mails.
     ///
-    /// Returns the settings with the port that it is.
-    async fn listen(mut settings: Settings) -> Result<(Settings, Start), Error> {
+    /// Returns the settings with the actual port.
+    async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
         let (at, wanted_port) = (Instant::now(), settings.server.port);
         let public = Connections::new(ports::listen(settings.server.host, wanted_port).await?)?;
         let port = public.address().port();
         settings.set_port(port);
-        Ok((settings, Start { at, wanted_port, public }))
+        Ok((settings, Self { at, wanted_port, public }))
     }
 }
 
@@ -106,11 +106,15 @@ async fn with_backend(
     backend: &Backend,
     signals: &Signals,
     start: Start,
-) -> Result<Option<Announced>, Error> {
+) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
         let logins = migrate(settings, backend, &keys).await?;
-        Running::start(settings, &Access { backend, logins, keys: &keys, renewal: Renewal::default() }).await
+        RunningServices::start(
+            settings,
+            &DatabaseAccess { backend, logins, keys: &keys, renewal: Renewal::default() },
+        )
+        .await
     };
     let running = tokio::select! {
         running = prepared => running?,
@@ -121,7 +125,7 @@ async fn with_backend(
     result
 }
 
-/// Puts the files of the project's buckets in place, as a start does, beside a server that may be running.
+/// Uploads the files of the project's buckets, as a start does. A server may be running at the same time.
 pub(super) async fn fill_buckets(
     settings: &Settings,
     backend: &Backend,
@@ -129,7 +133,7 @@ pub(super) async fn fill_buckets(
     keys: &tokens::Keys,
 ) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
-    let access = Access { backend, logins, keys, renewal: Renewal::default() };
+    let access = DatabaseAccess { backend, logins, keys, renewal: Renewal::default() };
     let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
     let filled = services::open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
     database.close().await;
@@ -147,10 +151,10 @@ async fn listen(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
-    running: &Running,
+    running: &RunningServices,
     signals: &Signals,
     start: Start,
-) -> Result<Option<Announced>, Error> {
+) -> Result<Option<Announcement>, Error> {
     let Start { at, wanted_port, public } = start;
     let admin =
         Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
@@ -159,7 +163,7 @@ async fn listen(
     let stop = CancellationToken::new();
     let functions = edge::start(settings, backend, keys, &running.verifier, address, admin_address)?;
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
-    let public = accept::serve(public, routes, routes::finishes, stop.clone(), LIMITS);
+    let public = accept::serve(public, routes, routes::must_finish, stop.clone(), LIMITS);
     let administration = routes::admin(settings, keys, running)?;
     let admin = accept::serve(admin, administration, accept::may_write, stop.clone(), LIMITS);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
@@ -193,24 +197,24 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// On the loopback interface whatever else is set: the mails hold everybody's sign-in links.
-    async fn listen(settings: &Settings) -> Result<Option<Inbox>, Error> {
+    /// Listens on the loopback interface, whatever the host setting is: the mails contain users' sign-in links.
+    async fn listen(settings: &Settings) -> Result<Option<Self>, Error> {
         let Some((folder, port)) = settings.inbox() else { return Ok(None) };
         let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?;
-        Ok(Some(Inbox { connections: Connections::new(listener)?, folder: folder.to_owned() }))
+        Ok(Some(Self { connections: Connections::new(listener)?, folder: folder.to_owned() }))
     }
 }
 
-/// What it takes to log in to the database.
-struct Access<'a> {
+/// Everything that services need to log in to the database.
+struct DatabaseAccess<'a> {
     backend: &'a Backend,
     logins: Logins,
     keys: &'a tokens::Keys,
-    /// What REST learns of changes of the catalog renews the connections of all services.
+    /// Shared by all services, so that REST renews the connections of all when the catalog changes.
     renewal: Renewal,
 }
 
-impl Access<'_> {
+impl DatabaseAccess<'_> {
     /// Opens a pool for one of the services' login roles.
     async fn database(
         &self,

@@ -1,4 +1,4 @@
-//! `basalt status`: the addresses and keys of the server that runs, under the names of `supabase status`.
+//! `basalt status`: prints the addresses and keys of the running server, under the names of `supabase status`.
 //!
 //! Source: the Supabase CLI, `internal/status`.
 
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 
-use crate::backend::{self, Backend, Running};
+use crate::backend::{self, Backend, RunningPostgres};
 use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::settings::Settings;
 
-/// What `status` takes.
+/// Arguments of `status`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// How to print it
+    /// The format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Pretty)]
     output: Format,
     /// Other names for values, such as api.url=NEXT_PUBLIC_SUPABASE_URL, separated by commas
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     override_name: Vec<String>,
 }
 
-/// A way to print what is known.
+/// A format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -38,7 +38,7 @@ enum Format {
     Yaml,
 }
 
-/// One value: what it is called with `--override-name`, in files, and for people.
+/// One value, with its names in `--override-name` (`path`), in files (`name`), and in text for people (`label`).
 struct Item {
     path: &'static str,
     name: String,
@@ -46,9 +46,9 @@ struct Item {
     value: Option<String>,
 }
 
-/// Prints what the project's running server is reached by, the secret keys included.
+/// Prints the addresses and keys of the project's running server, including the secret keys.
 ///
-/// Errors: when no server runs, or it has other keys than the settings lead to.
+/// Errors: if no server runs, or if it has other keys than this command's settings.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
     let instance = super::running(&settings).await?;
     let mut items = items(&settings, &instance)?;
@@ -58,7 +58,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     if arguments.output == Format::Pretty {
         console::note("A server of this project is running.\n");
     }
-    console::print(shown(&items, arguments.output)?.trim_end());
+    console::print(render(&items, arguments.output)?.trim_end());
     Ok(())
 }
 
@@ -67,13 +67,13 @@ fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
     let api = keys.api_keys();
     if api.publishable() != instance.publishable_key {
         return Err(Error::Advice(
-            "the running server has other keys than the settings of this command lead to: call it with the same \
-             environment, such as JWT_SECRET"
+            "the running server has other keys than the settings of this command: call it with the same environment, \
+             such as JWT_SECRET"
                 .to_owned(),
         ));
     }
     let below = |path: &str, is_on: bool| is_on.then(|| format!("{}{path}", instance.api_url));
-    let database = Backend::present(settings, Running::find(&settings.data_dir).as_ref());
+    let database = Backend::existing(settings, RunningPostgres::find(&settings.data_dir).as_ref());
     let database = database.map(|backend| backend.client_uri()).transpose()?;
     let (services, inbox) = (&settings.services, &instance.inbox_url);
     let item = |path, name: &str, label, value| Item { path, name: name.to_owned(), label, value };
@@ -98,7 +98,7 @@ fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
     ])
 }
 
-/// Gives the value at the path in front of the `=` the name behind it.
+/// Renames the value at the path before the `=` to the name after it.
 fn rename(items: &mut [Item], pair: &str) -> Result<(), Error> {
     let parts = pair.split_once('=').filter(|(_, name)| !name.is_empty());
     let found = parts.and_then(|(path, name)| {
@@ -111,8 +111,8 @@ fn rename(items: &mut [Item], pair: &str) -> Result<(), Error> {
     })
 }
 
-/// The values that are known; for programs in the order of their names.
-fn shown(items: &[Item], format: Format) -> Result<String, Error> {
+/// Renders the known values; in the formats for programs they are sorted by name.
+fn render(items: &[Item], format: Format) -> Result<String, Error> {
     let known = items.iter().filter_map(|item| Some((item, item.value.as_deref()?)));
     if format == Format::Pretty {
         return Ok(known.map(|(item, value)| format!("{:>16}: {value}\n", item.label)).collect());
@@ -121,8 +121,8 @@ fn shown(items: &[Item], format: Format) -> Result<String, Error> {
     let lines =
         |line: fn(&str, &str) -> String| values.iter().map(|(name, value)| line(name, value)).collect();
     Ok(match format {
-        Format::Env => lines(|name, value| format!("{name}={}\n", quoted(value))),
-        // A text of JSON is one of YAML and, for these values, of TOML, too.
+        Format::Env => lines(|name, value| format!("{name}={}\n", quote(value))),
+        // A JSON string is also a YAML string and, for these values, a TOML string.
         Format::Yaml => lines(|name, value| format!("{name}: {}\n", serde_json::json!(value))),
         Format::Toml => lines(|name, value| format!("{name} = {}\n", serde_json::json!(value))),
         Format::Json | Format::Pretty => {
@@ -132,8 +132,8 @@ fn shown(items: &[Item], format: Format) -> Result<String, Error> {
     })
 }
 
-/// `value` as it stands in a .env file: shells and their readers expand nothing in it.
-fn quoted(value: &str) -> String {
+/// Quotes `value` for a .env file, so that shells and readers of such files do not expand anything in it.
+fn quote(value: &str) -> String {
     let mut text = String::from("\"");
     for c in value.chars() {
         match c {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_for_whoever_reads_them() {
+    fn values_are_rendered_in_every_format() {
         for (format, expected) in [
             (Format::Env, "A_KEY=\"pa\\$s \\\"w\\\"\"\nB_URL=\"http://b\"\n"),
             (Format::Json, "{\n  \"A_KEY\": \"pa$s \\\"w\\\"\",\n  \"B_URL\": \"http://b\"\n}"),
@@ -174,7 +174,7 @@ mod tests {
             (Format::Yaml, "A_KEY: \"pa$s \\\"w\\\"\"\nB_URL: \"http://b\"\n"),
             (Format::Pretty, "           B URL: http://b\n           A key: pa$s \"w\"\n"),
         ] {
-            assert_eq!(shown(&examples(), format).unwrap(), expected, "{format:?}");
+            assert_eq!(render(&examples(), format).unwrap(), expected, "{format:?}");
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
     fn values_may_have_other_names() {
         let mut items = examples();
         rename(&mut items, "b.url=NEXT_PUBLIC_URL").unwrap();
-        assert!(shown(&items, Format::Env).unwrap().contains("NEXT_PUBLIC_URL=\"http://b\""));
+        assert!(render(&items, Format::Env).unwrap().contains("NEXT_PUBLIC_URL=\"http://b\""));
         for wrong in ["d.url=X", "b.url", "b.url="] {
             assert!(rename(&mut items, wrong).is_err(), "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! `basalt stop`: ends the server of this project that runs, as Ctrl-C in its terminal would.
+//! `basalt stop`: stops the project's running server, like Ctrl-C in its terminal.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// How long the server may take: requests that are under way are finished, and Postgres writes everything.
+/// How long the server may take to finish requests and to shut Postgres down.
 const LIMIT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Ends the server and returns when it has ended.
+/// Stops the server and returns when it has ended.
 ///
-/// Errors: when none runs, when it belongs to another user, and when it does not end.
+/// Errors: if none runs, if it belongs to another user, or if it does not end in time.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     let instance = super::running(&settings).await?;
     let pid = instance.process().ok_or_else(|| {
         Error::Advice(format!(
-            "the server (process {}) belongs to another user, who may stop it",
+            "the server (process {}) belongs to another user, and cannot be stopped by this one",
             instance.pid
         ))
     })?;

@@ -1,5 +1,5 @@
-//! Settings of a server that stands in for Supabase Auth's own binary (`auth`, formerly `gotrue`): its environment
-//! variables, its files and its defaults.
+//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables, its
+//! files and its defaults.
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 
 use settings::{Environment, Invalid, Reader};
 
-use super::drop_in::Place;
+use super::drop_in::ListenAddress;
 use super::{Flags, Service};
 use crate::uri;
 
-/// How the names of parameters of a database's URL begin that upstream's driver reads itself, or that say what holds here
-/// anyway.
-const DRIVERS_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
+/// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or they
+/// make no difference here.
+const IGNORED_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
 
-/// A server that stands in for Supabase Auth's binary.
+/// Settings of a server that replaces Supabase Auth's binary.
 #[derive(Clone)]
 pub(crate) struct AuthDropIn {
-    /// The service.
+    /// Settings of the service.
     pub(crate) auth: auth::Settings,
-    /// What signs and verifies tokens.
+    /// The keys that sign and verify tokens.
     pub(crate) keys: tokens::KeyOverrides,
-    /// The database, as the owner of schema `auth`.
+    /// Settings of the database, with the login of the owner of schema `auth`.
     pub(crate) database: database::Settings,
-    /// Where callers come from.
+    /// Settings of the gateway: how the client's address is found.
     pub(crate) gateway: gateway::Settings,
-    /// Where clients are answered.
-    pub(crate) place: Place,
-    /// What is logged, in upstream's words.
+    /// The address to listen on.
+    pub(crate) address: ListenAddress,
+    /// The level of the log, in upstream's words.
     pub(crate) log_level: Option<String>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct AuthDropIn {
 
 impl fmt::Debug for AuthDropIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthDropIn").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("AuthDropIn").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -50,7 +50,7 @@ impl AuthDropIn {
     ///
     /// Errors: as there; [`Invalid`] for a file that cannot be read or understood.
     pub(crate) fn load(flags: &Flags) -> Result<Option<Self>, Invalid> {
-        if !is_asked_for(flags) {
+        if !is_requested(flags) {
             return Ok(None);
         }
         let text =
@@ -70,26 +70,25 @@ impl AuthDropIn {
         Self::read(flags, &Environment::from_pairs(variables))
     }
 
-    /// Reads `environment`; `None` unless `--only auth` is given and upstream's variables name the database.
+    /// Reads `environment`. Returns `None` unless `--only auth` is given and upstream's variables name the database.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that cannot be used, or that upstream wants and that is
-    /// missing.
+    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is missing.
     pub(crate) fn read(flags: &Flags, environment: &Environment) -> Result<Option<Self>, Invalid> {
-        if !is_asked_for(flags) || !auth::ServerSettings::are_in(environment) {
+        if !is_requested(flags) || !auth::ServerSettings::are_in(environment) {
             return Ok(None);
         }
         let config = toml::Table::new();
         let mut reader = Reader::new(environment, &config, super::known::KNOWN);
         let server = auth::ServerSettings::read(&mut reader)?;
         let files = |path: &Path| vec![path.to_owned()];
-        // Upstream keeps nothing on disk, and counts in memory what a header tells apart.
+        // Upstream writes nothing to disk, and its rate limits are in memory, per value of a header.
         let places = auth::Places { api_url: &server.external_url, mails: None, files: &files };
         let mut auth = auth::Settings::read(&mut reader, &places)?;
         auth.external_url.clone_from(&server.external_url);
         auth.limits.per_process = true;
         let mut gateway = super::services::gateway(&mut reader)?;
         if environment.get("BASALT_TRUSTED_PROXIES").is_none() {
-            // There is a gateway in front, which notes where a request comes from.
+            // Upstream runs behind a gateway, which sets the client's address.
             gateway.trusted_proxies = 1;
         }
         let mut keys = tokens::KeyOverrides::default();
@@ -98,17 +97,18 @@ impl AuthDropIn {
             auth.token.methods = methods(set);
         }
         let host = flags.host.map_or_else(|| server.host.clone(), |host| host.to_string());
-        let place = Place::Port(host, flags.port.unwrap_or(server.port));
+        let address = ListenAddress::Port(host, flags.port.unwrap_or(server.port));
         let (database, warnings) = (database(&server), reader.finish());
-        Ok(Some(Self { auth, keys, database, gateway, place, log_level: server.log_level, warnings }))
+        Ok(Some(Self { auth, keys, database, gateway, address, log_level: server.log_level, warnings }))
     }
 }
 
-fn is_asked_for(flags: &Flags) -> bool {
+fn is_requested(flags: &Flags) -> bool {
     matches!(flags.only.as_deref(), Some([Service::Auth]))
 }
 
-/// The algorithms of a set of keys, which then are the only ones: the secret is taken where one of them is for HS256.
+/// Returns the algorithms of a set of keys, which are the only accepted ones: the secret is accepted only if one of the
+/// keys is for HS256.
 fn methods(keys: &str) -> Vec<String> {
     let keys: Vec<serde_json::Value> = serde_json::from_str(keys).unwrap_or_default();
     let usual = |key: &serde_json::Value| match (key["kty"].as_str()?, key["crv"].as_str()) {
@@ -125,14 +125,14 @@ fn methods(keys: &str) -> Vec<String> {
 
 fn database(server: &auth::ServerSettings) -> database::Settings {
     let without_drivers = uri::without(&server.database.clone().unwrap_or_default(), |name| {
-        DRIVERS_PARAMETERS.iter().any(|prefix| name.starts_with(prefix))
+        IGNORED_PARAMETERS.iter().any(|prefix| name.starts_with(prefix))
     });
     let mut settings = database::Settings {
         application_name: "basalt-auth".to_owned(),
         ..database::Settings::new(without_drivers)
     };
     if server.pool_size > 0 {
-        // Of each of the two pools, so that both together stay within what is set.
+        // Half for each of the two pools, so that both together stay within the setting.
         (settings.pool_size, settings.client_pool_size) =
             (server.pool_size.div_ceil(2), (server.pool_size / 2).max(1));
     }
@@ -141,7 +141,8 @@ fn database(server: &auth::ServerSettings) -> database::Settings {
     settings
 }
 
-/// The files of a folder that upstream reads, the weaker first: by name, and of a name with both endings the JSON alone.
+/// Returns the files of a folder that upstream reads, sorted by name, so that later ones override earlier ones. If a name
+/// exists with both extensions, only the JSON file is read.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     let refused = |error: std::io::Error| {
         Invalid::new("--config-dir", "a folder that can be read", &format!("{}: {error}", folder.display()))
@@ -161,7 +162,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     Ok(paths)
 }
 
-/// The variables of a file: an object of texts in JSON, else lines. One that is not there has none, unless it `must`.
+/// Reads the variables of a file: a JSON object of strings, or lines. A missing file has none, unless it `must` exist.
 fn file(path: &Path, must: bool) -> Result<BTreeMap<String, String>, Invalid> {
     let refused =
         |expected: &str, found: &dyn fmt::Display| Invalid::new(&path.display().to_string(), expected, found);
@@ -171,7 +172,7 @@ fn file(path: &Path, must: bool) -> Result<BTreeMap<String, String>, Invalid> {
     if path.extension().is_some_and(|ending| ending == "json") {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| refused("a file that can be read", &error))?;
-        // The parser's message may quote a secret.
+        // The parser's message may contain a secret.
         return serde_json::from_str(&text).map_err(|_| refused("a JSON object of texts", &"something else"));
     }
     let variables = Environment::of_files([path])?;
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn defaults_are_upstreams() {
         let found = read(&[]).unwrap();
-        assert_eq!(found.place, Place::Port("*".to_owned(), 8081));
+        assert_eq!(found.address, ListenAddress::Port("*".to_owned(), 8081));
         assert_eq!(found.auth.external_url, "https://example.org/auth/v1");
         assert_eq!(
             found.database.server.to_uri(),
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_their_place_with_and_without_the_prefix() {
+    fn names_are_accepted_with_and_without_the_prefix() {
         let found = read(&[
             ("GOTRUE_API_HOST", "127.0.0.1"),
             ("PORT", "9999"),
@@ -250,7 +251,7 @@ mod tests {
             ("GOTRUE_SITE_ULR", "x"),
         ])
         .unwrap();
-        assert_eq!(found.place, Place::Port("127.0.0.1".to_owned(), 9999));
+        assert_eq!(found.address, ListenAddress::Port("127.0.0.1".to_owned(), 9999));
         assert_eq!(
             (found.database.server.to_uri().as_str(), found.database.pool_size),
             ("postgresql://b@h/d", 5)
@@ -260,13 +261,13 @@ mod tests {
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
         assert!(found.warnings[0].contains("GOTRUE_SITE_ULR"));
         assert_eq!(
-            read(&[("PORT", "1"), ("GOTRUE_API_PORT", "2")]).unwrap().place,
-            Place::Port("*".into(), 2)
+            read(&[("PORT", "1"), ("GOTRUE_API_PORT", "2")]).unwrap().address,
+            ListenAddress::Port("*".into(), 2)
         );
     }
 
     #[test]
-    fn keys_say_which_algorithms_there_are() {
+    fn keys_determine_the_algorithms() {
         let methods = |more: &[(&str, &str)]| read(more).unwrap().auth.token.methods;
         let keys = r#"[{"kty":"EC","crv":"P-256","alg":"ES256","key_ops":["sign"]},{"kty":"RSA"}]"#;
         assert_eq!(methods(&[]), [""; 0], "each key's own");
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_upstream_wants_is_named_when_it_is_missing_or_wrong() {
+    fn errors_name_missing_and_invalid_settings_of_upstream() {
         for (name, value) in [
             ("API_EXTERNAL_URL", ""),
             ("API_EXTERNAL_URL", "example.org"),

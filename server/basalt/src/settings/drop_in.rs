@@ -1,5 +1,5 @@
-//! Settings of a server that stands in for the `postgrest` binary: its environment variables and its configuration
-//! file, with its defaults.
+//! Settings of a server that replaces the `postgrest` binary: its environment variables and its configuration file, with
+//! its defaults.
 //!
 //! Source: PostgREST's documentation, "Configuration".
 
@@ -17,50 +17,51 @@ use settings::{Invalid, Secret};
 
 use super::{Flags, Project, Service};
 
-/// What `db-uri` is unless it is set: everything is libpq's to say.
-const NO_URI: &str = "postgresql://";
+/// The default of `db-uri`: all parameters are libpq's defaults.
+const DEFAULT_URI: &str = "postgresql://";
 
-/// How long a transaction may take: as long as Postgres' own `statement_timeout` lets it, short of for ever.
-const LONGEST_TRANSACTION: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a transaction may take, if Postgres' own `statement_timeout` does not end it.
+const MAX_TRANSACTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Settings that PostgREST has given up: a token is kept until it expires.
-const WITHOUT_EFFECT: [&str; 1] = ["PGRST_JWT_CACHE_MAX_LIFETIME"];
+/// Former settings of PostgREST that have no effect: tokens are cached until they expire.
+const IGNORED: [&str; 1] = ["PGRST_JWT_CACHE_MAX_LIFETIME"];
 
-/// What an example of a configuration file begins with.
+/// The beginning of the example of a configuration file.
 const EXAMPLE_HEADING: &str = "\
-## Settings of `basalt serve --only rest FILE`, which stands in for PostgREST, with their defaults.
-## Each can be a variable instead, which wins: db-max-rows is PGRST_DB_MAX_ROWS. \"$(NAME)\" is a variable's value.
+## Settings of `basalt serve --only rest FILE`, which replaces PostgREST, with their defaults.
+## Each can be a variable instead, which overrides the file: db-max-rows is PGRST_DB_MAX_ROWS. \"$(NAME)\" is a
+## variable's value.
 
 ";
 
-/// What it ends with.
-const EXAMPLE_OF_ANY_NAME: &str = "\
+/// The end of the example.
+const EXAMPLE_APP_SETTINGS: &str = "\
 ## Settings of Postgres for every request, under any name: current_setting('app.settings.name').
 # app.settings.name = \"value\"
 ";
 
-/// Where to listen.
+/// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// On a port of a host, which may be one of the names `*`, `*4`, `!4`, `*6` and `!6`.
+pub(crate) enum ListenAddress {
+    /// A port of a host, which may be one of the names `*`, `*4`, `!4`, `*6` and `!6`.
     Port(String, u16),
-    /// On a Unix socket of this mode.
+    /// A Unix socket with this mode.
     Socket(PathBuf, u32),
 }
 
-/// A server that stands in for the `postgrest` binary.
+/// Settings of a server that replaces the `postgrest` binary.
 #[derive(Clone)]
 pub(crate) struct DropIn {
-    /// The service.
+    /// Settings of the service.
     pub(crate) rest: rest::Settings,
-    /// What is around the service.
+    /// Settings of the server server the service.
     pub(crate) server: Server,
-    /// The database, as the authenticator.
+    /// Settings of the database, with the authenticator's login.
     pub(crate) database: database::Settings,
-    /// Where clients are answered.
-    pub(crate) place: Place,
-    /// Where operators are answered.
-    pub(crate) admin: Option<Place>,
+    /// The address of the API.
+    pub(crate) address: ListenAddress,
+    /// The address of the admin server.
+    pub(crate) admin: Option<ListenAddress>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
     connections: Connections,
@@ -68,11 +69,14 @@ pub(crate) struct DropIn {
 
 impl fmt::Debug for DropIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DropIn").field("rest", &self.rest).field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("DropIn")
+            .field("rest", &self.rest)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
-/// The tables that the settings are in.
+/// The tables of all settings.
 #[derive(Default)]
 struct Tables {
     rest: rest::Settings,
@@ -89,31 +93,31 @@ impl DropIn {
             &rest::example::<Server>(),
             &rest::example::<Connections>(),
             &rest::example::<rest::Settings>(),
-            EXAMPLE_OF_ANY_NAME,
+            EXAMPLE_APP_SETTINGS,
         ]
         .concat()
     }
 
     /// Reads the process's variables and the file of `flags`; see [`Self::read`].
     ///
-    /// Errors: as there.
+    /// Errors: those of [`Self::read`].
     pub(crate) fn load(flags: &Flags) -> Result<Option<Self>, Invalid> {
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         Self::read(flags, std::env::vars_os().filter_map(text))
     }
 
-    /// Reads `variables`, which win over the file of `flags`; `None` unless `--only rest` is given and there is such a
-    /// file, or `PGRST_DB_URI` names the database, or libpq's own variables do where there is no project.
+    /// Reads `variables`, which override the file of `flags`. Returns `None` unless `--only rest` is given and the
+    /// database is named: by such a file, by `PGRST_DB_URI` or, without a project, by libpq's variables.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that cannot be used.
+    /// Errors: [`Invalid`] with the name of the first invalid setting.
     pub(crate) fn read(
         flags: &Flags,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Option<Self>, Invalid> {
         let Some([Service::Rest]) = flags.only.as_deref() else { return Ok(None) };
         let environment: Vec<(String, String)> = variables.into_iter().collect();
-        let mut of_file = match &flags.file {
+        let mut file_settings = match &flags.file {
             Some(path) => file::read(path, &environment)?,
             None => Vec::new(),
         };
@@ -121,22 +125,22 @@ impl DropIn {
         let mut variables: Vec<(String, String)> =
             environment.iter().filter(|(name, _)| name.starts_with("PGRST_")).map(in_capitals).collect();
         variables.sort();
-        of_file.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
+        file_settings.retain(|(name, _)| !variables.iter().any(|(variable, _)| variable == name));
         let mut tables = Tables::default();
-        for (name, value) in of_file.iter().chain(&variables) {
+        for (name, value) in file_settings.iter().chain(&variables) {
             tables.set(name, value)?;
         }
         let uri = match &tables.server.db_uri {
             Some(uri) => uri.expose().to_owned(),
-            None if flags.file.is_some() || is_named_by_libpq(flags, &environment)? => NO_URI.to_owned(),
+            None if flags.file.is_some() || is_named_by_libpq(flags, &environment)? => DEFAULT_URI.to_owned(),
             None => return Ok(None),
         };
         tables.server.db_uri = Some(Secret::from(uri.as_str()));
-        let server = libpq::completed(&uri, &environment, &mut tables.warnings)?;
+        let server = libpq::complete(&uri, &environment, &mut tables.warnings)?;
         tables.finish(server, flags).map(Some)
     }
 
-    /// Returns all settings as a configuration file, in the order of their names, secrets included. Not for logs.
+    /// Returns all settings as a configuration file, sorted by name. It contains secrets and must not be logged.
     pub(crate) fn text(&self) -> String {
         let all = [self.server.dumped(), self.connections.dumped(), self.rest.dumped()].concat();
         let lines = all.into_iter().map(|(name, value)| format!("{name} = {value}\n"));
@@ -144,7 +148,7 @@ impl DropIn {
     }
 }
 
-/// Whether libpq's own variables name the database, and nothing else does: no project, and no URI of one.
+/// Reports whether only libpq's variables name the database: there is no project and no URI.
 fn is_named_by_libpq(flags: &Flags, variables: &[(String, String)]) -> Result<bool, Invalid> {
     let is_project = || Ok(Project::locate(Path::new("."), false)?.config_path.is_some());
     let has_uri = variables.iter().any(|(name, value)| name == "DATABASE_URL" && !value.is_empty());
@@ -153,7 +157,7 @@ fn is_named_by_libpq(flags: &Flags, variables: &[(String, String)]) -> Result<bo
 }
 
 impl Tables {
-    /// Sets what the variable `name` sets.
+    /// Sets the setting of the variable `name`.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
         match (name, value.strip_prefix('@')) {
             ("PGRST_JWT_SECRET", Some(path)) => {
@@ -172,26 +176,25 @@ impl Tables {
             || settings::set(&mut self.connections, name, value)?
             || self.rest.set(name.trim_start_matches("PGRST_"), value)?;
         if !is_known && !value.is_empty() {
-            let what =
-                if WITHOUT_EFFECT.contains(&name) { "has no effect here" } else { "is unknown and ignored" };
+            let what = if IGNORED.contains(&name) { "has no effect here" } else { "is unknown and ignored" };
             self.warnings.push(format!("{name} {what}"));
         }
         Ok(())
     }
 
-    /// Puts them together, with the database on `server`.
+    /// Combines the tables, with the database on `database_server`.
     ///
-    /// Errors: [`Invalid`] for settings that cannot be used together, and for a secret that is none.
-    fn finish(self, server: Conninfo, flags: &Flags) -> Result<DropIn, Invalid> {
-        let Self { mut rest, server: around, connections, warnings } = self;
+    /// Errors: [`Invalid`] for settings that cannot be used together, and for an invalid secret.
+    fn finish(self, database_server: Conninfo, flags: &Flags) -> Result<DropIn, Invalid> {
+        let Self { mut rest, server, connections, warnings } = self;
         if let Some(host) = flags.host {
             rest.server_host = host.to_string();
         }
         if let Some(port) = flags.port {
             rest.server_port = port;
         }
-        // Port 0 is any that is free, and not the same one twice.
-        if around.admin_port.is_some_and(|port| port != 0 && port == rest.server_port) {
+        // Port 0 means any free port, so it may be set for both.
+        if server.admin_port.is_some_and(|port| port != 0 && port == rest.server_port) {
             let name = variable("admin-server-port");
             return Err(Invalid::new(&name, "another port than server-port", &rest.server_port));
         }
@@ -200,22 +203,22 @@ impl Tables {
             let expected = "a secret of 32 bytes or more, a JWK or a JWKS";
             keys.map_err(|error| Invalid::new(&variable("jwt-secret"), expected, &error))?;
         }
-        let place = match &around.unix_socket {
-            Some(path) => Place::Socket(path.clone(), around.unix_socket_mode.0),
-            None => Place::Port(rest.server_host.clone(), rest.server_port),
+        let address = match &server.unix_socket {
+            Some(path) => ListenAddress::Socket(path.clone(), server.unix_socket_mode.0),
+            None => ListenAddress::Port(rest.server_host.clone(), rest.server_port),
         };
-        let admin_host = around.admin_host.as_ref().unwrap_or(&rest.server_host);
-        let admin = match (&around.admin_unix_socket, around.admin_port) {
-            (Some(path), _) => Some(Place::Socket(path.clone(), around.admin_unix_socket_mode.0)),
-            (None, Some(port)) => Some(Place::Port(admin_host.clone(), port)),
+        let admin_host = server.admin_host.as_ref().unwrap_or(&rest.server_host);
+        let admin = match (&server.admin_unix_socket, server.admin_port) {
+            (Some(path), _) => Some(ListenAddress::Socket(path.clone(), server.admin_unix_socket_mode.0)),
+            (None, Some(port)) => Some(ListenAddress::Port(admin_host.clone(), port)),
             (None, None) => None,
         };
         let database = connections.apply_to(database::Settings {
             application_name: "basalt-rest".to_owned(),
-            transaction_timeout: LONGEST_TRANSACTION,
-            ..database::Settings::new(server)
+            transaction_timeout: MAX_TRANSACTION,
+            ..database::Settings::new(database_server)
         });
-        Ok(DropIn { rest, server: around, database, place, admin, warnings, connections })
+        Ok(DropIn { rest, server, database, address, admin, warnings, connections })
     }
 }
 

@@ -1,18 +1,18 @@
-//! Keys of the Supabase CLI's `config.toml` that Basalt knows of but does not read. A file that the CLI made must draw
-//! no warning, and nobody may believe that a key does something which does nothing.
+//! Keys of the Supabase CLI's `config.toml` that are known but not read. A file that the CLI has created must not cause
+//! warnings, except for keys whose value would change something that is not supported.
 //!
 //! Source: the CLI's configuration reference.
 
 use settings::KnownKeys;
 
-/// All of it.
+/// All known keys.
 pub(super) const KNOWN: KnownKeys = KnownKeys {
     silent: SILENT,
     without_effect: WITHOUT_EFFECT,
     off_by_default: auth::OFF_BY_DEFAULT,
     prefixes: &["BASALT_", "PGRST_", "GOTRUE_"],
-    // Read before the settings are, or by the programs around the server: what to log, and what the tests and the
-    // client's dev server run against.
+    // Read before the settings, or by programs around the server: the log's level, and settings of the tests and of the
+    // client's dev server.
     read_elsewhere: &[
         "BASALT_LOG",
         "BASALT_LOG_FORMAT",
@@ -23,8 +23,8 @@ pub(super) const KNOWN: KnownKeys = KnownKeys {
     ],
 };
 
-/// Keys that mean nothing here: those of the CLI's own commands, of containers, of the hosted platform, and of services
-/// that every project has in its file and that are not part of this server.
+/// Keys without a meaning here: those of the CLI's own commands, of containers, of the hosted platform, and of services
+/// that are in every project's file and not part of this server.
 const SILENT: &[&str] = &[
     "analytics.**",
     "api.tls.cert_path",
@@ -59,8 +59,8 @@ const SILENT: &[&str] = &[
 
 const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
 
-/// Keys that would change what a project sees: each with the value that asks for nothing, if there is one, and why
-/// any other has no effect.
+/// Keys of features that are not supported: each with the value that disables the feature, if there is one, and the
+/// reason why any other value has no effect.
 const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     (
         "api.auto_expose_new_tables",

@@ -1,8 +1,8 @@
 //! All settings of a start: from flags, the environment, the project's `config.toml` and defaults, in this order of
 //! precedence.
 //!
-//! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables are called as the services call them.
-//! What only Basalt has is in the table `[basalt]` and in variables that begin with `BASALT_`.
+//! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables have the names of the upstream services.
+//! Settings that only Basalt has are in the table `[basalt]` and in variables that begin with `BASALT_`.
 
 mod auth_drop_in;
 mod drop_in;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub(crate) use auth_drop_in::AuthDropIn;
 use database::conninfo::Conninfo;
 use database::vault::Secrets;
-pub(crate) use drop_in::{DropIn, Place};
+pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
 use settings::{Bytes, Environment, Invalid, Reader, Value};
@@ -34,7 +34,7 @@ pub(crate) const DATA_FOLDER: &str = ".basalt";
 /// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
 const DEFAULT_INBOX_PORT: u16 = 54324;
 
-/// What the command line says; it wins over everything else.
+/// The flags of the command line, which override everything else.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// `--project`.
@@ -49,17 +49,17 @@ pub(crate) struct Flags {
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
     pub(crate) dev: Option<String>,
-    /// Whether changed files of functions are noticed, as with `--dev`.
+    /// Whether functions are restarted when their files change, as with `--dev`.
     pub(crate) watch_functions: bool,
-    /// `--no-verify-jwt`: functions take calls without a token.
+    /// `--no-verify-jwt`: functions accept calls without a token.
     pub(crate) open_functions: bool,
     /// `--env-file`: variables for functions.
     pub(crate) env_file: Option<PathBuf>,
-    /// `--yes`: what would be asked is agreed to.
+    /// `--yes`: the operator agrees to everything beforehand.
     pub(crate) yes: bool,
-    /// PostgREST's configuration file, for a server that stands in for it.
+    /// PostgREST's configuration file, for a server that replaces it.
     pub(crate) file: Option<PathBuf>,
-    /// `--config`: a file with variables for a server that stands in for Supabase Auth.
+    /// `--config`: a file with variables for a server that replaces Supabase Auth.
     pub(crate) auth_file: Option<PathBuf>,
     /// `--config-dir`: a folder of such files.
     pub(crate) auth_folder: Option<PathBuf>,
@@ -92,19 +92,19 @@ settings::settings! {
     }
 }
 
-/// Everything that a start needs to know.
+/// All settings of a start.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Where the project's files are.
+    /// The project and its files.
     pub(crate) project: Project,
     /// Folder of everything that must outlive a restart: cluster, objects, keys.
     pub(crate) data_dir: PathBuf,
-    /// Where to listen, and under which URL clients reach the API.
+    /// The addresses to listen on, and the URL of the API.
     pub(crate) server: Server,
     /// Port of the inbox on the loopback interface, where mails are kept instead of being sent. `None` with
     /// `inbucket.enabled = false`. `inbucket.port`, `BASALT_INBOX_PORT`. Default: 54324.
     pub(crate) inbox_port: Option<u16>,
-    /// Which database to use.
+    /// The database to use.
     pub(crate) database: DatabaseSettings,
     /// The project's migrations.
     pub(crate) migrations: Migrations,
@@ -118,11 +118,11 @@ pub(crate) struct Settings {
     pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
     pub(crate) keys: tokens::KeyOverrides,
-    /// What all services share: trusted proxies, body limits.
+    /// Settings that all services share: trusted proxies, body limits.
     pub(crate) gateway: gateway::Settings,
     /// Settings of the services and which of them to run.
     pub(crate) services: Services,
-    /// Where functions reach the API, if that is not this server. No setting: `basalt functions serve` finds it.
+    /// The URL of the API for functions, if that is another server. It is not a setting: `basalt functions serve` sets it.
     pub(crate) functions_api: Option<String>,
     /// What the operator should know about the settings; each is one sentence.
     pub(crate) warnings: Vec<String>,
@@ -198,9 +198,9 @@ pub(crate) struct Bucket {
 }
 
 impl Settings {
-    /// Finds the project and reads everything that is set for it.
+    /// Finds the project and reads its settings.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that cannot be used.
+    /// Errors: [`Invalid`] with the name of the first invalid setting.
     pub(crate) fn load(flags: &Flags) -> Result<Self, Invalid> {
         let current = PathBuf::from(".");
         let folder = match &flags.project {
@@ -213,7 +213,7 @@ impl Settings {
         Self::read(flags, project, &environment)
     }
 
-    /// As [`Self::load`], of a project and an environment that are given.
+    /// Like [`Self::load`], for the given project and environment.
     pub(crate) fn read(flags: &Flags, project: Project, environment: &Environment) -> Result<Self, Invalid> {
         let mut reader = Reader::new(environment, &project.config, known::KNOWN);
         let mut server = Server::default();
@@ -258,11 +258,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes `port` for the one that is listened on, and with it the URLs that follow from it.
+    /// Sets the port that is listened on, and updates the URLs that contain it.
     pub(crate) fn set_port(&mut self, port: u16) {
         let before = self.server.api_url();
         self.server.port = port;
-        self.services.move_from(&before, &self.server.api_url());
+        self.services.update_urls(&before, &self.server.api_url());
     }
 
     fn apply(&mut self, flags: &Flags) {
@@ -277,21 +277,21 @@ impl Settings {
         }
     }
 
-    /// Where mails are kept instead of being sent, and the port of the page that shows them; `None` if mails are sent,
-    /// or nobody shall see them.
+    /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them; `None`
+    /// if mails are sent or the page is disabled.
     pub(crate) fn inbox(&self) -> Option<(&Path, u16)> {
         let mail = &self.services.auth.as_ref()?.mail;
         let folder = mail.folder.as_deref().filter(|_| mail.smtp.is_none())?;
         Some((folder, self.inbox_port?))
     }
 
-    /// Where the generated keys are kept.
+    /// Returns the file of the generated keys.
     pub(crate) fn key_file(&self) -> PathBuf {
         self.data_dir.join("keys.json")
     }
 }
 
-/// The CLI has called the table `inbucket` and, of late, `local_smtp`.
+/// Reads the port of the inbox. The CLI's name of the table was `inbucket` and is now `local_smtp`.
 fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
     let (mut enabled, mut port) = (true, None);
     for table in ["inbucket", "local_smtp"] {
@@ -306,7 +306,7 @@ fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
 }
 
 impl Server {
-    /// Returns where clients reach the API.
+    /// Returns the URL of the API for clients.
     pub(crate) fn api_url(&self) -> String {
         self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{}", self.port))
     }
@@ -322,7 +322,7 @@ fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
             settings.url = Some(uri::without_orm_parameters(&url));
         } else if !settings.default_password {
             reader.warn(
-                "DATABASE_URL is that of the embedded Postgres, which does not take the password in it, since \
+                "DATABASE_URL is that of the embedded Postgres, which does not accept the password in it, since \
                  basalt.default_database_password is false"
                     .to_owned(),
             );
@@ -350,7 +350,7 @@ fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
     Ok(seed)
 }
 
-/// A secret whose variable is not set is left out.
+/// Reads the secrets of `db.vault`. A secret whose variable is not set is left out.
 fn vault(reader: &mut Reader<'_>) -> Result<Secrets, Invalid> {
     let mut secrets = BTreeMap::new();
     for name in reader.names(&["db", "vault"]) {
@@ -388,12 +388,12 @@ fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, In
     Ok(site)
 }
 
-/// Reads a span of time of the command line.
+/// Parses a duration on the command line.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     <Duration as Value>::from_text(text).ok_or_else(|| format!("expected {}", <Duration as Value>::EXPECTED))
 }
 
-/// `path` as an operator would type it: relative to the current folder where it lies within.
+/// Returns `path` for messages: relative to the current folder if it is inside it.
 pub(crate) fn display_path(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
     let shown = path.strip_prefix(&current).ok().filter(|rest| !rest.as_os_str().is_empty());

@@ -1,28 +1,28 @@
-//! A project: the folder that holds settings, migrations, seed, functions and bucket files.
+//! A project: the folder with settings, migrations, seed, functions and bucket files.
 
 use std::path::{Path, PathBuf};
 
 use settings::Invalid;
 
-/// Where a project's files are.
+/// A project and its files.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Project {
-    /// The folder that was named, or the current one.
+    /// The configured folder, or the current one.
     pub(crate) root: PathBuf,
     /// The folder that relative paths of `config.toml` start from: `config.toml`'s own, as in the Supabase CLI.
     pub(crate) base: PathBuf,
     /// The parsed `config.toml`; empty without one.
     pub(crate) config: toml::Table,
-    /// Where that file is.
+    /// The path of that file.
     pub(crate) config_path: Option<PathBuf>,
 }
 
 impl Project {
-    /// Finds the project in `root`: `supabase/config.toml` as the Supabase CLI lays it out, else a `config.toml` of
-    /// the folder itself. When no folder was asked for (`explicit` is false), a `config.toml` counts only if it is
-    /// one of ours (it has `project_id`), since many tools have a file of that name.
+    /// Finds the project in `root`: `supabase/config.toml` as the Supabase CLI creates it, else a `config.toml` in the
+    /// folder itself. If no folder was configured (`explicit` is false), such a `config.toml` counts only if it has a
+    /// `project_id`, since many tools have a file of that name.
     ///
-    /// Errors: [`Invalid`] when the folder does not exist or its file cannot be read or parsed.
+    /// Errors: [`Invalid`] if the folder does not exist or its file cannot be read or parsed.
     pub(crate) fn locate(root: &Path, explicit: bool) -> Result<Self, Invalid> {
         let root = std::fs::canonicalize(root)
             .map_err(|error| Invalid::new("--project", "a folder that exists", &describe(root, &error)))?;
@@ -42,21 +42,21 @@ impl Project {
         }
     }
 
-    /// `path` seen from the folder of `config.toml`.
+    /// Resolves `path` relative to the folder of `config.toml`.
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         let joined = self.base.join(path);
-        // `./storage/app` should read well in messages.
+        // So that messages show `./storage/app` as `storage/app`.
         joined.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
     }
 
-    /// The SQL that makes a project's own roles before its first migration, `supabase/roles.sql`, if there is one.
+    /// Returns `supabase/roles.sql`, if it exists: SQL that creates the project's roles before its first migration.
     pub(crate) fn roles(&self) -> Option<PathBuf> {
         let file = self.base.join("roles.sql");
         (self.base != self.root && file.is_file()).then_some(file)
     }
 
-    /// The files that `patterns` name, in the order of the patterns and by name within each. A pattern may have
-    /// `*` and `?` in any part. A pattern without a match is not an error: the CLI only warns, too.
+    /// Returns the files that match `patterns`, in the order of the patterns and sorted by name within each. A pattern may
+    /// have `*` and `?` in any part. A pattern without a match is not an error, as in the CLI.
     pub(crate) fn glob(&self, patterns: &[String]) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = Vec::new();
         for pattern in patterns {
@@ -70,7 +70,7 @@ impl Project {
     }
 }
 
-/// The files that `pattern` names, whose parts may hold wildcards.
+/// Returns the files that match `pattern`, whose parts may contain wildcards.
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
@@ -84,7 +84,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What in `folder` has a name like `pattern`.
+/// Returns the entries of `folder` whose names match `pattern`.
 fn entries(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let is_like = |entry: &std::fs::DirEntry| {
         entry.file_name().to_str().is_some_and(|name| wildcard(pattern.as_bytes(), name.as_bytes()))
@@ -93,7 +93,7 @@ fn entries(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     entries.filter(is_like).map(|entry| entry.path()).collect()
 }
 
-/// Matches `*` (any characters) and `?` (one).
+/// Reports whether `text` matches `pattern` with `*` (any characters) and `?` (one).
 fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clis_layout_wins() {
+    fn the_clis_layout_takes_precedence() {
         let folder = folder(&[("supabase/config.toml", "project_id = \"a\""), ("config.toml", "x = 1")]);
         let project = Project::locate(folder.path(), true).unwrap();
         assert!(project.base.ends_with("supabase"));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_config_is_left_alone_unless_asked_for() {
+    fn a_config_of_another_tool_is_ignored_unless_the_folder_is_explicit() {
         let folder = folder(&[("config.toml", "title = \"my blog\"")]);
         assert_eq!(Project::locate(folder.path(), false).unwrap().config_path, None);
         assert!(Project::locate(folder.path(), true).unwrap().config_path.is_some());

@@ -1,5 +1,4 @@
-//! The reference of all settings, `docs/settings.md`: made of the tables that the settings are read by, so that it says
-//! what holds.
+//! Generates the reference of all settings, `docs/settings.md`, from the tables that the settings are read with.
 
 use settings::{reference as section, reference_of};
 

@@ -1,4 +1,4 @@
-//! Settings of each service, under the names that they have upstream.
+//! Settings of the services, under their upstream names.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use settings::{Invalid, Reader};
 
 use super::Project;
 
-/// Folder of mails below the data folder, where no mail server is set.
+/// The folder of mails in the data folder, used if no mail server is configured.
 const MAIL_FOLDER: &str = "mail";
 
 /// A part of Basalt that can be run or left out.
@@ -26,7 +26,7 @@ pub(crate) enum Service {
     Site,
 }
 
-/// Settings of the services; `None` for one that is switched off.
+/// Settings of the services; `None` for a service that is disabled.
 #[derive(Debug, Clone)]
 pub(crate) struct Services {
     /// `[api]`, `PGRST_*`.
@@ -41,12 +41,12 @@ pub(crate) struct Services {
     pub(crate) functions: Option<functions::Settings>,
     /// Connections of `rest`.
     pub(crate) connections: rest::Connections,
-    /// Issuers whose tokens all services but `auth` take. `[auth.third_party]`. Default: none.
+    /// Issuers whose tokens all services except `auth` accept. `[auth.third_party]`. Default: none.
     pub(crate) third_parties: Vec<String>,
 }
 
 settings::settings! {
-    /// Which services run.
+    /// Which services are enabled.
     pub(super) struct Switches {
         /// Whether `/rest/v1` is served.
         #[setting(variables = [], key = "api.enabled")]
@@ -67,7 +67,7 @@ settings::settings! {
 }
 
 impl Services {
-    /// Reads all of them. `api_url` is where clients reach the API; relative paths lie in `project`, state in
+    /// Reads all of them. `api_url` is the URL of the API for clients; relative paths start from `project`, state is in
     /// `data_dir`.
     pub(super) fn read(
         reader: &mut Reader<'_>,
@@ -77,7 +77,7 @@ impl Services {
     ) -> Result<Self, Invalid> {
         let mut on = Switches::default();
         reader.apply(&mut on)?;
-        // Every section is read even where it is switched off, so that its keys count as known and are checked.
+        // Every section is read even if it is disabled, so that its keys count as known and are checked.
         let (rest, auth) =
             (rest::Settings::read(reader, api_url)?, auth(reader, project, data_dir, api_url)?);
         let (storage, functions) =
@@ -96,8 +96,8 @@ impl Services {
         })
     }
 
-    /// Changes the URLs that follow from where clients reach the API, which was `before` and is `now`.
-    pub(super) fn move_from(&mut self, before: &str, now: &str) {
+    /// Updates the URLs that contain the API's URL, which was `before` and is `now`.
+    pub(super) fn update_urls(&mut self, before: &str, now: &str) {
         let moved = |url: &str| {
             let path = url.strip_prefix(before).filter(|path| path.starts_with('/'));
             path.map(|path| format!("{now}{path}"))
@@ -112,7 +112,7 @@ impl Services {
         }
     }
 
-    /// Switches off what is not in `only`.
+    /// Disables the services that are not in `only`.
     pub(crate) fn restrict(&mut self, only: &[Service]) {
         self.rest.take_if(|_| !only.contains(&Service::Rest));
         self.auth.take_if(|_| !only.contains(&Service::Auth));
@@ -122,7 +122,7 @@ impl Services {
     }
 }
 
-/// Keys that settings name in place of generated ones.
+/// Reads the keys that settings name instead of generated ones.
 pub(super) fn keys(reader: &mut Reader<'_>, project: &Project) -> Result<tokens::KeyOverrides, Invalid> {
     let mut keys = tokens::KeyOverrides::default();
     reader.apply(&mut keys)?;
@@ -130,8 +130,8 @@ pub(super) fn keys(reader: &mut Reader<'_>, project: &Project) -> Result<tokens:
     Ok(keys)
 }
 
-/// The content of the file that `auth.signing_keys_path` names, which `supabase gen signing-key` makes. As in the CLI,
-/// nobody misses it where auth is off.
+/// Reads the file of `auth.signing_keys_path`, which `supabase gen signing-key` creates. As in the CLI, it may be missing
+/// if auth is disabled.
 fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<String>, Invalid> {
     let key = "auth.signing_keys_path";
     let path: Option<PathBuf> = reader.get(key, &[])?;
@@ -145,7 +145,7 @@ fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<Str
     })
 }
 
-/// What all services share.
+/// Reads the settings that all services share.
 pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
     let mut settings = gateway::Settings::default();
     reader.apply(&mut settings)?;
@@ -158,7 +158,7 @@ fn auth(
     data_dir: &Path,
     api_url: &str,
 ) -> Result<auth::Settings, Invalid> {
-    // The CLI reads templates from the project's folder, and people write them beside `config.toml`, too.
+    // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
     auth::Settings::read(reader, &auth::Places { api_url, mails, files: &files })
@@ -178,7 +178,7 @@ fn storage(
     Ok(settings)
 }
 
-/// Reads all but the secrets. State lies in `data_dir`.
+/// Reads everything except secrets. State is in `data_dir`.
 fn functions(
     reader: &mut Reader<'_>,
     project: &Project,

@@ -20,16 +20,16 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
-    let place = Project {
+    let base = Project {
         base: root.to_owned(),
         root: root.to_owned(),
         config: toml::Table::new(),
         config_path: None,
     };
-    let project = Project { config: config.clone(), ..place.clone() };
+    let project = Project { config: config.clone(), ..base.clone() };
     let settings = Settings::read(&Flags::default(), project, &Environment::default())?;
     // The file itself is no setting.
-    Ok(Settings { project: place, ..settings })
+    Ok(Settings { project: base, ..settings })
 }
 
 /// All that a reader of the settings could notice, the secrets included that are not shown.

@@ -1,13 +1,13 @@
-//! Projects and databases that were not made for Basalt, and what becomes of them.
+//! Projects and databases that were not created for Basalt, and resets.
 
 use std::path::Path;
 
 use database::cluster::Cluster;
 use database::{Client, Database};
 
-use super::{Served, basalt, text};
+use super::{Server, basalt, text};
 
-/// A project as people have them: what it uses without naming a schema is in `extensions`.
+/// Returns a typical project, which uses objects of schema `extensions` without naming the schema.
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(
@@ -52,14 +52,14 @@ fn run(project: &Path, arguments: &[&str]) -> (bool, String) {
 const TASKS: &str = "/rest/v1/todos?select=task&order=task";
 const SEEDED: &str = "[{\"task\":\"greet ada@example.com\"}, \n {\"task\":\"seeded\"}]";
 
-fn tasks(served: &Served) -> String {
+fn tasks(served: &Server) -> String {
     served.get(TASKS).1
 }
 
 #[test]
-fn a_reset_makes_the_database_anew_under_a_running_server_and_keeps_the_keys() {
+fn a_reset_recreates_the_database_of_a_running_server_and_keeps_the_keys() {
     let project = project();
-    let served = Served::start(project.path());
+    let served = Server::start(project.path());
     assert_eq!(tasks(&served), r#"[{"task":"greet ada@example.com"}]"#);
     let keys = std::fs::read_to_string(project.path().join(".basalt/keys.json")).unwrap();
     let psql = |sql: &str| run(project.path(), &["psql", "-Atc", sql]);
@@ -68,53 +68,53 @@ fn a_reset_makes_the_database_anew_under_a_running_server_and_keeps_the_keys() {
     let upload = project.path().join(".basalt/objects/left");
     std::fs::create_dir_all(&upload).unwrap();
 
-    let (done, said) = run(project.path(), &["db", "reset"]);
-    assert!(!done && said.contains("embedded database") && said.contains("--yes"), "{said}");
-    assert!(tasks(&served).contains("mine"), "nobody agreed");
+    let (done, output) = run(project.path(), &["db", "reset"]);
+    assert!(!done && output.contains("embedded database") && output.contains("--yes"), "{output}");
+    assert!(tasks(&served).contains("mine"), "there was no consent");
 
     write(project.path(), "seeds/2_more.sql", "insert into todos (task) values ('seeded');");
-    let (done, said) = run(project.path(), &["db", "reset", "--yes"]);
-    assert!(done && said.contains("as new"), "{said}");
-    served.until(TASKS, SEEDED);
+    let (done, output) = run(project.path(), &["db", "reset", "--yes"]);
+    assert!(done && output.contains("has been reset"), "{output}");
+    served.wait_until(TASKS, SEEDED);
     assert_eq!(served.get("/storage/v1/object/public/pictures/lamp.txt").1, "a lamp");
-    assert!(!upload.exists(), "files that nothing knows of any more are removed");
+    assert!(!upload.exists(), "files of deleted rows are removed");
     let left = "select string_agg(rolname, ',') from pg_roles where rolname in ('leftover', 'reporter')";
-    assert_eq!(psql(left).1, "reporter\n", "roles of the project are made anew");
+    assert_eq!(psql(left).1, "reporter\n", "roles of the project are created again");
     assert_eq!(std::fs::read_to_string(project.path().join(".basalt/keys.json")).unwrap(), keys);
     assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
     served.stop();
 
-    let (done, said) = run(project.path(), &["db", "reset", "-y", "--no-seed"]);
-    assert!(done && !said.contains("1_users"), "{said}");
-    let served = Served::start(project.path());
-    served.until(TASKS, SEEDED);
+    let (done, output) = run(project.path(), &["db", "reset", "-y", "--no-seed"]);
+    assert!(done && !output.contains("1_users"), "{output}");
+    let served = Server::start(project.path());
+    served.wait_until(TASKS, SEEDED);
     served.stop();
 }
 
 #[test]
-fn edited_files_are_told_of_and_stop_nobody() {
+fn changed_files_are_reported_and_do_not_prevent_a_start() {
     let project = project();
-    let (done, said) = run(project.path(), &["migrate"]);
-    assert!(done && said.contains("roles: supabase/roles.sql"), "{said}");
-    write(project.path(), "seeds/1_users.sql", "this is no SQL any more");
+    let (done, output) = run(project.path(), &["migrate"]);
+    assert!(done && output.contains("roles: supabase/roles.sql"), "{output}");
+    write(project.path(), "seeds/1_users.sql", "this is not SQL");
     write(project.path(), "migrations/20260101000000_todos.sql", "create table public.others (id int);");
     write(project.path(), "migrations/20251231000000_older.sql", "create table public.older (id int);");
-    let (done, said) = run(project.path(), &["migrate"]);
-    assert!(done, "{said}");
-    for told in [
+    let (done, output) = run(project.path(), &["migrate"]);
+    assert!(done, "{output}");
+    for part in [
         "20260101000000_todos.sql",
         "supabase/seeds/1_users.sql",
         "basalt db reset",
         "20251231000000_older.sql",
     ] {
-        assert!(said.contains(told), "{told}: {said}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let (_, status) = run(project.path(), &["migrate", "--status"]);
     assert!(status.contains("changed since                20260101000000 todos"), "{status}");
-    Served::start(project.path()).stop();
+    Server::start(project.path()).stop();
 }
 
-/// A session of the administrator of another Postgres.
+/// Returns a session of the administrator of another Postgres.
 async fn client(postgres: &Cluster) -> (Database, Client) {
     let uri = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
     let database = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
@@ -127,7 +127,7 @@ async fn one(client: &Client, sql: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_somebody_elses_is_set_up_only_with_consent() {
+async fn an_unknown_database_is_set_up_only_with_consent() {
     let project = project();
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
     let (pool, theirs) = client(&postgres).await;
@@ -140,32 +140,32 @@ async fn a_database_of_somebody_elses_is_set_up_only_with_consent() {
     let schemas =
         "select count(*) from pg_namespace where nspname in ('auth', 'basalt', 'supabase_migrations')";
     for command in [&["migrate"][..], &["serve", "--port", "0"], &["db", "reset", "--yes"]] {
-        let (done, said) = run(project.path(), command);
-        assert!(!done && said.contains(&format!("the database postgres on 127.0.0.1:{port}")), "{said}");
-        assert!(!said.contains(postgres.password()), "{said}");
+        let (done, output) = run(project.path(), command);
+        assert!(!done && output.contains(&format!("the database postgres on 127.0.0.1:{port}")), "{output}");
+        assert!(!output.contains(postgres.password()), "{output}");
         assert_eq!(one(&theirs, schemas).await, 0, "{command:?} changed something");
     }
-    let (_, said) = run(project.path(), &["migrate"]);
-    for told in [".env)", "--yes", "BASALT_ADOPT_DATABASE=1", "postgresql://postgres:postgres@127.0.0.1:"] {
-        assert!(said.contains(told), "{told}: {said}");
+    let (_, output) = run(project.path(), &["migrate"]);
+    for part in [".env)", "--yes", "BASALT_ADOPT_DATABASE=1", "postgresql://postgres:postgres@127.0.0.1:"] {
+        assert!(output.contains(part), "{part}: {output}");
     }
-    let (_, said) = run(project.path(), &["doctor"]);
-    assert!(said.contains("was not set up by Basalt"), "{said}");
+    let (_, output) = run(project.path(), &["doctor"]);
+    assert!(output.contains("was not set up by Basalt"), "{output}");
 
     let agreed = basalt(project.path()).arg("migrate").env("BASALT_ADOPT_DATABASE", "1").output().unwrap();
     assert!(agreed.status.success(), "{}", text(&agreed));
-    let (done, said) = run(project.path(), &["migrate"]);
-    assert!(done, "a database is asked about once: {said}");
+    let (done, output) = run(project.path(), &["migrate"]);
+    assert!(done, "a database is asked about once: {output}");
     assert_eq!(one(&theirs, "select count(*) from public.todos").await, 1);
-    let (done, said) = run(project.path(), &["db", "reset", "--yes"]);
-    assert!(done, "{said}");
+    let (done, output) = run(project.path(), &["db", "reset", "--yes"]);
+    assert!(done, "{output}");
     drop(theirs);
     let theirs = pool.client().await.unwrap();
     assert_eq!(one(&theirs, "select count(*) from pg_class where relname in ('theirs', 'todos')").await, 1);
     postgres.stop().await;
 }
 
-/// The port that the embedded Postgres listens on.
+/// Returns the port of the embedded Postgres.
 fn port(project: &Path) -> String {
     let lock = std::fs::read_to_string(project.join(".basalt/postgres/postmaster.pid")).unwrap();
     lock.lines().nth(3).unwrap().trim().to_owned()
@@ -192,12 +192,12 @@ async fn the_supabase_clis_url_is_the_embedded_database() {
     for (open, works) in [("false", false), ("true", true), ("false", false)] {
         let mut command = basalt(project.path());
         command.env("BASALT_DEFAULT_DATABASE_PASSWORD", open);
-        let served = Served::ready(Served::launch(command));
+        let served = Server::ready(Server::launch(command));
         let port = port(project.path());
         assert_eq!(logs_in(uri("postgres", &port)).await, works, "{open}");
         assert!(!logs_in(uri("another", &port)).await);
-        let (done, said) = run(project.path(), &["psql", "-Atc", "select count(*) from todos"]);
-        assert_eq!((done, said.as_str()), (true, "1\n"));
+        let (done, output) = run(project.path(), &["psql", "-Atc", "select count(*) from todos"]);
+        assert_eq!((done, output.as_str()), (true, "1\n"));
         served.stop();
     }
 }
@@ -220,20 +220,20 @@ fn secrets_of_the_settings_are_in_the_vault_before_migrations_run() {
             "create table public.found as select decrypted_secret from vault.decrypted_secrets where name = 'key';",
         );
     }
-    let (done, said) = run(project.path(), &["migrate"]);
-    assert!(done && !said.contains("s3cret"), "{said}");
+    let (done, output) = run(project.path(), &["migrate"]);
+    assert!(done && !output.contains("s3cret"), "{output}");
     if !has_vault {
-        assert!(said.contains("db.vault has no effect"), "{said}");
+        assert!(output.contains("db.vault has no effect"), "{output}");
         return;
     }
     assert!(
-        said.contains("vault: 1 secrets") && said.contains("BASALT_TEST_UNSET, which is not set"),
-        "{said}"
+        output.contains("vault: 1 secrets") && output.contains("BASALT_TEST_UNSET, which is not set"),
+        "{output}"
     );
     with_secret("another");
     assert!(run(project.path(), &["migrate"]).1.contains("vault: 1 secrets"));
     assert!(!run(project.path(), &["migrate"]).1.contains("vault:"), "nothing has changed");
-    let served = Served::start(project.path());
+    let served = Server::start(project.path());
     let (_, found) = run(
         project.path(),
         &[

@@ -1,4 +1,4 @@
-//! Data of an older Postgres, brought over by `basalt db upgrade`.
+//! Tests of `basalt db upgrade`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use database::cluster::Binaries;
 
-use super::{PATIENCE, Served, basalt, project, text};
+use super::{PATIENCE, Server, basalt, project, text};
 
-/// An older Postgres than the tests' own.
-struct Older {
+/// A Postgres that is older than the tests' own.
+struct OlderPostgres {
     major: u32,
     /// The folder of its programs.
     folder: PathBuf,
@@ -20,7 +20,7 @@ struct Older {
     path: OsString,
 }
 
-impl Older {
+impl OlderPostgres {
     /// The npm package that `scripts/test` installs, with the programs that it fetches; else one of the system that has
     /// its own. `None` where there is neither.
     fn find() -> Option<Self> {
@@ -56,28 +56,28 @@ impl Older {
         command
     }
 
-    fn serve(&self, project: &Path) -> Served {
-        Served::ready(Served::launch(self.basalt(project)))
+    fn serve(&self, project: &Path) -> Server {
+        Server::ready(Server::launch(self.basalt(project)))
     }
 }
 
-/// What `statement` answers, run by the superuser of the server that is running.
-fn ask(project: &Path, statement: &str) -> String {
+/// Runs `statement` as the superuser of the running server and returns its result.
+fn query(project: &Path, statement: &str) -> String {
     let output = basalt(project).args(["psql", "-Atqc", statement]).output().unwrap();
     assert!(output.status.success(), "{statement}: {}", text(&output));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The status line of Ada's attempt at `path` of the auth service.
-fn ada(served: &Served, path: &str) -> String {
+/// Returns the status line of the auth service's response to Ada's request to `path`.
+fn ada(served: &Server, path: &str) -> String {
     let headers = format!("apikey: {}\r\nContent-Type: application/json\r\n", served.key);
     let body = r#"{"email":"ada@example.com","password":"correct horse"}"#;
-    let (head, _) = served.ask(&format!("POST /auth/v1/{path}"), &headers, body);
+    let (head, _) = served.request(&format!("POST /auth/v1/{path}"), &headers, body);
     head.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Begins an upgrade and kills it while a new cluster is being filled.
-fn break_off(older: &Older, project: &Path) {
+/// Begins an upgrade and kills it while the new cluster is being filled.
+fn interrupt_upgrade(older: &OlderPostgres, project: &Path) {
     let data = project.join(".basalt");
     let is_begun = || {
         let entries = fs::read_dir(&data).unwrap().flatten();
@@ -105,7 +105,7 @@ const OWN: [&str; 7] = [
     "alter database \"it's=aside\" connection limit 3",
 ];
 
-/// Asks for what [`OWN`] has made.
+/// Selects what [`OWN`] has created.
 const STILL_THERE: &str = "
     select rolname, rolpassword, setconfig, pg_has_role('clerk', 'anon', 'usage'), current_setting('app.greeting'),
       (select string_agg(name, ',' order by id) from goods),
@@ -113,8 +113,8 @@ const STILL_THERE: &str = "
     from pg_authid join pg_db_role_setting on setrole = pg_authid.oid where rolname = 'clerk'";
 
 #[test]
-fn data_of_an_older_postgres_is_brought_over_whole() {
-    let Some(older) = Older::find() else {
+fn data_of_an_older_postgres_is_upgraded_completely() {
+    let Some(older) = OlderPostgres::find() else {
         eprintln!("skipped: there is no older Postgres with programs that dump it");
         return;
     };
@@ -122,24 +122,25 @@ fn data_of_an_older_postgres_is_brought_over_whole() {
     let (project, data) = (project.path(), project.path().join(".basalt"));
     let run = |mut command: Command, succeeds: bool, parts: &[&str]| {
         let output = command.output().unwrap();
-        let said = text(&output);
-        let is_said = parts.iter().all(|part| said.contains(part));
-        assert!(output.status.success() == succeeds && is_said, "{parts:?}: {said}");
+        let printed = text(&output);
+        let has_parts = parts.iter().all(|part| printed.contains(part));
+        assert!(output.status.success() == succeeds && has_parts, "{parts:?}: {printed}");
     };
     let served = older.serve(project);
     assert!(ada(&served, "signup").ends_with(" 200 OK"));
     for statement in OWN {
-        ask(project, statement);
+        query(project, statement);
     }
-    let has_vault = ask(project, "select count(*) from pg_extension where extname = 'supabase_vault'") == "1";
+    let has_vault =
+        query(project, "select count(*) from pg_extension where extname = 'supabase_vault'") == "1";
     if has_vault {
-        ask(project, "select vault.create_secret('open sesame', 'door')");
+        query(project, "select vault.create_secret('open sesame', 'door')");
     }
-    let made = ask(project, STILL_THERE);
+    let made = query(project, STILL_THERE);
     assert!(made.starts_with("clerk|SCRAM-SHA-256$") && made.ends_with("|t|hello|lamp,oil|3"), "{made}");
     run(older.upgrade(project), false, &["is in use by process"]);
     // An extension that no Postgres has.
-    ask(
+    query(
         project,
         "set allow_system_table_mods = on; insert into pg_extension values (4999999, 'absent', 10, 11, false, '1', null, null)",
     );
@@ -147,7 +148,7 @@ fn data_of_an_older_postgres_is_brought_over_whole() {
     run(older.upgrade(project), false, &["uses extensions", ": absent.", "Nothing has been changed"]);
 
     let served = older.serve(project);
-    ask(project, "set allow_system_table_mods = on; delete from pg_extension where extname = 'absent'");
+    query(project, "set allow_system_table_mods = on; delete from pg_extension where extname = 'absent'");
     served.stop();
     fs::write(data.join("postgres/mine.conf"), "work_mem = '5MB'\n").unwrap();
     let mut settings =
@@ -157,26 +158,30 @@ fn data_of_an_older_postgres_is_brought_over_whole() {
     serve.args(["serve", "--port", "0"]);
     let found = format!("was made by Postgres {}", older.major);
     run(serve, false, &[&found, "`basalt db upgrade`", "Nothing of it is lost"]);
-    // Those that the data shall be brought to.
+    // The programs of the version to upgrade to.
     let own = tokio::runtime::Runtime::new().unwrap();
     let own = own.block_on(Binaries::find(&testkit::search(), &data.join("binaries"))).unwrap();
     let mut wrong = basalt(project);
     wrong.args(["db", "upgrade", "--old-bin"]).arg(own.folder());
     run(wrong, false, &["are of another version"]);
 
-    break_off(&older, project);
+    interrupt_upgrade(&older, project);
     let served = older.serve(project);
-    assert_eq!(ask(project, STILL_THERE), made, "the old one is as it was");
+    assert_eq!(query(project, STILL_THERE), made, "the old one is as it was");
     served.stop();
 
     let kept = data.join(format!("postgres.{}", older.major));
-    run(older.upgrade(project), true, &["is now of Postgres", "is kept in", kept.to_str().unwrap()]);
+    run(
+        older.upgrade(project),
+        true,
+        &["has been upgraded to Postgres", "is kept in", kept.to_str().unwrap()],
+    );
     run(older.upgrade(project), true, &["Nothing to do"]);
-    let served = Served::start(project);
-    assert_eq!(ask(project, STILL_THERE), made);
-    assert_eq!(ask(project, "show work_mem"), "5MB");
+    let served = Server::start(project);
+    assert_eq!(query(project, STILL_THERE), made);
+    assert_eq!(query(project, "show work_mem"), "5MB");
     if has_vault {
-        assert_eq!(ask(project, "select decrypted_secret from vault.decrypted_secrets"), "open sesame");
+        assert_eq!(query(project, "select decrypted_secret from vault.decrypted_secrets"), "open sesame");
     }
     assert_eq!(served.get("/rest/v1/goods?select=name&id=eq.1").1, "[{\"name\":\"lamp\"}]");
     assert!(ada(&served, "token?grant_type=password").ends_with(" 200 OK"));

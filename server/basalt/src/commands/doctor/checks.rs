@@ -1,4 +1,4 @@
-//! The single checks of `basalt doctor`.
+//! The checks of `basalt doctor`.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -10,42 +10,44 @@ use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
 use super::{Finding, Verdict};
-use crate::backend::{Backend, Running, search, unusable};
+use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::commands::functions::Functions;
 use crate::settings::{Settings, display_path};
 
-/// Less free space than this is worth a word: Postgres alone writes logs of 1 GiB before it begins to reuse them.
-const LITTLE_SPACE: u64 = 2 << 30;
+/// Less free space than this is noted: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
+const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs all checks, the ones first that others rest on.
+/// Runs all checks, in an order in which each one's conditions are checked first.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
-    let running = match Running::find(&settings.data_dir) {
+    let running = match RunningPostgres::find(&settings.data_dir) {
         Some(running) if running.answers().await => Some(running),
         _ => None,
     };
-    let found = |subject, verdict| Finding { subject, verdict };
-    let mut findings = vec![found("Project", project(settings)), found("Settings", warnings(settings))];
-    findings.push(found("Data folder", data_folder(&settings.data_dir)));
-    findings.push(found("Disk", disk(&settings.data_dir)));
-    findings.push(found("Keys", keys(settings)));
+    let finding = |subject, verdict| Finding { subject, verdict };
+    let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
+    findings.push(finding("Data folder", data_folder(&settings.data_dir)));
+    findings.push(finding("Disk", disk(&settings.data_dir)));
+    findings.push(finding("Keys", keys(settings)));
     if settings.database.url.is_none() {
-        findings.push(found("Postgres", postgres(settings).await));
-        findings.push(found("Extensions", extensions(settings).await));
+        findings.push(finding("Postgres", postgres(settings).await));
+        findings.push(finding("Extensions", extensions(settings).await));
     }
-    findings.push(found("Database", database(settings, running.as_ref()).await));
-    findings.push(found("psql", psql()));
-    findings
-        .push(found("Port", port("api.port", settings.server.host, settings.server.port, running.is_some())));
+    findings.push(finding("Database", database(settings, running.as_ref()).await));
+    findings.push(finding("psql", psql()));
+    findings.push(finding(
+        "Port",
+        port("api.port", settings.server.host, settings.server.port, running.is_some()),
+    ));
     let admin =
         port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, running.is_some());
-    findings.push(found("Admin port", admin));
-    findings.push(found("Buckets", buckets(settings)));
-    findings.extend(Functions::of(settings).map(|functions| found("Functions", edge(&functions))));
+    findings.push(finding("Admin port", admin));
+    findings.push(finding("Buckets", buckets(settings)));
+    findings.extend(Functions::new(settings).map(|functions| finding("Functions", edge(&functions))));
     if settings.site.enabled {
-        findings.push(found("Site", site(settings)));
+        findings.push(finding("Site", site(settings)));
     }
     findings
 }
@@ -69,14 +71,14 @@ fn warnings(settings: &Settings) -> Verdict {
 }
 
 fn data_folder(folder: &Path) -> Verdict {
-    // The folder itself need not exist yet: then the nearest one above it has to let us make it.
+    // If the folder does not exist yet, the nearest existing one above it must be writable.
     let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(folder);
     let writable = rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
     match writable {
         Ok(()) if existing == folder => Verdict::Fine(display_path(folder)),
-        Ok(()) => Verdict::Fine(format!("{} will be made", display_path(folder))),
+        Ok(()) => Verdict::Fine(format!("{} will be created", display_path(folder))),
         Err(error) => Verdict::Broken(format!(
-            "{} cannot be written to ({error}): change its owner, or name another folder with --data-dir",
+            "{} cannot be written to ({error}): change its owner, or use another folder with --data-dir",
             display_path(existing)
         )),
     }
@@ -84,14 +86,16 @@ fn data_folder(folder: &Path) -> Verdict {
 
 fn disk(folder: &Path) -> Verdict {
     let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(folder);
-    let Ok(facts) = rustix::fs::statvfs(existing) else {
-        return Verdict::Note("the free space cannot be found out".to_owned());
+    let Ok(statistics) = rustix::fs::statvfs(existing) else {
+        return Verdict::Note("the free space cannot be determined".to_owned());
     };
-    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    let free = statistics.f_bavail.saturating_mul(statistics.f_frsize);
     let text = format!("{:.1} GiB are free", free as f64 / f64::from(1 << 30));
     match free {
-        free if free < 256 << 20 => Verdict::Broken(format!("{text}: too little for Postgres; make room")),
-        free if free < LITTLE_SPACE => Verdict::Note(format!("{text}, which a busy database fills soon")),
+        free if free < 256 << 20 => {
+            Verdict::Broken(format!("{text}, too little for Postgres: free some space"))
+        }
+        free if free < LOW_SPACE => Verdict::Note(format!("{text}, which a busy database fills soon")),
         _ => Verdict::Fine(text),
     }
 }
@@ -101,14 +105,14 @@ fn keys(settings: &Settings) -> Verdict {
     let file = settings.key_file();
     let shown = display_path(&file);
     match std::fs::metadata(&file) {
-        Ok(facts) if facts.permissions().mode() & 0o077 != 0 => Verdict::Note(format!(
-            "others can read {shown}, which the next start ends, as does `chmod 600 {shown}`"
+        Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => Verdict::Note(format!(
+            "other users can read {shown}; the next start changes that, as does `chmod 600 {shown}`"
         )),
         Ok(_) => match crate::backend::keys(settings) {
             Ok(_) => Verdict::Fine(shown),
             Err(error) => Verdict::Broken(error.to_string()),
         },
-        Err(_) => Verdict::Fine("will be made at the first start".to_owned()),
+        Err(_) => Verdict::Fine("will be created at the first start".to_owned()),
     }
 }
 
@@ -127,17 +131,17 @@ async fn postgres(settings: &Settings) -> Verdict {
     match settings.database.major_version {
         Some(wanted) if wanted != major => Verdict::Note(format!(
             "{found}, but db.major_version is {wanted}: SQL may behave differently in production.\n\
-             Name the folder of another version in POSTGRES_BIN (at least {MINIMUM_MAJOR}), or change the setting"
+             Set POSTGRES_BIN to the folder of that version (at least {MINIMUM_MAJOR}), or change the setting"
         )),
         _ => Verdict::Fine(found),
     }
 }
 
-/// Which of hosted Supabase's extensions the chosen Postgres lacks, and which other Postgres of this machine has them.
+/// Lists which of hosted Supabase's extensions the chosen Postgres has, and which more another one on this machine has.
 async fn extensions(settings: &Settings) -> Verdict {
     let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
     let Ok(chosen) = Binaries::find(&search, &copies).await else {
-        return Verdict::Note("there is no Postgres to look at".to_owned());
+        return Verdict::Note("there is no Postgres to check".to_owned());
     };
     let of = |binaries: &Binaries| -> Vec<&'static str> {
         let present = binaries.extensions();
@@ -147,7 +151,7 @@ async fn extensions(settings: &Settings) -> Verdict {
     let more = Binaries::system(&copies).await.into_iter().filter_map(|other| {
         let more: Vec<_> = of(&other).into_iter().filter(|name| !has.contains(name)).collect();
         let folder = display_path(other.folder());
-        (!more.is_empty()).then(|| format!("POSTGRES_BIN={folder} would have {} too", more.join(", ")))
+        (!more.is_empty()).then(|| format!("with POSTGRES_BIN={folder} there are also {}", more.join(", ")))
     });
     let lines: Vec<_> = std::iter::once(match has.as_slice() {
         [] => "none beyond Postgres' own; `make extensions` adds some to the embedded Postgres".to_owned(),
@@ -158,10 +162,10 @@ async fn extensions(settings: &Settings) -> Verdict {
     Verdict::Fine(lines.join("\n"))
 }
 
-/// Whether the database answers and is up to date. The embedded one is only asked if it runs: looking must not start
-/// anything.
-async fn database(settings: &Settings, running: Option<&Running>) -> Verdict {
-    let Some(backend) = Backend::present(settings, running) else {
+/// Checks that the database answers and is up to date. The embedded one is only checked if it runs, since `doctor` does
+/// not start anything.
+async fn database(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
+    let Some(backend) = Backend::existing(settings, running) else {
         return Verdict::Fine("the embedded Postgres is not running; `basalt serve` starts it".to_owned());
     };
     let admin = match backend.admin().await {
@@ -202,19 +206,19 @@ async fn pending(settings: &Settings, admin: &Database) -> Verdict {
     let (of_platform, of_project) = (changed(&status.platform), changed(&status.project));
     if !of_platform.is_empty() {
         return Verdict::Broken(format!(
-            "the database was made by another release, whose files {of_platform} differ: use that release or a later one"
+            "the database was created by another release, whose files {of_platform} differ: use that release or a later one"
         ));
     }
     if !of_project.is_empty() {
         return Verdict::Note(format!(
-            "answers; migrations were edited after they had been applied, and are not applied again: {of_project}.\n\
-             Put the change into new ones, or make the database anew with `basalt db reset`"
+            "answers; migrations were changed after they had been applied, and are not applied again: {of_project}.\n\
+             Put the change into new ones, or create the database again with `basalt db reset`"
         ));
     }
     let entries = || status.platform.iter().chain(&status.project);
     if settings.database.url.is_some() && entries().all(|entry| entry.state == State::Pending) {
         return Verdict::Note(
-            "answers, and was not set up by Basalt: `basalt serve` asks before it does, or is told with --yes".to_owned(),
+            "answers, and was not set up by Basalt: `basalt serve` asks before it does so, unless it has --yes".to_owned(),
         );
     }
     match entries().filter(|entry| entry.state == State::Pending).count() {
@@ -256,7 +260,7 @@ fn buckets(settings: &Settings) -> Verdict {
             count => format!("{count} are defined"),
         }),
         missing => Verdict::Broken(format!(
-            "objects_path names folders that do not exist: {}. Make them, or take the key out",
+            "objects_path names folders that do not exist: {}. Create them, or remove the key",
             missing.join(", ")
         )),
     }
@@ -266,7 +270,7 @@ fn edge(functions: &Functions) -> Verdict {
     match (functions.problem(), &functions.deno) {
         (Some(problem), _) => Verdict::Note(problem),
         (None, Some(deno)) if functions.count > 0 => {
-            Verdict::Fine(format!("{}, run by {}", functions.number(), display_path(deno)))
+            Verdict::Fine(format!("{}, run by {}", functions.count_text(), display_path(deno)))
         }
         _ => Verdict::Fine("there is none".to_owned()),
     }

@@ -1,7 +1,7 @@
-//! `basalt serve --only auth` with Supabase Auth's environment: a stand-in for its binary, `auth` (formerly `gotrue`).
+//! `basalt serve --only auth` with Supabase Auth's environment: a replacement for its binary, `auth` (formerly `gotrue`).
 //!
-//! The service is at `/`, without API keys; nothing is written to disk, and nothing in the database but schema `auth` is
-//! touched, so that the role that owns the schema needs no other right.
+//! The service is at `/`, without API keys; nothing is written to disk, and in the database only schema `auth` is
+//! changed, so that the role that owns the schema needs no other right.
 
 use database::{Database, migrate};
 use gateway::Gateway;
@@ -9,15 +9,15 @@ use tokens::Keys;
 use tokio_util::sync::CancellationToken;
 
 use super::LIMITS;
-use super::drop_in::{Listening, listen};
+use super::drop_in::{BoundListener, listen};
 use super::signals::Signals;
 use crate::accept;
 use crate::error::Error;
 use crate::settings::AuthDropIn;
 
-/// Makes the tables where they are missing and serves until SIGINT or SIGTERM.
+/// Creates missing tables and serves until SIGINT or SIGTERM.
 pub(in crate::commands) async fn run(settings: AuthDropIn) -> Result<(), Error> {
-    accept::open_more_files();
+    accept::raise_file_limit();
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
@@ -42,15 +42,15 @@ async fn serve(
     let service = auth::service(settings.auth.clone(), database.clone(), keys)
         .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
     let face = Gateway::without_keys(settings.gateway.clone()).open("auth", service);
-    // Upstream shares its port with further processes, too.
-    let Listening { acceptor, door: _door } = listen("Auth API", &settings.place, true).await?;
+    // As with upstream, several processes may listen on the port.
+    let BoundListener { acceptor, endpoint: _endpoint } = listen("Auth API", &settings.address, true).await?;
     let stop = CancellationToken::new();
     let stopping = async {
         signals.stop().await;
         stop.cancel();
     };
     tokio::join!(
-        // Links in mails and redirects of providers are opened with GET, so that any request may write.
+        // Links in mails and redirects of providers are opened with GET, so any request may write.
         accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), |_| true, stop.clone(), LIMITS),
         stopping
     );

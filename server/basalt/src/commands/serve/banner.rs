@@ -1,4 +1,4 @@
-//! What a person needs to know once everything runs.
+//! The summary that is printed once everything runs.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::logging;
 use crate::settings::{Settings, display_path};
 use crate::uri;
 
-/// The addresses of what runs.
+/// Everything that the summary needs.
 pub(super) struct Banner<'a> {
     pub(super) settings: &'a Settings,
     pub(super) backend: &'a Backend,
     pub(super) keys: &'a tokens::Keys,
-    /// The port that was to be listened on; 0 for any.
+    /// The configured port; 0 means any.
     pub(super) wanted_port: u16,
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
@@ -26,8 +26,8 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Prints it, or logs it where the log is JSON. Secrets are named by where they are, never shown; a password that
-    /// everybody knows is none.
+    /// Prints the summary, or logs it if the log's format is JSON. It says where secrets are, but does not contain them,
+    /// except for the publicly known default password.
     pub(super) fn print(&self, took: Duration) {
         let facts = Facts::of(self);
         if logging::is_json() {
@@ -37,7 +37,7 @@ impl Banner<'_> {
         }
     }
 
-    /// What other commands are told of this server.
+    /// Returns the description of this server for other commands.
     pub(super) fn instance(&self) -> Instance {
         Instance {
             pid: std::process::id().cast_signed(),
@@ -48,7 +48,7 @@ impl Banner<'_> {
         }
     }
 
-    /// Where clients reach the API.
+    /// Returns the URL of the API for clients.
     fn api_url<'a>(&'a self, origin: &'a str) -> &'a str {
         self.settings.server.external_url.as_deref().unwrap_or(origin)
     }
@@ -70,7 +70,7 @@ impl Banner<'_> {
         }
     }
 
-    /// A URL that works in a browser on this machine.
+    /// Returns a URL that works in a browser on this machine.
     fn origin(&self) -> String {
         let ip = self.address.ip();
         let host =
@@ -79,7 +79,7 @@ impl Banner<'_> {
         format!("http://{host}:{}", self.address.port())
     }
 
-    /// How the database's administrator gets in: a URL, or a command line that names no password.
+    /// Returns a URL, or a command line without a password, with which the administrator connects to the database.
     fn psql(&self) -> String {
         match &self.backend.cluster {
             Some(cluster) if self.settings.database.default_password => {
@@ -117,13 +117,13 @@ struct Facts {
 impl Facts {
     fn of(banner: &Banner<'_>) -> Self {
         let (origin, keys) = (banner.origin(), banner.keys.api_keys());
-        let functions = Functions::of(banner.settings);
+        let functions = Functions::new(banner.settings);
         banner.notices(functions.as_ref());
         let api = banner.api_url(&origin).to_owned();
         Self {
             functions: functions
                 .filter(|functions| functions.count > 0)
-                .map(|functions| functions.described(&api)),
+                .map(|functions| functions.describe(&api)),
             site: banner.settings.site.enabled.then_some(origin),
             publishable_key: keys.publishable().to_owned(),
             anon_key: keys.anon().to_owned(),

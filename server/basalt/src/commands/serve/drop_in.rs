@@ -1,8 +1,8 @@
-//! `basalt serve --only rest` on a database that is somebody else's: a stand-in for the `postgrest` binary.
+//! `basalt serve --only rest` on a database that Basalt does not manage: a replacement for the `postgrest` binary.
 //!
 //! The service is at `/`, without API keys; nothing is written to disk, and nothing in the database is changed.
 
-pub(in crate::commands) mod instead;
+pub(in crate::commands) mod action;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
@@ -22,28 +22,28 @@ use super::LIMITS;
 use super::signals::Signals;
 use crate::error::Error;
 use crate::ports::{self, Connections};
-use crate::settings::{DropIn, Flags, Place};
+use crate::settings::{DropIn, Flags, ListenAddress};
 use crate::{accept, console, logging};
 
-/// How long clients are not let in while the schema cache is loaded.
+/// How long the API port stays closed while the schema cache is loaded.
 const READY_LIMIT: Duration = Duration::from_secs(5);
-/// The SQLSTATE of a password that is refused.
+/// The SQLSTATE of a refused password.
 const WRONG_PASSWORD: &str = "28P01";
-/// How long the service's own socket may take to let the admin server in.
+/// How long a connection to the API's own port may take, by which the admin server checks that it is open.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
-/// How often it is looked whether the database is there, until it is or as long as its loss is to end the process.
-const LOSS_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the database is checked: until it answers or, if its loss ends the process, always.
+const PING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Serves until SIGINT or SIGTERM, or until the database is gone if there is to be no recovery. SIGUSR1 and SIGUSR2
-/// read settings and schema cache again.
+/// Serves until SIGINT or SIGTERM or, without automatic recovery, until the database cannot be reached. On SIGUSR1 and
+/// SIGUSR2 settings and schema cache are read again.
 pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(), Error> {
-    accept::open_more_files();
+    accept::raise_file_limit();
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
     let signals = Signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
-    let rest = rest::service_from(reread(flags, settings.rest.clone()), database.clone(), None);
+    let rest = rest::service_from(settings_reader(flags, settings.rest.clone()), database.clone(), None);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let (keeper, ending) = (rest.clone(), stop.clone());
     tasks.spawn(async move { keeper.keep_fresh(ending).await });
@@ -61,26 +61,28 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     served
 }
 
-/// Settings as variables, the files that they name and the configuration file have them at this moment, and the level
-/// of the log with them; those of the last time while they cannot be used.
-fn reread(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
+/// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
+/// are invalid, it returns the last valid ones.
+fn settings_reader(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         match DropIn::load(&flags) {
             Ok(Some(now)) => {
-                logging::say(&now.server.log_level);
+                logging::set_request_level(&now.server.log_level);
                 *last = now.rest;
             }
             Ok(None) => {}
-            Err(error) => tracing::error!(%error, "the settings are not read again; the old ones still hold"),
+            Err(error) => {
+                tracing::error!(%error, "the settings are invalid; the previous ones stay in force")
+            }
         }
         last.clone()
     }
 }
 
-/// Waits until the database cannot be used for good: at the start it refuses the password, or at any time it is not there
-/// and, unless the service `recovers`, is not waited for. That is the error that it returns.
+/// Waits until the database is permanently unusable, and returns the reason: it refuses the password at the start, or,
+/// unless the service `recovers`, cannot be reached at any time.
 async fn unusable(database: &Database, recovers: bool) -> Error {
     loop {
         match database.ping().await {
@@ -89,13 +91,13 @@ async fn unusable(database: &Database, recovers: bool) -> Error {
             }
             Err(error) if error.is_unavailable() && !recovers => {
                 return Error::Advice(format!(
-                    "the database is gone ({error}) and db-pool-automatic-recovery is off: start again once it is back"
+                    "the database is not available ({error}) and db-pool-automatic-recovery is off: start again once it is"
                 ));
             }
             Ok(()) if recovers => return std::future::pending().await,
             _ => {}
         }
-        tokio::time::sleep(LOSS_INTERVAL).await;
+        tokio::time::sleep(PING_INTERVAL).await;
     }
 }
 
@@ -106,21 +108,22 @@ async fn serve(
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let admin = match &settings.admin {
-        Some(place) => Some(listen("Admin server", place, false).await?),
+        Some(address) => Some(listen("Admin server", address, false).await?),
         None => None,
     };
-    let main: Arc<OnceLock<Door>> = Arc::default();
+    let main: Arc<OnceLock<BoundEndpoint>> = Arc::default();
     let administered = async {
-        if let Some(Listening { acceptor, door: _door }) = admin {
+        if let Some(BoundListener { acceptor, endpoint: _endpoint }) = admin {
             accept::serve(acceptor, rest.admin(probe(&main)), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
     let served = async {
         wait_until_tried(rest).await;
-        let Listening { acceptor, door } = listen("API server", &settings.place, settings.server.reuseport)
-            .await
-            .inspect_err(|_| stop.cancel())?;
-        let _ = main.set(door);
+        let BoundListener { acceptor, endpoint } =
+            listen("API server", &settings.address, settings.server.reuseport)
+                .await
+                .inspect_err(|_| stop.cancel())?;
+        let _ = main.set(endpoint);
         accept::serve(acceptor, rest.standalone(), accept::may_write, stop.clone(), LIMITS).await;
         Ok(())
     };
@@ -134,7 +137,7 @@ async fn serve(
     served
 }
 
-/// A client that comes right after the start should find the schema cache there, or hear that it cannot be loaded.
+/// Waits until the schema cache has been loaded or cannot be loaded, so that the first client gets an answer about it.
 async fn wait_until_tried(rest: &Rest) {
     if tokio::time::timeout(READY_LIMIT, rest.tried()).await.is_err() || !rest.is_ready() {
         tracing::warn!("the schema cache is not loaded yet; every request is answered with 503 until it is");
@@ -155,28 +158,30 @@ fn reload_on_signals(rest: Rest) -> Result<impl Future<Output = ()>, Error> {
     })
 }
 
-/// Tells whether `main` is open.
-fn probe(main: &Arc<OnceLock<Door>>) -> rest::Probe {
+/// Returns a function that reports whether `main` accepts connections.
+fn probe(main: &Arc<OnceLock<BoundEndpoint>>) -> rest::Probe {
     let main = Arc::clone(main);
     Arc::new(move || {
         let main = Arc::clone(&main);
         Box::pin(async move {
             match main.get() {
-                Some(door) => tokio::time::timeout(PROBE_LIMIT, door.is_open()).await.unwrap_or(false),
+                Some(endpoint) => {
+                    tokio::time::timeout(PROBE_LIMIT, endpoint.is_open()).await.unwrap_or(false)
+                }
                 None => false,
             }
         })
     })
 }
 
-/// Where connections come in.
-pub(super) enum Door {
+/// The address or socket that is listened on.
+pub(super) enum BoundEndpoint {
     Port(SocketAddr),
-    /// A socket that is removed when nobody listens any more.
+    /// A Unix socket, which is removed when this is dropped.
     Socket(PathBuf),
 }
 
-impl Door {
+impl BoundEndpoint {
     async fn is_open(&self) -> bool {
         match self {
             Self::Port(address) if address.ip().is_unspecified() => {
@@ -192,53 +197,57 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for BoundEndpoint {
     fn drop(&mut self) {
         if let Self::Socket(path) = self {
-            // Nobody can do anything about one that cannot be removed.
+            // A socket that cannot be removed is removed by the next start.
             let _ = remove_stale(path);
         }
     }
 }
 
-/// A door, and what comes in through it.
-pub(super) struct Listening {
+/// A listener.
+pub(super) struct BoundListener {
     pub(super) acceptor: BoxAcceptor,
-    /// Shut when it is dropped.
-    pub(super) door: Door,
+    /// Must be kept while the acceptor is used.
+    pub(super) endpoint: BoundEndpoint,
 }
 
-/// Listens at `place`, beside other processes if that is to be, and says so.
-pub(super) async fn listen(what: &str, place: &Place, reuse_port: bool) -> Result<Listening, Error> {
-    match place {
-        Place::Port(host, port) => {
+/// Listens on `address` and prints it. With `reuse_port` other processes may listen on the same port.
+pub(super) async fn listen(
+    what: &str,
+    address: &ListenAddress,
+    reuse_port: bool,
+) -> Result<BoundListener, Error> {
+    match address {
+        ListenAddress::Port(host, port) => {
             let listener = bind(host, *port, reuse_port).await;
             let listener = listener.map_err(Error::io(format!("listen on {host}:{port}")))?;
             let connections = Connections::new(listener)?;
             console::note(format_args!("{what} listening on {}", connections.address()));
-            let door = Door::Port(connections.address());
-            Ok(Listening { acceptor: connections.boxed(), door })
+            let endpoint = BoundEndpoint::Port(connections.address());
+            Ok(BoundListener { acceptor: connections.boxed(), endpoint })
         }
-        Place::Socket(path, mode) => {
+        ListenAddress::Socket(path, mode) => {
             let doing = || format!("listen on {}", path.display());
             remove_stale(path).map_err(Error::io(doing()))?;
             let permissions = std::fs::Permissions::from_mode(*mode);
             let listener = UnixListener::bind(path.clone()).with_permissions(permissions);
             let acceptor = listener.into_acceptor().await.map_err(Error::io(doing()))?;
             console::note(format_args!("{what} listening on {}", path.display()));
-            Ok(Listening { acceptor: acceptor.boxed(), door: Door::Socket(path.clone()) })
+            Ok(BoundListener { acceptor: acceptor.boxed(), endpoint: BoundEndpoint::Socket(path.clone()) })
         }
     }
 }
 
-/// Upstream's names of all addresses of a family, else a host's name or address.
+/// Binds `host`, which is one of upstream's names for all addresses of a family, or a host's name or address.
 async fn bind(host: &str, port: u16, reuse_port: bool) -> std::io::Result<TcpListener> {
     let (any4, any6) = ((Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into());
     let bind = |address| ports::bind(address, reuse_port);
     match host {
         "!4" | "*4" => bind(any4),
         "!6" => bind(any6),
-        // On most systems a socket of IPv6 takes IPv4, too; some have no IPv6.
+        // On most systems an IPv6 socket accepts IPv4, too; some systems have no IPv6.
         "*" | "*6" => bind(any6).or_else(|_| bind(any4)),
         host => {
             let mut refused = std::io::ErrorKind::AddrNotAvailable.into();
@@ -253,7 +262,7 @@ async fn bind(host: &str, port: u16, reuse_port: bool) -> std::io::Result<TcpLis
     }
 }
 
-/// Removes the socket that a process before this one has left, and nothing else.
+/// Removes a socket that an earlier process has left; other files stay.
 fn remove_stale(path: &Path) -> std::io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path),

@@ -1,4 +1,4 @@
-//! Edge functions, and what the platform tells them.
+//! The start of edge functions, and the variables that they get from the platform.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,10 +10,10 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// Where the admin port takes the mails of functions.
+/// The path on the admin port that accepts mails of functions.
 pub(super) const OUTBOX: &str = "/mails";
 
-/// Makes ready to run functions, if they are switched on, for a server that listens on `address`.
+/// Starts the service of functions, if it is enabled, for a server that listens on `address`.
 pub(super) fn start(
     settings: &Settings,
     backend: &Backend,
@@ -23,16 +23,18 @@ pub(super) fn start(
     admin_address: SocketAddr,
 ) -> Result<Option<Functions>, Error> {
     let Some(mut service) = settings.services.functions.clone() else { return Ok(None) };
-    let url = settings.functions_api.clone().unwrap_or_else(|| local(address));
+    let url = settings.functions_api.clone().unwrap_or_else(|| local_url(address));
     if settings.services.auth.is_some() && !service.secrets.0.contains_key("MAIL_URL") {
-        let mail = [("MAIL_URL", format!("{}{OUTBOX}", local(admin_address))), ("MAIL_KEY", mail_key(keys))];
+        let mail =
+            [("MAIL_URL", format!("{}{OUTBOX}", local_url(admin_address))), ("MAIL_KEY", mail_key(keys))];
         service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
     }
-    let started = Functions::start(service, platform(backend.client_uri()?, keys, url), verifier.clone());
-    started.map(Some).map_err(Error::io("make ready to run functions"))
+    let started =
+        Functions::start(service, platform_variables(backend.client_uri()?, keys, url), verifier.clone());
+    started.map(Some).map_err(Error::io("start edge functions"))
 }
 
-/// Sends the mails of functions, if there is a service that sends any.
+/// Returns the endpoint that sends mails of functions, if the auth service is enabled, which sends them.
 pub(super) fn outbox(
     settings: &Settings,
     keys: &tokens::Keys,
@@ -46,8 +48,8 @@ fn mail_key(keys: &tokens::Keys) -> String {
     keys.derive("mails of functions")
 }
 
-/// The URL of this server as a program on this machine reaches it: no name to look up, no proxy on the way.
-fn local(address: SocketAddr) -> String {
+/// Returns the URL of this server for programs on this machine, without a name to resolve or a proxy.
+fn local_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         ip if !ip.is_unspecified() => ip,
         IpAddr::V4(_) => IpAddr::from([127, 0, 0, 1]),
@@ -56,10 +58,10 @@ fn local(address: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
-/// The variables that hosted Supabase gives to every function.
+/// Returns the variables that hosted Supabase gives to every function.
 ///
 /// Source: Supabase's guide "Environment variables" of edge functions.
-fn platform(database: String, keys: &tokens::Keys, url: String) -> Secrets {
+fn platform_variables(database: String, keys: &tokens::Keys, url: String) -> Secrets {
     let api_keys = keys.api_keys();
     let variables = [
         ("SUPABASE_URL", url),

@@ -1,4 +1,4 @@
-//! Which path leads where.
+//! The routes of the public and of the admin port.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
 
 use super::edge;
-use super::mounts::Mounts;
-use super::services::Running;
+use super::prefix_router::PrefixRouter;
+use super::services::RunningServices;
 use crate::accept;
 use crate::error::Error;
 use crate::settings::Settings;
 
 const AUTH: &str = "/auth/v1";
-/// Where clients look for what the OAuth server of an issuer can do; the issuer's path follows (RFC 8414, section 3.1).
+/// The path of an OAuth server's metadata, followed by the issuer's path (RFC 8414, section 3.1).
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
-/// The public port: services under their Supabase paths, the site at `/`.
+/// Returns the routes of the public port: services under their Supabase paths, the site at `/`.
 pub(super) fn public(
     settings: &Settings,
     keys: &tokens::Keys,
-    running: &Running,
+    running: &RunningServices,
     functions: Option<&Functions>,
 ) -> Result<impl Endpoint + use<>, Error> {
     let gateway = &running.gateway;
@@ -38,9 +38,9 @@ pub(super) fn public(
             let site = Site::open(settings.site.clone(), server)?;
             gateway.open("site", site).boxed()
         }
-        false => gateway.open("none", endpoint::make(nothing)).boxed(),
+        false => gateway.open("none", endpoint::make(not_found)).boxed(),
     };
-    let mut routes = Mounts::new(others);
+    let mut routes = PrefixRouter::new(others);
     if let Some(rest) = &running.rest {
         routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
     }
@@ -67,17 +67,17 @@ pub(super) fn public(
     Ok(routes.mount("/health", health(gateway, running)))
 }
 
-/// Which requests to the public port run to their end, whatever becomes of the client: those that may write. Of auth
-/// that may be any: links in mails and redirects of providers are opened with GET.
-pub(super) fn finishes(request: &Request) -> bool {
+/// Reports whether a request to the public port is completed even if its client disconnects: all that may write. With
+/// auth any request may: links in mails and redirects of providers are opened with GET.
+pub(super) fn must_finish(request: &Request) -> bool {
     accept::may_write(request) || request.uri().path().starts_with(AUTH)
 }
 
-/// The port that only this machine reaches.
+/// Returns the routes of the admin port, which only programs on this machine can reach.
 pub(super) fn admin(
     settings: &Settings,
     keys: &tokens::Keys,
-    running: &Running,
+    running: &RunningServices,
 ) -> Result<impl Endpoint + use<>, Error> {
     let health = health(&running.gateway, running);
     let route = Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health);
@@ -87,14 +87,14 @@ pub(super) fn admin(
     })
 }
 
-/// Leads to the service's metadata, and nowhere else below it.
+/// Rewrites the path of a request for metadata of this server's issuer, and that of any other request to `/`.
 async fn metadata(mut request: Request) -> poem::Result<Request> {
     let is_issuer = matches!(request.uri().path(), "/" | AUTH);
     *request.uri_mut() = Uri::from_static(if is_issuer { METADATA } else { "/" });
     Ok(request)
 }
 
-fn health(gateway: &Gateway, running: &Running) -> impl Endpoint<Output = Response> + use<> {
+fn health(gateway: &Gateway, running: &RunningServices) -> impl Endpoint<Output = Response> + use<> {
     let (database, rest) = (running.probe.clone(), running.rest.clone());
     gateway.health(move || {
         let (database, rest) = (database.clone(), rest.clone());
@@ -107,8 +107,8 @@ fn health(gateway: &Gateway, running: &Running) -> impl Endpoint<Output = Respon
     })
 }
 
-/// What Supabase's gateway says about a path that no service has.
-async fn nothing(_request: Request) -> poem::Result<Response> {
+/// Answers like Supabase's gateway for a path without a service.
+async fn not_found(_request: Request) -> poem::Result<Response> {
     let answer =
         Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
     Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_issuers_path_follows_the_well_known_one() {
-        let led = async |path: &'static str| {
+    async fn only_the_issuers_path_has_metadata() {
+        let rewritten = async |path: &'static str| {
             metadata(Request::builder().uri_str(path).finish()).await.unwrap().uri().to_string()
         };
-        assert_eq!(led("/auth/v1").await, METADATA);
-        assert_eq!(led("/").await, METADATA);
+        assert_eq!(rewritten("/auth/v1").await, METADATA);
+        assert_eq!(rewritten("/").await, METADATA);
         for path in ["/token", "/auth/v1/token?grant_type=password", "/auth/v1/"] {
-            assert_eq!(led(path).await, "/", "{path}");
+            assert_eq!(rewritten(path).await, "/", "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The services with all that they hold: started in order, stopped in the opposite order.
+//! The running services with their pools and tasks: started in order, stopped in the opposite order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use storage::{Storage, Sweeper};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Access;
+use super::DatabaseAccess;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
@@ -23,27 +23,27 @@ const READY_LIMIT: Duration = Duration::from_secs(5);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// A service's endpoint, shared by the routes.
-pub(super) type Shared = Arc<BoxEndpoint<'static, Response>>;
+pub(super) type SharedEndpoint = Arc<BoxEndpoint<'static, Response>>;
 
-/// Everything that runs.
-pub(super) struct Running {
+/// The running services.
+pub(super) struct RunningServices {
     pub(super) gateway: Gateway,
     pub(super) rest: Option<rest::Rest>,
-    pub(super) auth: Option<Shared>,
+    pub(super) auth: Option<SharedEndpoint>,
     pub(super) storage: Option<Storage>,
-    /// What verifies the tokens that services take.
+    /// Verifies tokens for all services.
     pub(super) verifier: tokens::Verifier,
-    /// The database that readiness is judged by.
+    /// The database that is pinged to check readiness.
     pub(super) probe: Database,
     databases: Vec<Database>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
-impl Running {
-    /// Opens the pools and starts the services that `settings` name. What was started is stopped again when one fails:
-    /// it would only complain that Postgres goes, and bury the reason.
-    pub(super) async fn start(settings: &Settings, access: &Access<'_>) -> Result<Self, Error> {
+impl RunningServices {
+    /// Opens the pools and starts the services that `settings` enable. If one fails, the others are stopped: they would
+    /// only log errors about the end of Postgres, after the actual reason.
+    pub(super) async fn start(settings: &Settings, access: &DatabaseAccess<'_>) -> Result<Self, Error> {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
         let mut running = Self {
@@ -69,11 +69,11 @@ impl Running {
     async fn start_services(
         &mut self,
         settings: &Settings,
-        access: &Access<'_>,
+        access: &DatabaseAccess<'_>,
         authenticator: Database,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
-        self.admit(&services.third_parties)?;
+        self.add_third_parties(&services.third_parties)?;
         let verifier = self.verifier.clone();
         if let Some(rest) = &services.rest {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
@@ -111,8 +111,8 @@ impl Running {
         Ok(())
     }
 
-    /// Takes the tokens of `third_parties`, too, whose keys a task keeps fresh.
-    fn admit(&mut self, third_parties: &[String]) -> Result<(), Error> {
+    /// Accepts the tokens of `third_parties`, too, and starts a task that keeps their keys up to date.
+    fn add_third_parties(&mut self, third_parties: &[String]) -> Result<(), Error> {
         if third_parties.is_empty() {
             return Ok(());
         }
@@ -129,8 +129,8 @@ impl Running {
         Ok(())
     }
 
-    /// Starts the task that keeps the schema cache fresh and gives it a moment to load it, so that the first request
-    /// finds it there.
+    /// Starts the task that keeps the schema cache up to date and waits a moment until it is loaded, for the first
+    /// request.
     async fn start_rest(&mut self, rest: rest::Rest) {
         let (service, stop) = (rest.clone(), self.stop.clone());
         self.tasks.spawn(async move { service.keep_fresh(stop).await });
@@ -140,7 +140,7 @@ impl Running {
         self.rest = Some(rest);
     }
 
-    async fn open(&mut self, access: &Access<'_>, role: &str) -> Result<Database, Error> {
+    async fn open(&mut self, access: &DatabaseAccess<'_>, role: &str) -> Result<Database, Error> {
         let opened = access.database(role, |base| base).await?;
         self.databases.push(opened.clone());
         Ok(opened)
@@ -159,7 +159,7 @@ impl Running {
     }
 }
 
-fn shared(service: impl poem::Endpoint + 'static) -> Shared {
+fn shared(service: impl poem::Endpoint + 'static) -> SharedEndpoint {
     Arc::new(service.map_to_response().boxed())
 }
 

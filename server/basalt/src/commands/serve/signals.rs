@@ -1,4 +1,4 @@
-//! Being told to stop.
+//! The signals that stop the server.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -16,12 +16,12 @@ impl Signals {
         let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
         let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
         let stop = CancellationToken::new();
-        // Lives as long as the process: there is nobody to join it, and it holds nothing.
+        // It lives as long as the process and holds no resources, so it is not joined.
         tokio::spawn(watch(interrupt, terminate, stop.clone()));
         Ok(Self { stop })
     }
 
-    /// Waits until the process is told to stop.
+    /// Waits for the first signal.
     pub(super) async fn stop(&self) {
         self.stop.cancelled().await;
     }

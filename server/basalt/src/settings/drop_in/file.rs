@@ -1,4 +1,4 @@
-//! PostgREST's configuration file: `name = value`, a text in quotes, a number or a truth value, with comments after `#`.
+//! PostgREST's configuration file: lines `name = value` with a quoted text, a number or a boolean, and comments after `#`.
 //!
 //! Source: PostgREST's documentation, "Config File", "app.settings.*" and "jwt-role-claim-key". What it shows is TOML,
 //! too; in texts `$$` is a dollar sign, and `$(NAME)` another setting of the file or a variable of the environment.
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use settings::Invalid;
 
-/// Returns the settings in the file at `path`, under the names of their variables.
+/// Returns the settings of the file at `path`, under the names of their variables.
 ///
 /// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means nothing.
 /// Its lines may hold secrets: they are not repeated.
@@ -35,17 +35,17 @@ pub(super) fn read(path: &Path, variables: &[(String, String)]) -> Result<Vec<(S
         of_file().or_else(variable)
     };
     for (name, value) in &mut settings {
-        *value = interpolated(value, lookup).map_err(|found| {
+        *value = interpolate(value, lookup).map_err(|found| {
             refused("$$ for a dollar sign, $(NAME) for a variable", &format!("{found} in {name}"))
         })?;
     }
     Ok(settings)
 }
 
-/// `text` with what its dollar signs stand for.
+/// Replaces the dollar signs of `text` by what they stand for.
 ///
-/// Errors: what is wrong with the first that stands for nothing.
-fn interpolated(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+/// Errors: a description of the first invalid one.
+fn interpolate(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -64,9 +64,9 @@ fn interpolated(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<S
     Ok(whole)
 }
 
-/// Adds what is set at and below `name`: the dots in `app.settings.x` lead into tables.
+/// Adds the settings at and below `name`: in TOML, the dots in `app.settings.x` form tables.
 ///
-/// Errors: the name of a setting that has no single value.
+/// Errors: the name of a setting with more than one value.
 fn collect(name: &str, value: &toml::Value, into: &mut Vec<(String, String)>) -> Result<(), String> {
     let text = match value {
         toml::Value::String(text) => text.clone(),
@@ -79,7 +79,7 @@ fn collect(name: &str, value: &toml::Value, into: &mut Vec<(String, String)>) ->
         }
         _ => return Err(name.to_owned()),
     };
-    // The names of one's own settings are kept as they are.
+    // The names of `app.settings` keep their case.
     let name = match name.strip_prefix("app.settings.") {
         Some(own) => format!("app_settings_{own}"),
         None => name.replace(['-', '.'], "_"),
@@ -99,7 +99,7 @@ mod tests {
         read(file.path(), &variables).map_err(|error| error.to_string())
     }
 
-    /// The text sets just these, here in the order of their names.
+    /// Asserts that the text contains exactly these settings, sorted by name.
     fn assert_sets(text: &str, expected: &[(&str, &str)]) {
         let mut found = parse(text).unwrap();
         found.sort();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_without_what_may_be_secret() {
+    fn error_messages_contain_no_secret() {
         let error = parse("db-pool = 3\njwt-secret = hunter2\n").unwrap_err();
         assert!(error.contains("line 2") && !error.contains("hunter2"), "{error}");
         assert!(parse("db-schemas = [\"a\"]").unwrap_err().contains("db-schemas"));

@@ -1,5 +1,5 @@
-//! What libpq takes from its environment where a connection string is silent: variables, the service file, the
-//! password file.
+//! Parameters that libpq takes from its environment if a connection string does not contain them: from variables, the
+//! service file and the password file.
 //!
 //! Source: PostgREST's documentation, "db-uri"; PostgreSQL documentation, sections 34.1.2 and 34.15 to 34.17.
 
@@ -10,7 +10,7 @@ use database::conninfo::Conninfo;
 
 use settings::Invalid;
 
-/// Variables and the parameters that they stand for.
+/// libpq's variables with their parameters.
 const PARAMETERS: [(&str, &str); 22] = [
     ("PGHOST", "host"),
     ("PGHOSTADDR", "hostaddr"),
@@ -36,10 +36,10 @@ const PARAMETERS: [(&str, &str); 22] = [
     ("PGLOADBALANCEHOSTS", "load_balance_hosts"),
 ];
 
-/// Those that alone say which server is meant.
+/// The variables that name a server.
 const PLACES: [&str; 3] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"];
 
-/// Where Postgres has its socket: as Linux distributions build it, else as it comes.
+/// The folders of Postgres' socket: that of Linux distributions, then Postgres' own default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// Names and values.
@@ -50,16 +50,16 @@ fn variable<'v>(variables: &'v Pairs, wanted: &str) -> Option<&'v str> {
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// Whether `variables` name a server.
+/// Reports whether `variables` name a server.
 pub(super) fn names_a_server(variables: &Pairs) -> bool {
     PLACES.iter().any(|name| variable(variables, name).is_some())
 }
 
-/// Parses `uri`, in either of libpq's forms, and completes it with what it leaves out, from where libpq takes it; the host is the local
-/// socket in the end. What the operator should know of it is added to `warnings`.
+/// Parses `uri`, in either of libpq's forms, and adds missing parameters as libpq does. The default host is the local
+/// socket. Problems are added to `warnings`.
 ///
 /// Errors: [`Invalid`] for a URI of another form, and for a service that is not defined.
-pub(super) fn completed(
+pub(super) fn complete(
     uri: &str,
     variables: &Pairs,
     warnings: &mut Vec<String>,
@@ -71,7 +71,7 @@ pub(super) fn completed(
         variable(variables, variable_name).map(str::to_owned)
     };
     if let Some(service) = all.get("service").map(str::to_owned).or_else(|| of_environment("service")) {
-        add_missing(&mut all, defined(&service, variables)?);
+        add_missing(&mut all, read_service(&service, variables)?);
     }
     let is_placed = ["host", "hostaddr"].iter().any(|name| all.get(name).is_some());
     let of_variables = PARAMETERS
@@ -85,15 +85,16 @@ pub(super) fn completed(
         let socket = SOCKETS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or("localhost");
         add_missing(&mut all, vec![("host".to_owned(), socket.to_owned())]);
     }
-    let user = own_name().unwrap_or_else(|| "postgres".to_owned());
+    let user = account_name().unwrap_or_else(|| "postgres".to_owned());
     add_missing(&mut all, vec![("user".to_owned(), user)]);
-    if let Some(password) = filed(&all, variables, warnings).filter(|_| all.get("password").is_none()) {
+    if let Some(password) = read_password(&all, variables, warnings).filter(|_| all.get("password").is_none())
+    {
         all.set("password", password);
     }
     Ok(all)
 }
 
-/// Adds those of `more` that `parameters` do not have.
+/// Adds those of `more` that are not in `parameters`.
 fn add_missing(parameters: &mut Conninfo, more: Vec<(String, String)>) {
     for (name, value) in more {
         if parameters.get(&name).is_none() {
@@ -102,15 +103,15 @@ fn add_missing(parameters: &mut Conninfo, more: Vec<(String, String)>) {
     }
 }
 
-/// The file `name` of the home folder.
-fn at_home(name: &str, variables: &Pairs) -> Option<PathBuf> {
+/// Returns the path of the file `name` in the home folder.
+fn in_home(name: &str, variables: &Pairs) -> Option<PathBuf> {
     variable(variables, "HOME").map(|home| Path::new(home).join(name))
 }
 
-/// What the service file says of `service`: `key=value` lines under its name in brackets.
-fn defined(service: &str, variables: &Pairs) -> Result<Vec<(String, String)>, Invalid> {
+/// Reads the parameters of `service` in the service file: `key=value` lines under its name in brackets.
+fn read_service(service: &str, variables: &Pairs) -> Result<Vec<(String, String)>, Invalid> {
     let own = variable(variables, "PGSERVICEFILE").map(PathBuf::from);
-    let own = own.or_else(|| at_home(".pg_service.conf", variables));
+    let own = own.or_else(|| in_home(".pg_service.conf", variables));
     let shared = variable(variables, "PGSYSCONFDIR").map(|folder| Path::new(folder).join("pg_service.conf"));
     let texts = [own, shared].into_iter().flatten().filter_map(|path| std::fs::read_to_string(path).ok());
     let sections = texts.filter_map(|text| section(&text, service)).next();
@@ -127,8 +128,8 @@ fn section(text: &str, name: &str) -> Option<Vec<(String, String)>> {
     Some(pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect())
 }
 
-/// The name of the account that the process runs under, which is libpq's user where none is named.
-fn own_name() -> Option<String> {
+/// Returns the name of the account that the process runs under, which is libpq's default user.
+fn account_name() -> Option<String> {
     let own = rustix::process::geteuid().as_raw().to_string();
     let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
     accounts.lines().find_map(|line| {
@@ -138,10 +139,10 @@ fn own_name() -> Option<String> {
     })
 }
 
-/// The password that the password file has for the first of the servers of which it has one.
-fn filed(parameters: &Conninfo, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
+/// Reads the password of the first of the servers that has one in the password file.
+fn read_password(parameters: &Conninfo, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
     let value = |name| parameters.get(name);
-    let path = value("passfile").map(PathBuf::from).or_else(|| at_home(".pgpass", variables))?;
+    let path = value("passfile").map(PathBuf::from).or_else(|| in_home(".pgpass", variables))?;
     let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
     if facts.permissions().mode() & 0o077 != 0 {
         warnings.push(format!("{} is not read: others may read it; its mode should be 0600", path.display()));
@@ -160,8 +161,8 @@ fn filed(parameters: &Conninfo, variables: &Pairs, warnings: &mut Vec<String>) -
     })
 }
 
-/// The password in a line `host:port:database:user:password` for what is `wanted`, where `*` is anything and a
-/// backslash takes the next character as it is.
+/// Returns the password in a line `host:port:database:user:password` if it matches the four `wanted` values. `*` matches
+/// anything; a backslash escapes the next character.
 fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
     let mut rest = line.strip_prefix('#').map_or(Some(line), |_| None)?;
     for wanted in wanted {
@@ -179,7 +180,7 @@ fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
     Some(password)
 }
 
-/// What is before the first colon of `text`, what is after it, and whether something in the former was escaped.
+/// Returns the text before the first colon, the text after it, and whether there was an escape in the former.
 fn field(text: &str) -> Option<(String, &str, bool)> {
     let (mut field, mut is_escaped) = (String::new(), false);
     let mut characters = text.char_indices();
@@ -200,11 +201,11 @@ fn field(text: &str) -> Option<(String, &str, bool)> {
 mod tests {
     use super::*;
 
-    /// The parameters that `uri` has beside `variables`.
+    /// Returns the parameters of `uri`, completed from `variables`.
     fn with(uri: &str, variables: &[(&str, &str)]) -> Conninfo {
         let owned: Vec<(String, String)> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        completed(uri, &owned, &mut Vec::new()).unwrap()
+        complete(uri, &owned, &mut Vec::new()).unwrap()
     }
 
     fn assert_has(found: &Conninfo, expected: &[(&str, &str)]) {
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_say_what_the_uri_leaves_out() {
+    fn variables_add_what_the_uri_lacks() {
         let all = [
             ("PGHOST", "/run/pg,db.example"),
             ("PGPORT", "5433,5434"),
@@ -261,11 +262,11 @@ mod tests {
         let found =
             with("postgresql://me@/", &[("PGSERVICE", "shop"), ("PGSERVICEFILE", path), ("PGHOST", "not")]);
         assert_has(&found, &[("host", "h"), ("port", "6432"), ("user", "me")]);
-        assert!(completed("service=none", &[], &mut Vec::new()).is_err());
+        assert!(complete("service=none", &[], &mut Vec::new()).is_err());
     }
 
     #[test]
-    fn passwords_may_be_in_a_file_of_ones_own() {
+    fn passwords_are_read_from_the_password_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lines = "# all\nh:5432:app:me:a\\:b\\\\c\n*:*:*:you:other\nlocalhost:5432:*:me:of the socket\n";
         std::fs::write(file.path(), lines).unwrap();

@@ -24,7 +24,7 @@ fn only_rest_on_a_database_of_its_own_is_one() {
     assert!(read(&[Service::Rest], &[]).unwrap().is_none());
     assert!(read(&[Service::Rest, Service::Auth], &[uri]).unwrap().is_none());
     let found = read(&[Service::Rest], &[uri]).unwrap().unwrap();
-    assert_eq!(found.place, Place::Port("!4".to_owned(), 3000));
+    assert_eq!(found.address, ListenAddress::Port("!4".to_owned(), 3000));
     assert_eq!((found.admin, found.database.channel.as_deref()), (None, Some("pgrst")));
     assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
 }
@@ -32,7 +32,7 @@ fn only_rest_on_a_database_of_its_own_is_one() {
 #[test]
 fn the_example_shows_every_setting_and_its_default() {
     let (example, default) = (of_file(&DropIn::example(), &[]), of_file("", &[]));
-    assert_eq!((&example.warnings, &example.place), (&Vec::new(), &default.place));
+    assert_eq!((&example.warnings, &example.address), (&Vec::new(), &default.address));
     assert_eq!(example.text(), default.text());
     for line in default.text().lines() {
         let (name, _) = line.split_once(" = ").unwrap();
@@ -74,8 +74,8 @@ fn variables_are_upstreams() {
     assert!(found.rest.db_extra_search_path.is_empty());
     assert_eq!(found.rest.jwt_secret.unwrap().expose(), b"a secret from a file, 32 bytes or more");
     assert_eq!((found.database.pool_size, found.database.channel), (3, None));
-    assert_eq!(found.place, Place::Socket(PathBuf::from("/run/rest"), 0o600));
-    assert_eq!(found.admin, Some(Place::Port("!4".to_owned(), 3001)));
+    assert_eq!(found.address, ListenAddress::Socket(PathBuf::from("/run/rest"), 0o600));
+    assert_eq!(found.admin, Some(ListenAddress::Port("!4".to_owned(), 3001)));
     assert_eq!(
         found.warnings,
         ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
@@ -98,9 +98,9 @@ fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
 #[test]
 fn libpqs_variables_alone_will_do() {
     assert!(read(&[Service::Rest], &[("PGUSER", "u")]).unwrap().is_none());
-    let place = ("PGHOST", "h");
-    assert!(read(&[Service::Rest], &[place, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
-    let found = read(&[Service::Rest], &[place, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
+    let host = ("PGHOST", "h");
+    assert!(read(&[Service::Rest], &[host, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
+    let found = read(&[Service::Rest], &[host, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
     let found = found.unwrap().unwrap();
     assert_eq!(
         (found.database.server.to_uri().as_str(), found.server.log_level.as_str()),
@@ -155,7 +155,7 @@ fn what_is_dumped_is_a_configuration_file() {
     let again = read_back(&found);
     assert_eq!(again.rest.jwt_secret, found.rest.jwt_secret);
     assert_eq!(again.rest.jwt_role_claim_key, found.rest.jwt_role_claim_key);
-    assert_eq!((&again.rest.app_settings, &again.place), (&found.rest.app_settings, &found.place));
+    assert_eq!((&again.rest.app_settings, &again.address), (&found.rest.app_settings, &found.address));
     assert_eq!((again.admin.clone(), again.text()), (found.admin.clone(), found.text()));
 }
 
@@ -168,7 +168,7 @@ fn variables_win_over_the_file() {
         (found.rest.db_schemas, found.rest.db_anon_role),
         (vec!["two".to_owned()], Some("web".to_owned()))
     );
-    assert_eq!(found.place, Place::Port("!4".to_owned(), 3001));
+    assert_eq!(found.address, ListenAddress::Port("!4".to_owned(), 3001));
 }
 
 #[test]

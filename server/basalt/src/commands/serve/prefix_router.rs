@@ -1,43 +1,43 @@
-//! Endpoints by the path that they are mounted at. Every request passes here, so it does less than a general router:
-//! no parameters and no patterns.
+//! A router of endpoints by path prefix. Every request passes it, so it does less than a general router: it has no
+//! parameters and no patterns.
 
 use poem::endpoint::BoxEndpoint;
 use poem::http::Uri;
 use poem::http::uri::PathAndQuery;
 use poem::{Endpoint, EndpointExt as _, Request, Response, Result};
 
-/// Which endpoint answers which paths.
-pub(super) struct Mounts {
-    below: Vec<(&'static str, BoxEndpoint<'static, Response>)>,
+/// Endpoints by path prefix.
+pub(super) struct PrefixRouter {
+    mounted: Vec<(&'static str, BoxEndpoint<'static, Response>)>,
     others: BoxEndpoint<'static, Response>,
 }
 
-impl Mounts {
-    /// `others` answers all paths that nothing else is mounted at.
+impl PrefixRouter {
+    /// Returns a router in which `others` answers all paths without a mounted endpoint.
     pub(super) fn new(others: impl Endpoint<Output = Response> + 'static) -> Self {
-        Self { below: Vec::new(), others: others.boxed() }
+        Self { mounted: Vec::new(), others: others.boxed() }
     }
 
-    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint sees paths
-    /// without it, `/` in place of the prefix alone.
+    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint gets paths without
+    /// the prefix, and `/` for the prefix itself.
     pub(super) fn mount(
         mut self,
         prefix: &'static str,
         endpoint: impl Endpoint<Output = Response> + 'static,
     ) -> Self {
-        self.below.push((prefix, endpoint.boxed()));
+        self.mounted.push((prefix, endpoint.boxed()));
         self
     }
 }
 
-impl Endpoint for Mounts {
+impl Endpoint for PrefixRouter {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
         let path = request.uri().path();
         let is_below =
             |prefix| path.strip_prefix(prefix).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'/', ..]));
-        let Some((prefix, endpoint)) = self.below.iter().find(|(prefix, _)| is_below(*prefix)) else {
+        let Some((prefix, endpoint)) = self.mounted.iter().find(|(prefix, _)| is_below(*prefix)) else {
             return self.others.call(request).await;
         };
         strip(request.uri_mut(), prefix.len());
@@ -45,7 +45,7 @@ impl Endpoint for Mounts {
     }
 }
 
-/// Takes the first `length` bytes of the path out of `uri`.
+/// Removes the first `length` bytes of the path from `uri`.
 fn strip(uri: &mut Uri, length: usize) {
     let mut parts = std::mem::take(uri).into_parts();
     let target = parts.path_and_query.as_ref().map_or("", PathAndQuery::as_str);
@@ -65,8 +65,9 @@ mod tests {
             poem::endpoint::make_sync(move |request: Request| format!("{name} {}", request.uri()))
                 .map_to_response()
         };
-        let mounts =
-            Mounts::new(tells("others")).mount("/rest/v1", tells("rest")).mount("/health", tells("health"));
+        let mounts = PrefixRouter::new(tells("others"))
+            .mount("/rest/v1", tells("rest"))
+            .mount("/health", tells("health"));
         let request = Request::builder().uri(target.parse().unwrap()).finish();
         mounts.call(request).await.unwrap().into_body().into_string().await.unwrap()
     }

@@ -1,4 +1,4 @@
-//! What `postgrest` does instead of serving: `--dump-config`, `--dump-schema` and `--ready`.
+//! The flags of `postgrest` that run an action and exit: `--dump-config`, `--dump-schema` and `--ready`.
 //!
 //! Source: PostgREST's documentation, "CLI".
 
@@ -12,34 +12,34 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::console;
 use crate::error::Error;
-use crate::settings::{DropIn, Place};
+use crate::settings::{DropIn, ListenAddress};
 
-/// What to do instead of serving.
+/// An action instead of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Instead {
-    /// Print the settings in force, those of the database included.
-    Config,
-    /// Print the schema cache.
-    Schema,
-    /// Ask the server that runs with these settings whether it is ready.
+pub(in crate::commands) enum Action {
+    /// Prints the effective settings, including those in the database.
+    DumpConfig,
+    /// Prints the schema cache.
+    DumpSchema,
+    /// Asks the server that runs with these settings whether it is ready.
     Ready,
 }
 
-/// How long a server may take to say whether it is ready; it asks Postgres itself for two seconds at most.
+/// How long a server may take to answer whether it is ready; it waits two seconds at most for Postgres.
 const READY_LIMIT: Duration = Duration::from_secs(5);
-/// A status line and some headers.
-const LONGEST_ANSWER: u64 = 4096;
+/// The longest response that is read: a status line and some headers.
+const MAX_RESPONSE: u64 = 4096;
 
-/// Does that and ends.
-pub(in crate::commands) async fn run(settings: DropIn, instead: Instead) -> Result<(), Error> {
-    if instead == Instead::Ready {
+/// Runs `action`.
+pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result<(), Error> {
+    if action == Action::Ready {
         return ready(&settings).await;
     }
     let database = database::Settings { channel: None, ..settings.database.clone() };
     let database = Database::connect(database).await?;
     let rest = rest::service(settings.rest.clone(), database.clone(), None);
-    let printed = match instead {
-        Instead::Schema => schema(&rest).await,
+    let printed = match action {
+        Action::DumpSchema => dump_schema(&rest).await,
         _ => {
             console::print(configuration(settings, &rest).await.trim_end());
             Ok(())
@@ -49,7 +49,7 @@ pub(in crate::commands) async fn run(settings: DropIn, instead: Instead) -> Resu
     printed
 }
 
-async fn schema(rest: &Rest) -> Result<(), Error> {
+async fn dump_schema(rest: &Rest) -> Result<(), Error> {
     let failed =
         |reason: &dyn std::fmt::Display| Error::Service { service: "REST", reason: reason.to_string() };
     rest.load().await.map_err(|error| failed(&error))?;
@@ -57,35 +57,35 @@ async fn schema(rest: &Rest) -> Result<(), Error> {
     Ok(())
 }
 
-/// The settings in force. A database that cannot be asked for its own has none.
+/// Returns the effective settings; without those in the database if it cannot be reached.
 async fn configuration(mut settings: DropIn, rest: &Rest) -> String {
     if let Err(error) = rest.read_settings().await {
-        tracing::warn!(%error, "the settings in the database are not among these");
+        tracing::warn!(%error, "the settings in the database could not be read");
     }
     settings.rest = rest.settings();
     settings.text()
 }
 
 async fn ready(settings: &DropIn) -> Result<(), Error> {
-    let Some(place) = &settings.admin else {
+    let Some(address) = &settings.admin else {
         return Err(Error::Advice(
             "--ready asks the admin server: set admin-server-port to have one".to_owned(),
         ));
     };
-    let (name, asked) = match place {
-        Place::Socket(path, _) => {
-            let asked = async { ask(UnixStream::connect(path).await?).await };
-            (path.display().to_string(), tokio::time::timeout(READY_LIMIT, asked).await)
+    let (name, result) = match address {
+        ListenAddress::Socket(path, _) => {
+            let request = async { request_readiness(UnixStream::connect(path).await?).await };
+            (path.display().to_string(), tokio::time::timeout(READY_LIMIT, request).await)
         }
-        Place::Port(host, port) => {
+        ListenAddress::Port(host, port) => {
             // A server that listens on all addresses listens on the loopback interface, too.
             let host =
                 if matches!(host.as_str(), "*" | "*4" | "!4" | "*6" | "!6") { "localhost" } else { host };
-            let asked = async { ask(TcpStream::connect((host, *port)).await?).await };
-            (format!("http://{host}:{port}/ready"), tokio::time::timeout(READY_LIMIT, asked).await)
+            let request = async { request_readiness(TcpStream::connect((host, *port)).await?).await };
+            (format!("http://{host}:{port}/ready"), tokio::time::timeout(READY_LIMIT, request).await)
         }
     };
-    match asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+    match result.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(200) => {
             console::print(format_args!("OK: {name}"));
             Ok(())
@@ -95,12 +95,12 @@ async fn ready(settings: &DropIn) -> Result<(), Error> {
     }
 }
 
-/// The status that `/ready` is answered with.
-async fn ask(mut server: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<u16> {
+/// Requests `/ready` and returns the status of the response.
+async fn request_readiness(mut server: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<u16> {
     server.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
     let mut answer = Vec::new();
-    server.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
+    server.take(MAX_RESPONSE).read_to_end(&mut answer).await?;
     let line = String::from_utf8_lossy(&answer);
     let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-    status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP server"))
+    status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not an HTTP server"))
 }
