@@ -1,8 +1,8 @@
 import path from 'node:path'
 
-/** What imports begin with, and the folders that it stands for. */
+/** Prefixes of imports, and the folders that they stand for. */
 export const aliases = {
   '@': path.resolve(import.meta.dirname, '../src'),
-  // The rules that forms have in common with the functions that take what they send.
+  // The validation rules that forms share with the functions that receive their data.
   '@shared': path.resolve(import.meta.dirname, '../../functions/_shared'),
 }

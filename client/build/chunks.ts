@@ -8,20 +8,20 @@ type Context = Pick<Rolldown.PluginContext, 'getModuleInfo'>
 
 const SOURCE = aliases['@']
 
-/** The entry: what has to run before anything can be shown. */
+/** The modules of the entry, which have to run before anything can be shown. */
 const START = `${SOURCE}/app/start.tsx`
 
 const PAGES = readdirSync(`${SOURCE}/app/pages`).map((file) => `${SOURCE}/app/pages/${file}`)
 
 const HOME = `${SOURCE}/app/pages/home.tsx`
 
-/** What stands around the pages. */
+/** The modules of the layout around the pages. */
 const LAYOUT = `${SOURCE}/app/site-layout.tsx`
 
-/** What follows the content, with the site's client. */
+/** The modules that load content, with the site's client. */
 const LIVE_CONTENT = `${SOURCE}/lib/content/live-content.ts`
 
-/** Modules that name all parts of a library, of which each module takes a few; the bundler knows which. */
+/** Modules that re-export all parts of a library. Other modules use only some of these, which the bundler finds. */
 const INDEXES = /\/(?:radix-ui|lucide-react)\/dist\/(?!.*\/icons\/)/
 
 /** Icons are a few bytes each, and too small for files of their own. */
@@ -31,7 +31,7 @@ function importsOf(id: string, context: Context) {
   return INDEXES.test(id) ? [] : (context.getModuleInfo(id)?.importedIds ?? [])
 }
 
-/** Returns the modules that come with `id`: those that it imports, and theirs. */
+/** Returns the modules that `id` imports, directly and indirectly. */
 function closure(id: string, context: Context, found = new Set<string>()) {
   if (found.has(id)) return found
   found.add(id)
@@ -53,7 +53,7 @@ function gather(context: Context) {
 
 let gathered: ReturnType<typeof gather> | undefined
 
-/** A file for the modules that `gather` finds under this name. */
+/** Returns a group of modules, those for which `gather` returns this name, which become one file. */
 function file(
   name: keyof ReturnType<typeof gather>,
   priority: number,
@@ -69,21 +69,21 @@ function file(
 }
 
 /**
- * The files that modules are gathered in, those with the highest priority first; the bundler finds one for the others.
+ * The groups of modules that become one file each, by descending priority; the bundler chooses the files of the others.
  *
- * The entry is one file, the site's client of supabase-js another, and a third one has what stands around all pages and
- * what the home page shares with others. Left alone, the bundler makes a file for each set of pages that share
- * something, and a request costs more than the few bytes that it saves.
+ * The entry is one file, the site's client of supabase-js another, and a third one has the layout around all pages and
+ * what the home page shares with others. Without groups, the bundler makes a file for each set of pages that share a
+ * module, and a request costs more than the few bytes that it saves.
  */
 export const files: Rolldown.CodeSplittingGroup[] = [
-  // What the bundler adds itself is needed before anything else is.
+  // The bundler's own helpers are needed first.
   { name: 'loader', test: /^\0/, priority: 4 },
   file('start', 3),
   file('shared', 2),
   file('supabase', 1),
 ]
 
-/** Returns the names of the files that the chunk made of `module` consists of, its own first. */
+/** Returns the names of the files that the chunk of `module` consists of, its own first. */
 export function filesOf(module: string, bundle: Rolldown.OutputBundle) {
   const chunks = Object.values(bundle).filter((output) => output.type === 'chunk')
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
@@ -98,7 +98,7 @@ export function filesOf(module: string, bundle: Rolldown.OutputBundle) {
   return [...collect(own, new Set())]
 }
 
-/** Returns the files without which no page can be shown, those first that are needed first. */
+/** Returns the files that every page needs, in the order in which they are needed. */
 export function filesOfAllPages(bundle: Rolldown.OutputBundle) {
   return [...new Set([START, LAYOUT].flatMap((module) => filesOf(module, bundle)))]
 }

@@ -2,25 +2,25 @@ import { runnerImport } from 'vite'
 
 import { aliases } from './aliases.ts'
 
-/** Where the pages believe to have their files from while they are rendered. */
+/** The URL that pages use for their files while they are rendered. */
 const BACKEND = 'https://backend.invalid'
 
-/** Links that React puts first; the page's head has its own. */
+/** Links that React adds at the beginning; the page's head has its own. */
 const PRELOADS = /^(?:<link [^>]*>)+/
 
 interface Screens {
   firstScreens: (options: { headline: string; title: string }) => Record<string, string>
 }
 
-/** What takes the place of what only the server knows. */
+/** Placeholders for values that only the server knows. */
 export interface Placeholders {
   headline: string
   title: string
-  /** Where public files of the storage are. */
+  /** The URL of public files of the storage. */
   storage: string
 }
 
-/** The HTML of the pages' first screens, made by their own components. */
+/** Returns the HTML of the pages' first screens, rendered by their own components. */
 export async function renderFirstScreens({ headline, title, storage }: Placeholders) {
   const { module } = await runnerImport<Screens>(`${aliases['@']}/app/first-screens.tsx`, {
     configFile: false,

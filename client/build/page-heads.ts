@@ -34,22 +34,22 @@ import { aliases } from './aliases.ts'
 import { filesOf, filesOfAllPages } from './chunks.ts'
 import { renderFirstScreens } from './first-screens.ts'
 
-/** The file that tells a server what to write into the pages' heads. Its format: docs/page-heads.md. */
+/** The file with the templates of the pages' heads. Its format: docs/page-heads.md. */
 const FILE = '.heads.json'
 
-/** How a stored text becomes a value. */
+/** A step that turns a stored text into a value. */
 type Step =
   'unquote' | { member: string } | { excerpt: number } | { file: { bucket: string; own?: boolean } }
 
-/** Where a value comes from. */
+/** The source of a value. */
 interface Source {
   query: string
   column: string
   where?: Record<string, string>
   steps?: Step[]
-  /** The text where none is stored. It goes through the steps, too. */
+  /** The text to use if none is stored. The steps apply to it, too. */
   default?: string
-  /** What stands in for the value where the default fails, too: placeholders are filled in. */
+  /** The value if the default yields none, either. It may have placeholders. */
   otherwise?: string
 }
 
@@ -58,35 +58,35 @@ interface Page {
   elements: { tag: string; attributes: Record<string, string> }[]
   jsonLd?: object
   values?: Record<string, Source>
-  /** The query without whose row there is no such page. */
+  /** The query that must return a row; otherwise the page does not exist. */
   requires?: string
-  /** Whether search engines are to know of it. */
+  /** Whether the page is in the sitemap. */
   isListed: boolean
-  /** The value that tells when the page was last changed. */
+  /** The value with the time of the page's last change. */
   modified?: string
-  /** HTML with placeholders: what the page shows until its scripts run. */
+  /** HTML with placeholders that the page shows until its scripts run. */
   screen?: string
 }
 
-/** What first screens have in place of what only the server knows. */
+/** The placeholders in first screens for values that only the server knows. */
 const PLACEHOLDERS = {
   headline: placeholder('headline'),
   title: placeholder('article.title'),
   storage: placeholder('storage'),
 }
 
-/** Text in whose place the server writes the value called `name`. */
+/** Returns the placeholder of the value called `name`. */
 function placeholder(name: string) {
   return `{{${name}}}`
 }
 
-/** An object of placeholders for the members that `example` has. */
+/** Returns an object with a placeholder for each member of `example`. */
 function placeholders<T extends object>(prefix: string, example: T) {
   const members = Object.keys(example).map((name) => [name, placeholder(`${prefix}.${name}`)])
   return Object.fromEntries(members) as Record<keyof T, string>
 }
 
-/** The parts of the API that are asked, by PostgREST's rules, as a visitor. */
+/** The queries to REST, which run as a visitor. */
 const QUERIES = {
   settings: 'settings?select=key,category,value',
   faqs: 'faqs?select=question,answer&is_visible=is.true&order=order_index',
@@ -146,7 +146,7 @@ function written({ tag, key, value }: HeadElement) {
   return { tag, attributes: Object.fromEntries([key, value]) }
 }
 
-/** A page's head: `facts` are what it does not share with the others. */
+/** Returns a page's head. `facts` are its own values, which it does not share with other pages. */
 function page(facts: Partial<HeadFacts> & { title: string }, jsonLd: object[], rest = {}): Page {
   const complete = {
     description: SITE.siteDescription,
@@ -165,7 +165,7 @@ function page(facts: Partial<HeadFacts> & { title: string }, jsonLd: object[], r
   }
 }
 
-/** The structured data of the pages that have some; `[]` in a placeholder repeats its object for each row. */
+/** The structured data of pages, by path; `[]` in a placeholder repeats its object for each row. */
 const JSON_LD: Record<string, object[]> = {
   '/': [
     organization(SITE),
@@ -184,7 +184,7 @@ const JSON_LD: Record<string, object[]> = {
   ],
 }
 
-/** Has the browser load a picture of the first screen before the scripts ask for it. */
+/** Returns a link that preloads a picture of the first screen. */
 function preloadPicture(url: string) {
   const attributes = { rel: 'preload', as: 'image', href: url, fetchpriority: 'high' }
   return { tag: 'link', attributes }
@@ -230,7 +230,7 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
   return written
 }
 
-/** Has the browser load a page's own files together with the shared ones, instead of after them. */
+/** Returns links that preload a page's own files together with the shared ones. */
 function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle) {
   const ofAll = filesOfAllPages(bundle)
   const module = `${aliases['@']}/app/pages/${name}.tsx`
@@ -251,7 +251,7 @@ function manifest() {
   return { ...fixed, name: SITE.siteName, description: SITE.siteDescription }
 }
 
-/** What a server has to know to write the head of each page: the same as the pages write themselves. */
+/** Returns the templates of all pages' heads, which agree with the heads that the pages set in the browser. */
 export function describeHeads() {
   const pages = ROUTES.filter((route) => route !== NOT_FOUND).map((route) => {
     const article = ARTICLES.find(({ link }) => link === route.path)
@@ -269,7 +269,7 @@ export function describeHeads() {
   }
 }
 
-/** Puts the description of the pages' heads and first screens beside the built page. */
+/** Vite plugin that writes the templates of heads and first screens beside the built page. */
 export function pageHeads(): Plugin {
   return {
     name: 'page-heads',

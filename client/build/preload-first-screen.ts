@@ -2,7 +2,7 @@ import type { HtmlTagDescriptor, Plugin } from 'vite'
 
 import { filesOfAllPages } from './chunks.ts'
 
-/** The two files that the first screen of every page needs; other alphabets load when text asks for them. */
+/** The two font files that the first screen of every page needs; other alphabets load when a text needs them. */
 const FIRST_SCREEN_FONT = /(?:bricolage-grotesque|hanken-grotesk)-latin-wght-normal.*\.woff2$/
 
 function preload(attrs: Record<string, string>): HtmlTagDescriptor {
@@ -10,8 +10,8 @@ function preload(attrs: Record<string, string>): HtmlTagDescriptor {
 }
 
 /**
- * Adds links to what the page will ask for in a moment and whose hashed names only the bundler knows: the first screen's
- * fonts, and behind them the scripts that are started once it is seen.
+ * Vite plugin that adds preload links to files whose hashed names only the bundler knows: the fonts of the first screen,
+ * and after them the scripts that are started once it is visible.
  */
 export function preloadFirstScreen(): Plugin {
   return {

@@ -4,7 +4,7 @@ import type { Plugin } from 'vite'
  * Removes the call with which sonner adds a `<style>` element when it is imported.
  *
  * A Content-Security-Policy of `style-src 'self'` refuses such elements. The same rules are shipped
- * by sonner as `sonner/dist/styles.css`, which `main.tsx` imports, so nothing is lost.
+ * by sonner as `sonner/dist/styles.css`, which `main.tsx` imports.
  */
 export function withoutInjectedStyles(): Plugin {
   return {

@@ -12,13 +12,13 @@ import { loadPage, pageOf } from './pages'
 import { RequirePassword } from './require-password'
 import { ROUTES } from './routes'
 
-/** Header, footer and what the pages share, in a file beside the entry. */
+/** Header, footer and everything around the pages, in a file of its own. */
 const SiteLayout = split(() => import('./site-layout'))
 
-/** Brings what `App` shows at `pathname`, so that all of it is in the document from the first moment. */
+/** Loads everything that `App` shows at `pathname`, so that all of it is rendered at once. */
 export async function loadApp(pathname: string) {
   const page = loadPage(pathname).catch((error: unknown) => {
-    // The page says so itself, between header and footer.
+    // The page shows the error itself, between header and footer.
     console.error('The page could not be loaded:', error)
   })
   await Promise.all([SiteLayout.load(), page])
@@ -31,7 +31,7 @@ function routes(isGate: boolean) {
   })
 }
 
-/** The site's routes and what they all share. Needs a router around it. */
+/** The site's routes and the layout that they share. Must be inside a router. */
 export function App() {
   const [queryClient] = useState(createQueryClient)
   return (

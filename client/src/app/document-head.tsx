@@ -5,13 +5,13 @@ import { useAreSettingsLoaded, useSiteSettings } from '@/lib/content/use-site-se
 import { siteElements } from './head'
 import { setHeadElements } from './head-elements'
 
-/** Keeps what all pages share in `<head>`: the icons and the site's name, as the settings have them. */
+/** Updates the elements of `<head>` that all pages share: the icons and the site's name, according to the settings. */
 export function DocumentHead() {
   const { favicons, siteName } = useSiteSettings()
   const isLoaded = useAreSettingsLoaded()
 
   useEffect(() => {
-    // The page came with icons: the server's, else the defaults.
+    // The page has icons already: the server's, or the defaults.
     if (isLoaded) setHeadElements(siteElements({ favicons, siteName }))
   }, [favicons, siteName, isLoaded])
 

@@ -4,13 +4,13 @@ import { Failure } from '@/components/ui/failure'
 
 interface ErrorBoundaryProps {
   children: ReactNode
-  /** Stands in for what broke; by default it says so and offers to load the page again. */
+  /** Is shown instead of the broken part; by default a message and a button that reloads the page. */
   fallback?: ReactNode
 }
 
 /**
- * Keeps the rest usable when a page or a part of it breaks, most likely because one of its files is gone after a
- * new version of the site was put up: loading again brings the new one.
+ * Keeps the rest usable if a page or a part of it fails. The most likely reason is that one of its files no longer exists
+ * since a new version of the site was deployed; a reload then loads the new version.
  */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { hasFailed: boolean }> {
   override state = { hasFailed: false }

@@ -1,7 +1,7 @@
-/** The longest that a picture is waited for, in milliseconds. */
+/** How long a picture is waited for, in milliseconds. */
 const PICTURE_LIMIT_MS = 2000
 
-/** The longest that the browser is given to paint a frame. One that is covered or put into the background paints none. */
+/** How long a frame is waited for. A browser that is covered or in the background paints none. */
 const FRAME_LIMIT_MS = 500
 
 /** Resolves with `done`, or after `ms` milliseconds without it. */
@@ -10,9 +10,8 @@ function atMost(ms: number, done: Promise<unknown>) {
 }
 
 /**
- * Resolves once the first screen that the server sent inside `root` is to be seen, its picture included: whatever
- * runs before keeps the visitor waiting for it. At once where there is none, or nobody looks; never later than the
- * limits above.
+ * Resolves once the first screen that the server sent inside `root` is visible, including its picture: scripts that run
+ * earlier would delay it. Resolves at once if there is none or the page is hidden, and never later than the limits above.
  */
 export async function firstScreenShown(root: HTMLElement) {
   if (root.childElementCount === 0 || document.hidden) return

@@ -8,17 +8,17 @@ import type { PageFile } from './pages'
 import { ROUTES } from './routes'
 
 interface Options {
-  /** Stands for the headline that is typed first. */
+  /** The placeholder of the headline that is typed first. */
   headline: string
-  /** Stands for an article's title. */
+  /** The placeholder of an article's title. */
   title: string
 }
 
 const FILES = import.meta.glob<PageFile>('./pages/*.tsx', { eager: true })
 
 /**
- * Returns the first screens as HTML, by their pages' paths: what a server sends so that nobody waits for scripts to see
- * them.
+ * Returns the first screens as HTML, by their pages' paths. A server sends them, so that they are visible before any
+ * script has run.
  */
 export function firstScreens({ headline, title }: Options): Record<string, string> {
   const queries = new QueryClient()

@@ -4,7 +4,7 @@ import { useLocation } from 'react-router-dom'
 import { HASH_SCROLL } from '@/lib/constants'
 import { scrollToElement, scrollToTop } from '@/lib/browser/scroll'
 
-/** The id that the address names after its "#"; empty where it names none that could be read. */
+/** Returns the id after the "#" of the address; empty if there is none or it is malformed. */
 function namedSection(hash: string) {
   try {
     return decodeURIComponent(hash.slice(1))
@@ -14,8 +14,8 @@ function namedSection(hash: string) {
 }
 
 /**
- * Scrolls to the section that the address names, at once on the first visit and smoothly afterwards;
- * to the top where it names none. Mount it beside the sections, so that they exist when it runs.
+ * Scrolls to the section that the address names, or to the top: instantly on the first visit and smoothly afterwards.
+ * It must be mounted beside the sections, so that they exist when it runs.
  */
 export function HashScroll() {
   const { hash, key } = useLocation()
@@ -28,7 +28,7 @@ export function HashScroll() {
       else scrollToTop('smooth')
       return
     }
-    // The delay lets the first pictures and fonts settle, which move what lies below them.
+    // The delay is for the first pictures and fonts, which move the content below them.
     const timer = setTimeout(() => {
       isFirst.current = false
       if (id) scrollToElement(id, 'instant')

@@ -1,6 +1,6 @@
 import { jsonLdDocument, type HeadElement } from './head'
 
-/** Puts `elements` into `<head>`, each in place of the one with its key. */
+/** Adds `elements` to `<head>`; each replaces the one with its key. */
 export function setHeadElements(elements: readonly HeadElement[]) {
   for (const { tag, key, value } of elements) {
     const found = document.head.querySelector(`${tag}[${key[0]}="${key[1]}"]`)
@@ -10,15 +10,15 @@ export function setHeadElements(elements: readonly HeadElement[]) {
   }
 }
 
-/** Whether `<head>` speaks of the page at `url`, because the server wrote it or the page itself has. */
+/** Reports whether `<head>` belongs to the page at `url`, written by the server or by the page itself. */
 export function isHeadOf(url: string) {
   return document.head.querySelector('link[rel="canonical"]')?.getAttribute('href') === url
 }
 
-/** The script in `<head>` with structured data, whoever wrote it. */
+/** Returns the script in `<head>` with structured data. */
 const JSON_LD_ID = 'json-ld'
 
-/** Puts structured data into `<head>`, in place of what was there; takes it away again for an empty list. */
+/** Replaces the structured data in `<head>`; removes it for an empty list. */
 export function setJsonLd(items: readonly object[]) {
   const found = document.getElementById(JSON_LD_ID)
   if (items.length === 0) {

@@ -1,13 +1,13 @@
 import type { SiteSettings } from '@/lib/content/site-settings'
 
-/** An element of `<head>`: `key` tells it from the others with its tag, `value` is what it says. */
+/** An element of `<head>`: `key` identifies it among those with its tag, `value` is its content. */
 export interface HeadElement {
   tag: 'link' | 'meta'
   key: readonly [name: string, value: string]
   value: readonly [name: string, value: string]
 }
 
-/** What search engines and link previews are told about a page. Addresses are absolute. */
+/** The description of a page for search engines and link previews. Addresses are absolute. */
 export interface HeadFacts {
   title: string
   description: string
@@ -18,7 +18,7 @@ export interface HeadFacts {
   isHidden: boolean
 }
 
-/** The most characters that search engines show of a description. */
+/** The number of characters of a description that search engines show. */
 export const DESCRIPTION_LENGTH = 160
 
 function meta(attribute: 'name' | 'property', name: string, content: string): HeadElement {
@@ -29,7 +29,7 @@ function link(rel: string, href: string): HeadElement {
   return { tag: 'link', key: ['rel', rel], value: ['href', href] }
 }
 
-/** What is a page's own in `<head>`, besides its title. Sources: the Open Graph protocol, X's cards. */
+/** Returns a page's own elements of `<head>`, besides its title. Sources: the Open Graph protocol, X's cards. */
 export function pageElements(facts: HeadFacts): HeadElement[] {
   const { title, description, url, image, isArticle, isHidden } = facts
   const preview = Object.entries({ title, description, image })
@@ -45,7 +45,7 @@ export function pageElements(facts: HeadFacts): HeadElement[] {
   ]
 }
 
-/** What all pages share in `<head>`: the icons and the site's name. */
+/** Returns the elements of `<head>` that all pages share: the icons and the site's name. */
 export function siteElements({
   favicons,
   siteName,
@@ -58,7 +58,7 @@ export function siteElements({
   ]
 }
 
-/** Entities as one JSON-LD document. Source: JSON-LD 1.1, section 4.10. */
+/** Returns entities as one JSON-LD document. Source: JSON-LD 1.1, section 4.10. */
 export function jsonLdDocument(items: readonly object[]) {
   return { '@context': 'https://schema.org', '@graph': items }
 }

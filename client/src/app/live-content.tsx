@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { backend } from '@/lib/supabase/backend'
 import { usePageLoaded } from '@/lib/loading/use-page-loaded'
 
-/** Lets edits show at once where the server tells of them. Waits until the page has what it needs itself. */
+/** Shows edits of the content at once if the server announces them. Begins once the page has loaded its own content. */
 export function LiveContent() {
   const queries = useQueryClient()
   const isTime = usePageLoaded() && backend.hasChannels

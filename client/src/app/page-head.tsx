@@ -15,7 +15,7 @@ interface PageHeadProps {
   description?: string
   /** Address of the picture in link previews; by default the site's. */
   image?: string
-  /** What the page is about in the vocabulary of schema.org; undefined while that is not known. */
+  /** The page's subject in the vocabulary of schema.org; undefined while it is not known. */
   jsonLd?: readonly object[]
   /** Set while the page does not know its own content yet. */
   isPending?: boolean
@@ -24,8 +24,8 @@ interface PageHeadProps {
 const NO_JSON_LD: readonly object[] = []
 
 /**
- * Keeps the page's entries in `<head>`: title, description, canonical address, link previews, JSON-LD. What a server
- * wrote there about this page stays until the page knows as much itself.
+ * Updates the page's entries in `<head>`: title, description, canonical address, link previews, JSON-LD. Entries that a
+ * server has written for this page stay until the page has loaded the same content.
  */
 export function PageHead(props: PageHeadProps) {
   const { articleTitle, description, image, jsonLd, isPending } = props
@@ -59,7 +59,7 @@ export function PageHead(props: PageHeadProps) {
     if (isKnown && items) setJsonLd(items)
   }, [items, isKnown])
 
-  // What the last page said must not stand on the next one.
+  // The entries of the previous page must not stay.
   useEffect(() => () => setJsonLd(NO_JSON_LD), [pathname])
 
   return null

@@ -4,7 +4,7 @@ import { split } from '@/lib/loading/split'
 
 import { routeOf } from './routes'
 
-/** What every page is given. */
+/** The properties of every page. */
 export interface PageProps {
   /** The path of its route. */
   path: string
@@ -14,15 +14,15 @@ export interface PageProps {
 export interface PageFile {
   default: ComponentType<PageProps>
   /**
-   * What is seen of the page before it knows anything. `title` stands for what only the database knows. Pages that begin
-   * with a form have none: nobody can use it yet.
+   * The first screen, which is shown before any content is loaded. `title` is the placeholder of a title that only the
+   * database has. Pages that begin with a form have none, since the form could not be used yet.
    */
   FirstScreen?: ComponentType<PageProps & { title: string }>
 }
 
 const FILES = import.meta.glob<PageFile>('./pages/*.tsx')
 
-/** The pages by their files' names, each in a file of its own that comes when it is first shown. */
+/** The pages by their files' names, each in a chunk of its own that is loaded when it is first shown. */
 const PAGES = new Map(
   Object.entries(FILES).map(([file, load]) => [file.replace(/^.*\/|\.tsx$/g, ''), split(load)]),
 )
@@ -34,7 +34,7 @@ export function pageOf(name: string) {
   return page
 }
 
-/** Brings the file of the page at `pathname`, so that it shows without a gap. */
+/** Loads the chunk of the page at `pathname`, so that it is shown without a gap. */
 export function loadPage(pathname: string) {
   return pageOf(routeOf(pathname).page).load()
 }

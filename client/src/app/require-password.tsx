@@ -4,8 +4,8 @@ import { isSiteAuthenticated } from '@/lib/session/gate'
 import { usePasswordProtection } from '@/lib/content/password-protection'
 
 /**
- * Sends visitors to the password gate where the site is behind one and does not know them yet. While that is
- * being read the page shows: most sites have no gate, and what a page shows is no secret to its server's API.
+ * Redirects visitors to the password gate if the site has one and they have not passed it. The page is shown while this is
+ * being found out: most sites have no gate, and its content can be read from the API anyway.
  */
 export function RequirePassword() {
   const { pathname, search, hash } = useLocation()

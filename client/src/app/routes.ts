@@ -1,27 +1,27 @@
 import type { PageTitles } from '@/lib/content/default-settings'
 
-// By its path and not by "@": the build reads the table before it knows what "@" stands for.
+// By its path and not by "@": the build imports this table before the alias exists.
 import { ARTICLES } from '../features/article/articles.ts'
 
-/** One of the site's routes, with all that is fixed about its page. */
+/** One of the site's routes, with the constants of its page. */
 export interface Route {
-  /** The path; `*` for every other one. */
+  /** The path; `*` for all unknown ones. */
   path: string
   /** The file in `pages/` that shows it. */
   page: string
-  /** The page's name in the setting page_titles; left out where the settings do not rename it. */
+  /** The page's name in the setting page_titles; absent if the settings cannot rename it. */
   title?: keyof PageTitles
-  /** For search engines and link previews; articles have the beginning of their text. */
+  /** The description for search engines and link previews; articles use the beginning of their text. */
   description?: string
   /** Whether search engines should not list the page. */
   isHidden?: boolean
-  /** Whether nothing floats over the page. */
+  /** Whether the page has no floating widgets. */
   isBare?: boolean
-  /** Whether the page is where visitors of a closed site enter its password. */
+  /** Whether this is the page on which visitors of a closed site enter its password. */
   isGate?: boolean
 }
 
-/** The route of every path that no other one has. */
+/** The route of all unknown paths. */
 export const NOT_FOUND: Route = {
   path: '*',
   page: 'not-found',
@@ -29,7 +29,7 @@ export const NOT_FOUND: Route = {
   isHidden: true,
 }
 
-/** The site's one table of routes: the browser, the pages' heads and the first screens are made of it. */
+/** The table of the site's routes, which the browser, the pages' heads and the first screens use. */
 export const ROUTES: readonly Route[] = [
   {
     path: '/',
@@ -93,7 +93,7 @@ export const ROUTES: readonly Route[] = [
   NOT_FOUND,
 ]
 
-/** Returns the path without the slashes at its end. */
+/** Returns the path without trailing slashes. */
 export function canonicalPath(pathname: string) {
   return pathname.replace(/\/+$/, '') || '/'
 }

@@ -1,9 +1,9 @@
 import type { SiteSettings } from '@/lib/content/site-settings'
 
-/** The settings, and where the site is. */
+/** The settings, and the site's address. */
 export type Site = SiteSettings & { origin: string }
 
-/** The site as this browser reached it. */
+/** Returns the site with the address that this browser uses. */
 export function siteOf(settings: SiteSettings): Site {
   return { ...settings, origin: window.location.origin }
 }
@@ -61,7 +61,7 @@ interface Opening {
   id: string
   title: string
   description: string
-  /** Since when it is open, in the notation of ISO 8601. */
+  /** The date since which it is open (ISO 8601). */
   created_at: string
 }
 

@@ -2,12 +2,12 @@ import type { SiteSettings } from '@/lib/content/site-settings'
 
 import { NOT_FOUND, routeOf } from './routes.ts'
 
-/** The title of the login, which the settings do not rename. */
+/** The title of the login, which the settings cannot rename. */
 const LOGIN_TITLE = 'Login'
 
 /**
- * Returns the tab's title: "site | title" at home, "title | site" elsewhere. Articles pass their own title; other paths
- * below /blog have none, unknown paths have the title of the not-found page.
+ * Returns the tab's title: "site | title" on the home page, "title | site" elsewhere. Articles pass their own title; other
+ * paths below /blog have none, unknown paths have the title of the not-found page.
  */
 export function tabTitle(
   pathname: string,

@@ -4,7 +4,7 @@ import { ChatWidget } from '@/features/chat/chat-widget'
 import { CookieBanner } from '@/features/cookies/cookie-banner'
 import { NewsletterPopup } from '@/features/newsletter/popup'
 
-/** What floats over the pages. The popup keeps away from the open chat. */
+/** The floating widgets. The popup does not open while the chat is open. */
 export default function Widgets() {
   const [isChatOpen, setIsChatOpen] = useState(false)
   return (

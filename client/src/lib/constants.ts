@@ -31,7 +31,7 @@ export const TYPEWRITER = {
   typeMs: 50,
   deleteMs: 30,
   pauseMs: 3000,
-  /** How long the stored phrases are waited for before the fallback phrases stand in. */
+  /** How long the stored phrases are waited for before the fallback phrases are used. */
   patienceMs: 1500,
 } as const
 

@@ -7,7 +7,7 @@ type Tables = Database['public']['Tables']
 /** What a table answers: its rows, or a failure. */
 type Answer = readonly object[] | 'failure'
 
-/** What was asked of the backend: the method, the table and the query of each request. */
+/** The requests to the backend: method, table and query of each. */
 export interface RecordedRequest {
   method: string
   table: string

@@ -9,7 +9,7 @@ import '@/lib/forms/form-control'
 import '@/lib/supabase/client'
 import { createQueryClient } from '@/lib/content/query-client'
 
-/** Renders one feature with what the site gives to all of them. */
+/** Renders one feature inside the site's providers. */
 export function renderFeature(feature: ReactNode, at = '/') {
   return render(
     <QueryClientProvider client={createQueryClient()}>

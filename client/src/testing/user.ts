@@ -1,6 +1,6 @@
 import userEvent from '@testing-library/user-event'
 
-/** Without pauses between two keys: the clock stands still in tests until they wait for something. */
+/** Without pauses between keys, since the clock in tests stands still until they wait for something. */
 const options = { delay: null }
 
 /** What a visitor does with mouse and keyboard. */

@@ -1,7 +1,7 @@
 import { render } from '@testing-library/react'
 import { MemoryRouter } from 'react-router-dom'
 
-// What the site loads when it is needed is there from the start: how long that takes is not what tests are about.
+// Lazily loaded chunks are loaded beforehand, so that tests do not depend on how long that takes.
 import '@/app/widgets'
 import '@/components/ui/sonner'
 import '@/features/application/schema'

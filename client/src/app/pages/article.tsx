@@ -13,7 +13,7 @@ import { PageHead } from '../page-head'
 import type { PageProps } from '../pages'
 import { article, siteOf } from '../structured-data'
 
-/** The beginning of the text, cut after a whole word. */
+/** Returns the beginning of the text, cut after a whole word. */
 function summary(text: string) {
   const first = splitParagraphs(text)[0] ?? ''
   if (first.length <= DESCRIPTION_LENGTH) return first

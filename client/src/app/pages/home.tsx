@@ -24,7 +24,7 @@ export const FirstScreen = Hero
 export default function HomePage() {
   return (
     <>
-      {/* What it is about in the vocabulary of schema.org is told below. */}
+      {/* The structured data is added below. */}
       <PageHead jsonLd={undefined} />
       <Hero />
       <Intro />
@@ -42,7 +42,7 @@ export default function HomePage() {
   )
 }
 
-/** Tells search engines whose site this is, and the questions that it answers. */
+/** Adds structured data about the organisation and its questions for search engines. */
 function HomeStructuredData() {
   const settings = useSiteSettings()
   const isLoaded = useAreSettingsLoaded()

@@ -7,7 +7,7 @@ import { Button } from '@/components/ui/button'
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
 
-/** What an address without a page shows; says so in the console, where broken links are looked for. */
+/** The page for an unknown address. It also logs the address to the console, to find broken links. */
 export default function NotFoundPage() {
   const { pathname } = useLocation()
 
@@ -34,7 +34,7 @@ export default function NotFoundPage() {
   )
 }
 
-/** A ball that went out of play, on the last but one of the steps. */
+/** A ball on the last but one of the steps. */
 function Ball() {
   return (
     <svg

@@ -5,7 +5,7 @@ import { PasswordGate } from '@/features/gate/password-gate'
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
 
-/** Where the gate has sent the visitor from; the home page if they came by themselves. */
+/** Returns the page from which the gate has redirected the visitor, or the home page. */
 function destinationOf(state: unknown) {
   const from = typeof state === 'object' && state !== null && 'from' in state ? state.from : null
   return typeof from === 'string' ? from : '/'

@@ -33,7 +33,7 @@ interface DemoVideoProps {
   onResume: () => void
 }
 
-/** The silent, endless demo of the app. Its still image shows through until it plays. */
+/** The silent, looping demo of the app. Its poster is visible until it plays. */
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(() => notify.error(failed.title, failed.description), [])
   const isPageLoaded = usePageLoaded()
@@ -41,7 +41,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const isOnScreen = useIsOnScreen(frameRef)
   const { videoRef, status, retry, handlers } = useVideoPlayback({
     source: demo.mp4,
-    // The film is heavier than the rest of the page together; it must not compete with it, nor play where nobody looks.
+    // The video is larger than the rest of the page together, so it is loaded last and plays only while it is visible.
     isPaused: isPaused || !isPageLoaded || !isOnScreen,
     onFailure: reportFailure,
   })
@@ -56,11 +56,11 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         width={608}
         height={1316}
         loading="eager"
-        // It takes the place of the same picture in the first screen that the server sends, without a gap.
+        // It replaces the same picture in the first screen that the server has sent, without a gap.
         decoding="sync"
         fetchPriority="high"
-        // A hair larger than the film: browsers take the largest picture for the moment at which the page stood, and the
-        // film's first frame comes late.
+        // Slightly larger than the video: browsers measure the paint of the largest picture (LCP), and the video's first
+        // frame comes late.
         className="size-full scale-[1.01]"
       />
       <video
@@ -76,7 +76,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         onError={handlers.onError}
       >
         <source src={demo.webm} type="video/webm" />
-        {/* Browsers report a failed list of sources on its last entry. */}
+        {/* If all sources fail, browsers report it on the last one. */}
         <source src={demo.mp4} type="video/mp4" onError={handlers.onError} />
       </video>
       {prompt && (
@@ -85,7 +85,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
             <p role="status" className="text-small font-semibold">
               {prompt}
             </p>
-            {/* The whole picture plays it, not the button's words alone. */}
+            {/* The whole picture is the button, not only its text. */}
             <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
               <Play aria-hidden className="size-5 fill-current" />
               {copy.play}

@@ -10,7 +10,7 @@ interface PhoneProps {
   onPausedChange: (isPaused: boolean) => void
 }
 
-/** The demo in a phone, no higher than the screen leaves room for, over a ticket that says what it shows. */
+/** The demo in a phone that fits on the screen, over a ticket with its caption. */
 export function Phone({ isPaused, onPausedChange }: PhoneProps) {
   const isLive = useIsLive()
   const Icon = isPaused ? Play : Pause

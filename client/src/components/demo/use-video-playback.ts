@@ -3,8 +3,8 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { VIDEO_ELEMENT_RETRY } from '@/lib/constants'
 
 /**
- * `blocked`: the browser plays nothing by itself. `load-failed`: the file did not come.
- * `play-failed`: the browser would not start it. `playback-error`: it broke off.
+ * `blocked`: the browser does not allow autoplay. `load-failed`: the file could not be loaded. `play-failed`: the browser
+ * refused to start it. `playback-error`: it stopped with an error.
  */
 export type VideoStatus =
   'not-loaded' | 'loaded' | 'playing' | 'blocked' | 'load-failed' | 'play-failed' | 'playback-error'
@@ -15,13 +15,13 @@ interface Playback {
 }
 
 interface Options {
-  /** The file's address; another one starts over. */
+  /** The file's address. A change starts again. */
   source: string
   isPaused: boolean
   onFailure: () => void
 }
 
-/** Waits for a video element that is mounted later than its source is known. Null if it never comes. */
+/** Waits for a video element that is mounted after its source is known. Null if it is never mounted. */
 async function findElement(find: () => HTMLVideoElement | null, signal: AbortSignal) {
   for (let attempt = 0; attempt < VIDEO_ELEMENT_RETRY.attempts && !signal.aborted; attempt++) {
     const element = find()
@@ -31,12 +31,12 @@ async function findElement(find: () => HTMLVideoElement | null, signal: AbortSig
   return null
 }
 
-/** Whether none of the element's sources could be read or decoded. */
+/** Reports whether none of the element's sources could be read or decoded. */
 function isBroken(video: HTMLVideoElement) {
   return Boolean(video.error) || video.networkState === HTMLMediaElement.NETWORK_NO_SOURCE
 }
 
-/** Plays the video behind `videoRef` as long as it is not paused, and says how that goes. */
+/** Plays the video of `videoRef` unless it is paused, and returns the state of playback. */
 export function useVideoPlayback({ source, isPaused, onFailure }: Options) {
   const videoRef = useRef<HTMLVideoElement>(null)
   const [playback, setPlayback] = useState<Playback>({ source, status: 'not-loaded' })
@@ -61,7 +61,7 @@ export function useVideoPlayback({ source, isPaused, onFailure }: Options) {
       } catch (error) {
         const name = error instanceof DOMException ? error.name : ''
         if (name === 'NotAllowedError') setStatus('blocked')
-        // An interrupted start is no failure, and a file that cannot be had says so with its own event.
+        // An interrupted start is not an error, and a file that cannot be loaded has an event of its own.
         else if (name !== 'AbortError' && !isBroken(video)) fail('play-failed')
       }
     },

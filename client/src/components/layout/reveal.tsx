@@ -14,12 +14,12 @@ const EASE = [0.2, 0.7, 0.2, 1] as const
 
 const RISE = { opacity: [0, 1], transform: ['translateY(28px)', 'none'] }
 
-/** What counts as in view begins this far above the screen's lower edge. */
+/** The distance from the screen's lower edge at which an element counts as in view. */
 const MARGIN = '0px 0px -8% 0px'
 
 /**
- * Lets its content rise into place when it is first scrolled into view. Still where motion is unwelcome,
- * and for what is on screen already.
+ * Animates its content when it is first scrolled into view. There is no animation if the visitor prefers reduced motion
+ * or if the content is on the screen already.
  */
 export function Reveal({ children, delayMs = 0, className }: RevealProps) {
   const ref = useRef<HTMLDivElement>(null)
@@ -28,7 +28,7 @@ export function Reveal({ children, delayMs = 0, className }: RevealProps) {
   useEffect(() => {
     const element = ref.current
     if (!element || isStill) return
-    // The observer is told where the element is; asking for it here would have the browser lay out the page once more.
+    // The observer provides the element's position; reading it here would force another layout.
     const observer = new IntersectionObserver(
       (entries) => {
         const last = entries.at(-1)

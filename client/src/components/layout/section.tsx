@@ -18,7 +18,7 @@ const section = cva('relative section-space', {
 })
 
 interface SectionProps extends VariantProps<typeof section> {
-  /** Where links of the page's menu lead; also names the heading, `<id>-heading`. */
+  /** The target of links in the page's menu; the id of the heading is `<id>-heading`. */
   id: string
   className?: string
   children: ReactNode

@@ -27,7 +27,7 @@ const button = cva(
 
 type ButtonProps = ComponentProps<'button'> &
   VariantProps<typeof button> & {
-    /** Gives the button's looks to its only child, such as a link. */
+    /** Applies the button's styles to its only child, such as a link. */
     asChild?: boolean
   }
 

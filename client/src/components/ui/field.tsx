@@ -7,7 +7,7 @@ const BOX =
 
 interface FieldProps {
   label: ReactNode
-  /** Stands below the field and is read with it. */
+  /** A text below the field, which screen readers read with it. */
   error?: string | undefined
   hint?: string
   isOptional?: boolean
@@ -57,7 +57,7 @@ function describe(id: string, { error, hint }: FieldProps) {
 
 type TextFieldProps = FieldProps & ComponentProps<'input'> & { children?: ReactNode }
 
-/** One line of text with its label and error; `children` stand inside it, at its end. */
+/** A text input with its label and error; `children` are inside it, at its end. */
 export function TextField({ label, error, hint, isOptional, children, ...props }: TextFieldProps) {
   const id = useId()
   const field = { label, error, hint, isOptional }
@@ -75,7 +75,7 @@ export function TextField({ label, error, hint, isOptional, children, ...props }
   )
 }
 
-/** Several lines of text with their label and error. */
+/** A text area with its label and error. */
 export function TextareaField({
   label,
   error,
@@ -92,7 +92,7 @@ export function TextareaField({
   )
 }
 
-/** A choice from a list, with its label and error. */
+/** A select with its label and error. */
 export function SelectField({
   label,
   error,
@@ -109,7 +109,7 @@ export function SelectField({
   )
 }
 
-/** A box to tick, with its text beside it.  */
+/** A checkbox with its text. */
 export function CheckboxField({
   label,
   error,

@@ -7,8 +7,8 @@ export const PLACEHOLDER_IMAGE = '/placeholder.svg'
 type ImageProps = Omit<ComponentProps<'img'>, 'onError' | 'alt'> & { alt: string }
 
 /**
- * A picture that turns into the placeholder if it cannot be loaded. `width` and `height` reserve its
- * place, so nothing moves when it arrives.
+ * A picture that is replaced by a placeholder if it cannot be loaded. `width` and `height` reserve its space, so that
+ * nothing moves when it is loaded.
  */
 export function ImageWithFallback({ src, alt, className, ...props }: ImageProps) {
   const [failedSrc, setFailedSrc] = useState<string>()

@@ -5,14 +5,14 @@ import { storedFileUrl } from '@/lib/supabase/storage-url'
 
 interface PortraitProps {
   name: string
-  /** As the tables hold it; a bare file name lies in the bucket of experts. */
+  /** The value of the table; a bare file name is a file of the bucket of experts. */
   imagePath: string | null
   /** The side of its square on the page, in CSS pixels at most. */
   size: number
   className?: string
 }
 
-/** A person's picture in a square, or their initials. Decorative: the name stands beside it. */
+/** A person's picture in a square, or their initials. Decorative: the name is beside it. */
 export function Portrait({ name, imagePath, size, className }: PortraitProps) {
   if (!imagePath) {
     return (

@@ -1,5 +1,5 @@
 /**
- * Darkens the page behind a dialog, takes what is pointed at it, and keeps it from scrolling.
+ * Darkens the page behind a dialog, intercepts pointer events, and prevents scrolling.
  *
  * Radix's own overlay locks scrolling with an injected `<style>`, which a strict Content-Security-Policy refuses;
  * `data-scroll-lock` does the same from the style sheet.

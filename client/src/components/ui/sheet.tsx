@@ -9,12 +9,12 @@ export const Sheet = Dialog.Root
 interface SheetContentProps {
   title: string
   closeLabel: string
-  /** Called when the panel has gone, to put the keyboard back where it was. */
+  /** Called when the panel has closed, to restore the focus. */
   onLeave: () => void
   children: ReactNode
 }
 
-/** A panel that slides in from the right and holds the keyboard until it is closed. */
+/** A panel that slides in from the right and traps the focus until it is closed. */
 export function SheetContent({ title, closeLabel, onLeave, children }: SheetContentProps) {
   return (
     <Dialog.Portal>

@@ -6,10 +6,10 @@ import { toasterDemand } from '@/lib/notices/notify'
 const Sonner = lazy(() => import('./sonner'))
 
 /**
- * Where toasts appear, from the first one on; features raise them with `notify`.
+ * The region of toasts, whose code is loaded with the first toast; features show toasts with `notify`.
  *
- * Screen readers announce only what comes into a region that they know already, and nothing of what an open dialog hides:
- * so the region is there from the start, beside the page and not in it.
+ * Screen readers announce only what is added to an existing region, and nothing that an open dialog hides. So the region
+ * exists from the start, outside of the page's root.
  */
 export function Toaster() {
   const isWanted = useSyncExternalStore(toasterDemand.subscribe, toasterDemand.snapshot)

@@ -1,6 +1,6 @@
 /**
- * When a period begins: "2026" in January, "2026 Q3" as what is left of it without its Q, read as a date, says:
- * year and month. Other texts are read as the browser reads dates; undefined where it reads none.
+ * Returns when a period begins. "2026" begins in January; "2026 Q3" is parsed without its Q as a date of year and month.
+ * Other texts are parsed as the browser parses dates; undefined if it cannot.
  */
 export function periodDate(period: string): Date | undefined {
   const rest = period.replace('Q', '').trim()
@@ -10,7 +10,7 @@ export function periodDate(period: string): Date | undefined {
   return Number.isNaN(time) ? undefined : new Date(time)
 }
 
-/** Whether a period is still to come; false where it cannot be told. */
+/** Reports whether a period is in the future; false if that is unknown. */
 export function isAhead(period: string, now: Date) {
   const date = periodDate(period)
   return date !== undefined && date >= now

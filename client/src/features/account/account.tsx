@@ -12,7 +12,7 @@ interface AccountProps {
   onSignedIn: () => void
 }
 
-/** The login, or the profile of whoever is signed in. */
+/** The login, or the profile of the signed-in user. */
 export function Account({ isVerified, onSignedIn }: AccountProps) {
   const session = useSession()
   return (

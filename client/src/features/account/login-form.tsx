@@ -22,7 +22,7 @@ const loginSchema = z.object({
 
 type LoginValues = z.infer<typeof loginSchema>
 
-/** What a refused sign-in is told the visitor as. */
+/** Returns the message for a refused sign-in. */
 export function loginError(message: string) {
   if (message.includes('Invalid login credentials')) return messages.login.invalidCredentials
   if (message.includes('Email not confirmed')) return messages.login.unconfirmed

@@ -11,7 +11,7 @@ export interface Profile {
   avatarUrl: string | null
 }
 
-/** A user's profile and roles, with what went wrong on the way. */
+/** A user's profile and roles, with the problems of reading them. */
 export interface LoadedProfile {
   profile: Profile | null
   roles: readonly string[]
@@ -44,7 +44,7 @@ async function readProfile(userId: string) {
   }
 }
 
-/** Reads the user's profile and roles. Never fails and takes eight seconds at most: `problems` say what is missing. */
+/** Reads the user's profile and roles. Never rejects and takes eight seconds at most; `problems` say what is missing. */
 export async function loadProfile(userId: string): Promise<LoadedProfile> {
   const nothing = (problem: string) => ({ profile: null, roles: [], problems: [problem] })
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -61,7 +61,7 @@ export async function loadProfile(userId: string): Promise<LoadedProfile> {
   }
 }
 
-/** How safe the session is, as the card's banner tells. */
+/** The security level of the session, which the card's banner shows. */
 export interface SecurityLevel {
   level: 'good' | 'warning' | 'error'
   text: string | null
@@ -75,7 +75,7 @@ export function isPasswordOld({ user_metadata }: User, now = Date.now()) {
   return !Number.isNaN(time) && now - time > PASSWORD_MAX_AGE_MS
 }
 
-/** The level of a session whose integrity was checked. */
+/** Returns the level of a session whose integrity has been checked. */
 export function securityLevel(user: User, isIntact: boolean): SecurityLevel {
   if (!isIntact) return { level: 'error', text: messages.profile.insecure }
   if (isPasswordOld(user)) return { level: 'warning', text: messages.profile.oldPassword }

@@ -41,7 +41,7 @@ interface ApplicationFormProps {
   choice: RoleChoice | undefined
 }
 
-/** The form with which people apply. Keeps what was typed unless it was received. */
+/** The application form. Its input is kept until it has been received. */
 export function ApplicationForm({ choice }: ApplicationFormProps) {
   const { data: roles, error: rolesError } = useJobRoles()
   useErrorToast(roles ? null : rolesError, messages.jobs.rolesFailed)

@@ -10,7 +10,7 @@ export const EMPTY: ApplicationValues = { name: '', email: '', message: '', jobR
 
 const NAME = /^[\p{L}\p{M} '’-]+$/u
 
-/** Whether the name has letters of any script, spaces, hyphens and apostrophes alone. */
+/** Reports whether the name has only letters of any script, spaces, hyphens and apostrophes. */
 export function isName(text: string) {
   return NAME.test(text)
 }

@@ -61,7 +61,7 @@ const MEASURE = 'mx-auto max-w-[42rem]'
 
 function TextSkeleton() {
   return (
-    // As high as the screen, so that the footer is not seen to jump when the text comes.
+    // As high as the screen, so that the footer does not visibly jump when the text is loaded.
     <div role="status" aria-label={copy.loading} className="min-h-dvh">
       <div className={cn(MEASURE, 'mt-12 flex flex-col gap-4')}>
         {Array.from({ length: SKELETONS.articleLines }, (_, index) => (
@@ -84,7 +84,7 @@ function HeroImage({ src }: { src: string }) {
         width={1600}
         height={900}
         fetchPriority="high"
-        // It takes the place of the same picture in the first screen that the server sends, without a gap.
+        // It replaces the same picture in the first screen that the server has sent, without a gap.
         decoding="sync"
         className="relative size-full object-cover"
         onLoad={() => setState((now) => (now === 'loading' ? 'loaded' : now))}

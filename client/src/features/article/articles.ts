@@ -1,4 +1,4 @@
-/** What is fixed about an article; its text comes from the database. */
+/** The constants of an article; its text is in the database. */
 export interface ArticleFacts {
   /** The article's route, by which the database knows it. */
   link: string
@@ -24,7 +24,7 @@ export const ARTICLES: readonly ArticleFacts[] = [
   article('beyond-ads', 'Beyond-Ads.png', 'Beyond Ads'),
 ]
 
-/** Returns what is fixed about the article whose route is `link`. */
+/** Returns the constants of the article whose route is `link`. */
 export function articleAt(link: string) {
   const facts = ARTICLES.find((article) => article.link === link)
   if (!facts) throw new Error(`No article is known at ${link}`)

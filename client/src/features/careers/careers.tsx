@@ -20,7 +20,7 @@ interface CareersProps {
   children?: ReactNode
 }
 
-/** Why and how to work at Terrace, and as what. */
+/** The sections about working at Terrace. */
 export function Careers({ onChooseRole, children }: CareersProps) {
   return (
     <>
@@ -85,7 +85,7 @@ function Who() {
   )
 }
 
-/** How far down each card stands: a stair on wide screens. */
+/** The vertical offset of each card, so that they form a stair on wide screens. */
 const CLIMB = ['xl:mt-24', 'xl:mt-16', 'xl:mt-8', '']
 
 function How() {

@@ -16,7 +16,7 @@ interface OpenRolesProps {
   onChoose: (roleId: string) => void
 }
 
-/** The positions that are open. Choosing one leads to the form, or to a mail where the page has none. */
+/** The open positions. Choosing one leads to the form or, if the page has none, to a mail. */
 export function OpenRoles({ onChoose }: OpenRolesProps) {
   const { data: openings, error, isPending } = useJobOpenings()
   useErrorToast(openings ? null : error, messages.jobs.openingsFailed)

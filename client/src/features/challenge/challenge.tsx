@@ -7,7 +7,7 @@ import { SECTION } from '@/lib/sections'
 import { copy } from './copy'
 import { diagrams } from './diagrams'
 
-/** How far down each problem stands, so that the three of them form a falling stair. */
+/** The vertical offset of each problem, so that the three of them form a descending stair. */
 const DESCENT = ['', 'lg:mt-20', 'lg:mt-40']
 
 /** The three problems of clubs in other people's feeds, one step lower each. */

@@ -6,7 +6,7 @@ import { getSupabase } from '@/lib/supabase/get-supabase'
 /** The assistant's function. */
 const FUNCTION_NAME = 'chat-ai'
 
-/** What came back: the words to show, and the kind of failure if there was one. */
+/** The result: the text to show, and the kind of failure if there was one. */
 export interface Reply {
   text: string
   failure: string | null
@@ -32,14 +32,14 @@ async function fetchReply(message: string): Promise<Reply> {
   }
 }
 
-/** Asks the assistant. The reply never comes at once, which would look as if nobody had read the question. */
+/** Asks the assistant. The reply is delayed a little, since an immediate one would look as if the question was not read. */
 export async function ask(message: string): Promise<Reply> {
   const pause = new Promise((resolve) => setTimeout(resolve, CHAT.replyDelayMs))
   const [reply] = await Promise.all([fetchReply(message), pause])
   return reply
 }
 
-/** What the button for another try says. */
+/** Returns the label of the retry button. */
 export function retryLabel(failure: string) {
   const { retry } = messages.chat
   return failure === 'openai_quota_exceeded' || failure === 'configuration_error'

@@ -33,7 +33,7 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
 
   const takeFocus = (event: Event) => {
     event.preventDefault()
-    // On phones a focused field brings up the screen's keyboard, which would cover what there is to read.
+    // On phones a focused field opens the on-screen keyboard, which would cover the conversation.
     const isPhone = window.innerWidth < MOBILE_BREAKPOINT
     const place = isPhone ? panelRef.current : inputRef.current
     place?.focus()
@@ -47,9 +47,9 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
         aria-labelledby={undefined}
         aria-describedby={undefined}
         onOpenAutoFocus={takeFocus}
-        // The button that opened it is not on the page while it is open; it takes the focus itself when it is back.
+        // The button that opened the panel is not mounted while it is open; it takes the focus when it is mounted again.
         onCloseAutoFocus={preventDefault}
-        // Whoever reads on beside it keeps it open.
+        // Clicks outside do not close it, so that visitors can go on reading the page.
         onInteractOutside={preventDefault}
         style={{ height: CHAT.panelHeight }}
         className="fixed inset-x-3 bottom-3 z-50 flex max-h-[calc(100dvh-1.5rem)] animate-rise-in flex-col overflow-hidden rounded-lg bg-paper shadow-float sm:right-6 sm:bottom-6 sm:left-auto sm:w-96"

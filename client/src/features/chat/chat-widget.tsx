@@ -7,7 +7,7 @@ import { useAfter } from '@/lib/browser/use-after'
 
 import { copy } from './copy'
 
-/** The panel brings a Markdown parser and a sanitiser along, so it comes when it is first opened. */
+/** The panel contains a Markdown parser and a sanitiser, so it is loaded when it is first opened. */
 const ChatPanel = split(() => import('./chat-panel'))
 
 interface ChatWidgetProps {
@@ -22,7 +22,7 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
   const buttonRef = useRef<HTMLButtonElement>(null)
 
   useEffect(() => {
-    // Whoever closes the panel is back where it was opened from.
+    // When the panel is closed, the focus returns to the button that opened it.
     if (wasOpened && !isOpen) buttonRef.current?.focus()
   }, [wasOpened, isOpen])
 

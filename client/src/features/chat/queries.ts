@@ -35,7 +35,7 @@ async function loadSuggestions() {
   }
 }
 
-/** What the assistant says first; undefined while that is read. */
+/** The assistant's first message; undefined while it is loading. */
 export function useWelcome() {
   return useQuery({
     queryKey: ['chat-welcome'],

@@ -69,7 +69,7 @@ export function useConversation(welcome: string | undefined) {
     [request],
   )
 
-  /** Asks the last question again; its reply takes the place of the one that failed. */
+  /** Asks the last question again; the reply replaces the failed one. */
   const retry = useCallback(() => {
     const last = state.messages.findLast(({ sender }) => sender === 'user')
     if (last && !isPending.current) void request(last.text, true)

@@ -29,7 +29,7 @@ export function CookieBanner() {
 
   useEffect(() => {
     if (request !== 'again' || !isTime) return
-    // Whoever asks for the choice is led to it, and back once it is made.
+    // A visitor who reopens the choice gets the focus there, and back once it is made.
     const giveFocusBack = rememberFocus()
     ref.current?.focus()
     return giveFocusBack

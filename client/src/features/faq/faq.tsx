@@ -17,7 +17,7 @@ import { useFaqs } from './queries'
 /** Questions and answers, with the topics to choose from beside them. */
 export function Faq() {
   const [filter, setFilter] = useState<Filter>(ALL)
-  // The chosen button shows at once; the list, which takes longer to render, follows.
+  // The button changes at once; the list, which takes longer to render, follows.
   const shown = useDeferredValue(filter)
 
   return (

@@ -19,7 +19,7 @@ interface PasswordGateProps {
   destination: string
 }
 
-/** Lets visitors in at once where the site is open or knows them, and asks the others for the password. */
+/** Redirects visitors to the site if it is open or they have passed the gate, and asks others for the password. */
 export function PasswordGate({ destination }: PasswordGateProps) {
   const navigate = useNavigate()
   const protection = usePasswordProtection()

@@ -17,7 +17,7 @@ function post(path: string, token: string, body?: object) {
   })
 }
 
-/** Ends the shared account's session. That it could not be ended is no reason to keep a visitor out. */
+/** Ends the shared account's session. If that fails, the visitor is admitted nevertheless. */
 async function end({ access_token }: Opened) {
   try {
     await post('logout?scope=local', access_token)

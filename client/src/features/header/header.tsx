@@ -13,7 +13,7 @@ import { useSession } from '@/lib/session/session'
 
 import { copy } from './copy'
 
-/** The dialog that the menu is made of comes when it is first opened. */
+/** The menu's dialog is loaded when it is first opened. */
 const MobileMenu = split(() => import('./mobile-menu'))
 
 /** The bar at the top of every page: clear over the home page's first screen, white everywhere else. */

@@ -8,7 +8,7 @@ import { copy } from './copy'
 interface MobileMenuProps {
   isOpen: boolean
   onOpenChange: (isOpen: boolean) => void
-  /** Called when the keyboard has to go back to where it was before. */
+  /** Called to restore the focus. */
   onLeave: () => void
   accountLabel: string
 }

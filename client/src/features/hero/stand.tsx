@@ -72,7 +72,7 @@ interface LitSeatsProps {
   className: string
 }
 
-/** The lit seats of one kind, in one group, so that the browser blends one picture and not one a seat. */
+/** The lit seats of one kind, in one group, so that the browser blends one layer and not one per seat. */
 function LitSeats({ areBlinking, className }: LitSeatsProps) {
   return (
     <g className={className}>

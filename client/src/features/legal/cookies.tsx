@@ -24,7 +24,7 @@ export function Cookies() {
 
 const CELL = 'py-3.5 pr-5 text-balance'
 
-/** What a cell is called where the row of headings is hidden, because the cells stand below one another. */
+/** The label of a cell on narrow screens, where the row of headings is hidden and cells are below each other. */
 const LABELLED =
   'max-sm:block max-sm:py-1 max-sm:before:mr-2 max-sm:before:font-semibold max-sm:before:content-[attr(data-label)]'
 

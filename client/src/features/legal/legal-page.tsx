@@ -10,7 +10,7 @@ interface Entry {
 interface LegalPageProps {
   title: string
   note?: string
-  /** The sections of a long page, to go to from beside it where there is room. */
+  /** The sections of a long page, for the list of links beside it. */
   contents?: readonly Entry[]
   children: ReactNode
 }
@@ -34,7 +34,7 @@ export function LegalPage({ title, note, contents, children }: LegalPageProps) {
   )
 }
 
-/** Leads to the sections; left out where the screen is too low to show it whole. */
+/** Links to the sections; hidden if the screen is too low to show all of them. */
 function Contents({ entries }: { entries: readonly Entry[] }) {
   return (
     <nav aria-label="On this page" className="mt-8 [@media(width<64rem)_or_(height<50rem)]:hidden">

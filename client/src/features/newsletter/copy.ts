@@ -27,7 +27,7 @@ export const copy = {
   close: 'Close',
 } as const
 
-/** What each of the two forms says about input that it cannot take. */
+/** The messages of the two forms about invalid input. */
 export interface FormTexts {
   emailRequired: string
   consentRequired: string

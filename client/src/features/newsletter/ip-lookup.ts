@@ -24,7 +24,7 @@ export async function lookUpIp(): Promise<string | null> {
   const timer = setTimeout(() => limit.abort(), IP_LOOKUP.timeoutMs)
   try {
     const answer = await fetch(IP_LOOKUP.url, {
-      // Has the browser ask with "Cache-Control: no-cache", without the preflight that a header of ours would need.
+      // Makes the browser send "Cache-Control: no-cache" without the preflight that a custom header would need.
       cache: 'no-store',
       credentials: 'omit',
       signal: limit.signal,

@@ -17,7 +17,7 @@ const { newsletterPopup } = messages
 
 /** The offer in a dialog, which holds the keyboard until it is closed. */
 export default function PopupDialog({ onClose }: { onClose: () => void }) {
-  // A dialog without a button that opens it does not know where the visitor was.
+  // A dialog without a trigger button does not know which element had the focus.
   const [giveFocusBack] = useState(rememberFocus)
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>

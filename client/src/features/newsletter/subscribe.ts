@@ -27,7 +27,7 @@ interface Subscription {
   hasToken: boolean
 }
 
-/** Puts the address on the list, in the name of whoever is signed in. */
+/** Adds the address to the list, for the signed-in user if there is one. */
 export async function subscribe({ email, hasToken }: Subscription): Promise<Outcome> {
   try {
     const [supabase, ip] = await Promise.all([getSupabase(), lookUpIp()])
@@ -41,7 +41,7 @@ export async function subscribe({ email, hasToken }: Subscription): Promise<Outc
     if (!error) return 'subscribed'
     if (error.code === UNIQUE_VIOLATION) return 'duplicate'
     if (error.code === BAD_TOKEN) return 'unavailable'
-    // The client tells an answer that never came as one of status 0.
+    // The client reports a missing response with status 0.
     return status === 0 ? 'offline' : 'failed'
   } catch (error) {
     console.error('The newsletter could not be subscribed:', error)

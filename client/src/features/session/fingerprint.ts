@@ -17,7 +17,7 @@ function canvasMark() {
   return canvas.toDataURL()
 }
 
-/** What tells this browser from others: screen, time zone, language, platform, drawing. A hash, in hexadecimal. */
+/** Returns a hash that identifies this browser, of screen, time zone, language, platform and drawing, in hexadecimal. */
 export async function fingerprint() {
   const parts = [
     `${screen.width}x${screen.height}x${screen.colorDepth}`,
@@ -35,8 +35,8 @@ export async function fingerprint() {
 }
 
 /**
- * Whether the session is used in the browser that it was begun in. The first browser that asks for a session
- * is remembered as that one, and takes the place of the one before.
+ * Reports whether the session is used in the browser in which it began. The first fingerprint of a session is stored, and
+ * replaces that of an earlier session.
  */
 export async function isSameBrowser(sessionId: string) {
   const [keptSession, keptPrint] = (readLocal(STORAGE_KEY) ?? '').split(' ')

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 
 import { watchSession } from './watch'
 
-/** Watches over the session of whoever is signed in, for as long as it is mounted. Shows nothing. */
+/** Watches the signed-in user's session as long as it is mounted. Renders nothing. */
 export default function SessionWatch({ session }: { session: Session }) {
   const userId = session.user.id
 

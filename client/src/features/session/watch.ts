@@ -18,13 +18,13 @@ async function end() {
   await auth.signOut()
 }
 
-/** The whole minutes until somebody idle since `idleSince` is signed out; 0 once that time has come. */
+/** Returns the whole minutes until a user who is idle since `idleSince` is signed out; 0 after that time. */
 export function minutesUntilEnd(idleSince: number, now: number) {
   const left = idleSince + SESSION.inactivityMs - now
   return left <= 0 ? 0 : Math.ceil(left / 60_000)
 }
 
-/** Whether the server vouches for the session; true if it cannot be asked, since a lost connection is no theft. */
+/** Reports whether the session is valid; also true if the server cannot be reached, since that is no sign of misuse. */
 async function isVouchedFor(userId: string) {
   try {
     return await isIntactSession(userId)
@@ -73,7 +73,7 @@ export function watchSession(session: Session) {
   const timer = setInterval(() => void check(), SESSION.checkIntervalMs)
   const stopEvents = onSessionEvent((event, current) => {
     if (event === 'SIGNED_OUT') forgetFingerprint()
-    // Supabase says SIGNED_IN again whenever the tab comes to the front.
+    // Supabase sends SIGNED_IN again whenever the tab becomes visible.
     if (event === 'SIGNED_IN' && current) void verify(current)
   })
   void verify(session)

@@ -11,7 +11,7 @@ import { useErrorToast } from '@/lib/notices/use-error-toast'
 import { copy } from './copy'
 import { TestimonialCard } from './testimonial-card'
 
-/** What experts say, in two columns of tickets. */
+/** Quotes of experts, in two columns of tickets. */
 export function Testimonials() {
   return (
     <Section id={SECTION.testimonials} tone="paper">

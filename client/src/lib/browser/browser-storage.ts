@@ -23,12 +23,12 @@ function write(open: () => Storage, key: string, value: string) {
 const local = () => window.localStorage
 const session = () => window.sessionStorage
 
-/** The value in local storage; null where there is none, or no storage. */
+/** Returns the value in local storage; null without a value or without storage. */
 export function readLocal(key: string) {
   return read(local, key)
 }
 
-/** Keeps the value in local storage; false where that is impossible. */
+/** Stores the value in local storage; returns false if that fails. */
 export function writeLocal(key: string, value: string) {
   return write(local, key, value)
 }
@@ -41,12 +41,12 @@ export function removeLocal(key: string) {
   }
 }
 
-/** The value in session storage; null where there is none, or no storage. */
+/** Returns the value in session storage; null without a value or without storage. */
 export function readSession(key: string) {
   return read(session, key)
 }
 
-/** Keeps the value in session storage; false where that is impossible. */
+/** Stores the value in session storage; returns false if that fails. */
 export function writeSession(key: string, value: string) {
   return write(session, key, value)
 }

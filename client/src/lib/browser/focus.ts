@@ -1,4 +1,4 @@
-/** Remembers what has the keyboard's place; what is returned gives it back. */
+/** Stores the focused element and returns a function that focuses it again. */
 export function rememberFocus() {
   const holder = document.activeElement
   return () => {

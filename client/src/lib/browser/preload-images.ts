@@ -18,7 +18,7 @@ export async function preloadImages(addresses: readonly string[]) {
     throw new Error(messages.images.preloadFailed)
 }
 
-/** Loads pictures ahead of their turn on the page; what cannot be had is only logged. */
+/** Preloads pictures; failures are only logged. */
 export function usePreloadedImages(addresses: readonly string[]) {
   const key = addresses.join('\n')
   useEffect(() => {

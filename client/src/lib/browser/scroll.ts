@@ -5,7 +5,7 @@ function behavior(wanted: ScrollBehavior): ScrollBehavior {
 }
 
 /**
- * Scrolls so that the element stands below the fixed header, and moves the keyboard's place to it.
+ * Scrolls so that the element is below the fixed header, and moves the focus to it.
  * Returns false if the page has no element with this id.
  */
 export function scrollToElement(id: string, wanted: ScrollBehavior) {

@@ -13,7 +13,7 @@ export function useMediaQuery(query: string) {
   )
 }
 
-/** Whether the visitor has asked for less motion. */
+/** Reports whether the visitor prefers reduced motion. */
 export function usePrefersReducedMotion() {
   return useMediaQuery('(prefers-reduced-motion: reduce)')
 }

@@ -6,7 +6,7 @@ import { supabase } from '@/lib/supabase/client'
 
 import type { Table } from './query-client'
 
-/** Reads again what shows rows of `table`, as the queries' `meta` says; all content where no table is named. */
+/** Invalidates the queries that show rows of `table`, according to their `meta`; without a table, all content. */
 function refresh(queries: QueryClient, table?: Table) {
   void queries.invalidateQueries({
     predicate: ({ meta }) =>
@@ -28,7 +28,7 @@ export function followContent(queries: QueryClient) {
     )
     .subscribe((status) => {
       if (status !== REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) return
-      // What changed while the connection was gone was told to nobody.
+      // Changes during the interruption were not announced.
       if (wasJoined) refresh(queries)
       wasJoined = true
     })

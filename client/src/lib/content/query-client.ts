@@ -7,15 +7,15 @@ export type Table = keyof Database['public']['Tables']
 
 declare module '@tanstack/react-query' {
   interface Register {
-    /** Queries of content name the tables whose rows they show; they are read again when one of these changes. */
+    /** Queries of content name the tables whose rows they show; they are fetched again when one of these changes. */
     queryMeta: { tables: readonly Table[] }
   }
 }
 
-/** How long a page that is opened again shows what was read before without asking. */
+/** How long content counts as fresh, so that a page that is opened again does not fetch it. */
 const FRESH_MS = 60_000
 
-// Whoever edits a row in another window comes back by the window's focus; the page was visible all the time.
+// By the window's focus, since the page stays visible while a row is edited in another window.
 focusManager.setEventListener((onFocus) => {
   const notice = () => onFocus()
   window.addEventListener('focus', notice)
@@ -26,7 +26,7 @@ focusManager.setEventListener((onFocus) => {
   }
 })
 
-/** Content is read again when the visitor comes back to it; the client retries lost requests itself. */
+/** Content is fetched again when the window gets the focus; the client of supabase-js retries lost requests itself. */
 export function createQueryClient() {
   return new QueryClient({
     defaultOptions: {

@@ -3,7 +3,7 @@ import { DEFAULT_SETTINGS, FAVICONS, PAGE_TITLES } from './default-settings'
 import type { Favicons, PageTitles } from './default-settings'
 import { storedFileUrl } from '@/lib/supabase/storage-url'
 
-/** What the settings table says about the whole site. Addresses of files are ready to use. */
+/** The site's settings, from the settings table. Addresses of files are complete URLs. */
 export interface SiteSettings {
   siteName: string
   siteDescription: string
@@ -46,7 +46,7 @@ async function readSetting(supabase: Supabase, key: SettingKey): Promise<string>
   return value
 }
 
-/** The texts in `stored`, a JSON object, over those of `defaults`; what is unreadable or unknown is left out. */
+/** Returns `defaults` with the texts in `stored`, a JSON object; unreadable and unknown ones are ignored. */
 function withDefaults<T extends object>(defaults: T, stored: string): T {
   try {
     const parsed: unknown = JSON.parse(stored)
@@ -65,7 +65,7 @@ function iconUrl(value: string) {
   return value.startsWith('/') ? value : storedFileUrl(value, 'app')
 }
 
-/** The site's settings as texts of the settings table say. */
+/** Parses the site's settings from the texts of the settings table. */
 export function parseSettings(values: SettingValues): SiteSettings {
   const icons = withDefaults(FAVICONS, values.favicons)
   return {
@@ -95,7 +95,7 @@ export const DEFAULT_SITE_SETTINGS = parseSettings(
   settingValues(SETTING_KEYS.map((key) => [key, DEFAULT_SETTINGS[key].value])),
 )
 
-/** Reads every setting and creates those that are missing. Never fails: what is unreadable has its default. */
+/** Reads every setting and creates missing ones. Never rejects: unreadable settings have their defaults. */
 export async function loadSiteSettings(): Promise<SiteSettings> {
   try {
     const supabase = await getSupabase()

@@ -10,12 +10,12 @@ function useStoredSettings() {
   }).data
 }
 
-/** The site's settings: the defaults at first, then what is stored. */
+/** The site's settings: first the defaults, then the stored ones. */
 export function useSiteSettings() {
   return useStoredSettings() ?? DEFAULT_SITE_SETTINGS
 }
 
-/** Whether the settings are what is stored, and no longer the defaults of the first moment. */
+/** Whether the stored settings have been loaded. */
 export function useAreSettingsLoaded() {
   return useStoredSettings() !== undefined
 }

@@ -4,7 +4,7 @@ import { CSRF_TOKEN_BYTES } from '@/lib/constants'
 const STORAGE_KEY = 'csrf_token'
 const SHAPE = new RegExp(`^[0-9a-f]{${CSRF_TOKEN_BYTES * 2}}$`)
 
-/** Stands in for session storage where the browser refuses it. */
+/** Is used if the browser refuses session storage. */
 let kept: string | null = null
 
 function generate() {

@@ -56,7 +56,7 @@ function parseAttempts(text: string | null): number[] {
   }
 }
 
-/** A limit that outlives the page, kept in local storage under `key`; in memory where that is refused. */
+/** A limit that is stored in local storage under `key`, or in memory if the browser refuses that. */
 export function localLimiter(key: string, limit: Limit) {
   let kept: number[] = []
   return new RateLimiter(limit, {
@@ -70,7 +70,7 @@ export function localLimiter(key: string, limit: Limit) {
   })
 }
 
-/** The whole minutes that `ms` milliseconds round up to, as texts tell them. */
+/** Returns `ms` milliseconds in minutes, rounded up, for messages. */
 export function minutesLeft(ms: number) {
   return Math.max(1, Math.ceil(ms / 60_000))
 }

@@ -1,7 +1,7 @@
 import { csrfToken } from './csrf-token'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
-/** The function that takes what visitors send in. */
+/** The edge function that receives submitted forms. */
 const FUNCTION_NAME = 'contact-notification'
 
 /** Sends a form's record to the team. Throws with the function's message if it is not accepted. */

@@ -16,7 +16,7 @@ type Control<Values extends FieldValues> = ReturnType<
 >
 
 interface Options<Values extends FieldValues> {
-  /** The values of a form that nobody has filled in. */
+  /** The values of an empty form. */
   empty: Values
   /** Brings the rules of the fields, when the form is first touched. */
   rules: () => Promise<z.ZodMiniType<Values, Values>>
@@ -25,7 +25,7 @@ interface Options<Values extends FieldValues> {
 interface Handlers<Values extends FieldValues> {
   onValid: (values: Values) => Promise<void>
   onInvalid: (errors: FieldErrors<Values>) => void
-  /** Called where the file behind the form cannot be had. */
+  /** Called if the form's code cannot be loaded. */
   onUnavailable: (error: unknown) => void
 }
 
@@ -71,7 +71,7 @@ export function useLateForm<Values extends FieldValues>({ empty, rules }: Option
     return made
   }
 
-  /** Brings what is behind the fields, once; another time where that failed. */
+  /** Loads the code behind the fields, once; again if that failed. */
   const open = () => {
     opening.current ??= take().catch((error: unknown) => {
       opening.current = undefined
@@ -110,7 +110,7 @@ export function useLateForm<Values extends FieldValues>({ empty, rules }: Option
     formProps: (handlers: Handlers<Values>) => ({
       ref: formRef,
       noValidate: true,
-      // A file that does not come now is asked for again when the form is sent.
+      // If the code cannot be loaded now, it is requested again when the form is submitted.
       onFocus: () => void open().catch(() => undefined),
       onSubmit: (event: SubmitEvent) => {
         event.preventDefault()

@@ -11,7 +11,7 @@ export interface Split<Props> {
   open: (show: () => void) => void
 }
 
-/** The component that `load` imports, in a file that comes when it is first shown. */
+/** Returns the component that `load` imports, in a chunk that is loaded when it is first shown. */
 export function split<Props extends object = object>(load: Load<Props>): Split<Props> {
   const Lazy = lazy(load) as unknown as ComponentType<Props>
   let loaded: ComponentType<Props> | undefined

@@ -5,7 +5,7 @@ function subscribe(notify: () => void) {
   return () => window.removeEventListener('load', notify)
 }
 
-/** Whether the page's own files have all come, so that what can wait may now be loaded. */
+/** Reports whether the page's own files are loaded, so that others may be loaded now. */
 export function usePageLoaded() {
   return useSyncExternalStore(
     subscribe,

@@ -1,4 +1,4 @@
-/** What the site says when something fails or succeeds, word for word, in one place. */
+/** The texts of all messages about failure and success. */
 export const messages = {
   testimonials: {
     failed: {

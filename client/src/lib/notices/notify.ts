@@ -1,4 +1,4 @@
-/** What a toast says. `error` is the destructive kind. */
+/** The content of a toast. `error` is the destructive kind. */
 export interface Notice {
   kind: 'error' | 'success' | 'warning'
   title: string

@@ -2,7 +2,7 @@
 interface Analytics {
   /** Called once the visitor has agreed, on each page load. */
   start: () => void
-  /** Called when the visitor takes their consent back: forget everything. */
+  /** Called when the visitor withdraws consent: deletes everything. */
   stop: () => void
 }
 

@@ -8,7 +8,7 @@ export type Consent = 'accepted' | 'declined'
 const STORAGE_KEY = 'cookieConsent'
 
 const listeners = new Set<() => void>()
-/** Whether the visitor has asked for the choice again. */
+/** Whether the visitor has reopened the choice. */
 let isReopened = false
 
 function announce() {
@@ -30,7 +30,7 @@ export function chooseConsent(consent: Consent) {
   announce()
 }
 
-/** Starts what an earlier visit has agreed to. */
+/** Starts the services that the visitor agreed to in an earlier visit. */
 export function resumeConsent() {
   if (storedConsent() === 'accepted') analytics.start()
 }
@@ -41,7 +41,7 @@ export function reopenConsent() {
   announce()
 }
 
-/** Whether the visitor has to be asked for the first time, or wants to be asked again. */
+/** Reports whether the choice is to be shown: for the first time, or because the visitor has reopened it. */
 export function useConsentRequest() {
   return useSyncExternalStore(
     (listener) => {

@@ -8,7 +8,7 @@ export function isCompleteSession(session: Session, now = Date.now()) {
   return Boolean(access_token && refresh_token && expires_at) && Number(expires_at) * 1000 > now
 }
 
-/** Whether the server still vouches for the user's session. Rejects if it cannot be asked. */
+/** Reports whether the user's session is still valid on the server. Rejects if the server cannot be reached. */
 export async function isIntactSession(userId: string) {
   const supabase = await getSupabase()
   const { data, error } = await supabase.rpc('validate_session_integrity', { user_id: userId })
@@ -16,7 +16,7 @@ export async function isIntactSession(userId: string) {
   return data
 }
 
-/** The id of the session that the access token belongs to; the user's where the token does not say. */
+/** Returns the id of the access token's session; the user's id if the token has none. */
 export function sessionId({ access_token, user }: Session) {
   try {
     const payload = access_token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''

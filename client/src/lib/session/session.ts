@@ -40,7 +40,7 @@ async function start() {
 
 function subscribe(listener: () => void) {
   listeners.add(listener)
-  // Where no session is stored nobody is signed in; that is known before the client is there.
+  // Without a stored session nobody is signed in; this is known before the client is loaded.
   if (!starting && !hasStoredSession()) set(null)
   starting ??= start()
   return () => void listeners.delete(listener)
@@ -55,7 +55,7 @@ export function useSession(): SessionState {
   )
 }
 
-/** The id of the signed-in user, or null; for what is sent in their name. */
+/** Returns the id of the signed-in user, or null. */
 export function currentUserId() {
   return state?.user.id ?? null
 }

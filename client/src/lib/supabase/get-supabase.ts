@@ -1,4 +1,4 @@
-/** The type of the site's client, for what is given it. */
+/** The type of the site's client. */
 export type Supabase = typeof import('./client').supabase
 
 /**

@@ -1,15 +1,15 @@
-/** Where the backend is, the public key that it takes from browsers, and what it offers. */
+/** The backend's URL, its public key, and its capabilities. */
 export interface RuntimeConfig {
   url: string
   key: string
-  /** Whether it tells of changes through channels. */
+  /** Whether it announces changes through realtime channels. */
   hasChannels: boolean
 }
 
 /** What a server writes into the page; unknown until it is looked at. */
 type Injected = Partial<Record<'url' | 'key' | 'channels', unknown>>
 
-/** Values that a build is made with; used where no server fills in the page's own. */
+/** Values of the build, which are used if no server writes values into the page. */
 export interface BuildConfig extends Record<string, unknown> {
   VITE_SUPABASE_URL?: string | undefined
   VITE_SUPABASE_ANON_KEY?: string | undefined

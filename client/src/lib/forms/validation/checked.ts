@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-/** A text field whose rule says why a value is refused, or undefined. */
+/** Returns a text field whose rule returns why a value is refused, or undefined. */
 export function checked(rule: (value: string) => string | undefined) {
   return z.string().check((context) => {
     const message = rule(context.value)

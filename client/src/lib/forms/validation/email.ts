@@ -1,6 +1,6 @@
 import { hasActiveContent, hasControlCharacters } from '@shared/text'
 
-/** The longest address that mail servers take. Source: RFC 5321, section 4.5.3.1.3, as corrected. */
+/** The longest address that mail servers accept. Source: RFC 5321, section 4.5.3.1.3, as corrected. */
 const MAX_LENGTH = 254
 
 const FORMAT = /^\S+@\S+\.\S+$/
