@@ -8,7 +8,7 @@ mod identity_provider_client;
 #[cfg(feature = "saml")]
 mod service_provider;
 #[cfg(not(feature = "saml"))]
-#[path = "unavailable.rs"]
+#[path = "sso/unavailable.rs"]
 mod service_provider;
 
 use crate::{Code, Error};

@@ -22,9 +22,9 @@ use url::form_urlencoded;
 
 use crate::mail::{KEPT, files};
 
-const PAGE: &str = include_str!("page/index.html");
-const STYLE: &str = include_str!("page/inbox.css");
-const SCRIPT: &str = include_str!("page/inbox.js");
+const PAGE: &str = include_str!("inbox/page/index.html");
+const STYLE: &str = include_str!("inbox/page/inbox.css");
+const SCRIPT: &str = include_str!("inbox/page/inbox.js");
 
 /// What the page may load: its own files, and mails in a frame.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; \
