@@ -46,7 +46,7 @@ export async function auth(binary, how) {
   }
 }
 
-/** A server with the accounts of schema.sql, and what it asks Postgres. */
+/** A server with the accounts of schema.sql, and the statements that it sends to Postgres. */
 class Stage {
   /** @param {string} binary @param {Running} running */
   static async start(binary, running) {
@@ -73,7 +73,7 @@ class Stage {
     return stage
   }
 
-  /** Makes the accounts anew. */
+  /** Creates the accounts again. */
   async fill() {
     const file = path.join(import.meta.dirname, 'schema.sql')
     const how = { people: PEOPLE, sessions: SESSIONS, password: PASSWORD, first: FIRST_TOKEN }
@@ -81,7 +81,7 @@ class Stage {
     await this.database.sql('checkpoint')
   }
 
-  /** Finds out what a server asks Postgres for a user, and for a refresh. */
+  /** Records the statements that a server sends to Postgres for a user, and for a refresh. */
   async #record(binary, env) {
     const recorder = await Recorder.start(this.database, 'supabase_auth_admin')
     const server = await Server.start({
@@ -113,7 +113,7 @@ class Stage {
     return { ...this.headers, Authorization: `Bearer ${this.session.access_token}` }
   }
 
-  /** Asks again and again, and tells the processor time of the server for each request, too. */
+  /** Sends requests for a while, and measures the server's processor time for each request, too. */
   async load(request, how) {
     const before = processorTime(this.pid)
     const postgres = treeProcessorTime(this.postgresPid)
@@ -146,7 +146,7 @@ function signingIn(stage) {
   }
 }
 
-/** Signing in by password takes as long as bcrypt does, on all cores. */
+/** Measures sign-ins by password, which are limited by bcrypt on all cores. */
 async function signIns(stage, { seconds, rounds }) {
   const threads = availableParallelism()
   const connections = 4 * threads
@@ -178,7 +178,7 @@ async function signIns(stage, { seconds, rounds }) {
   row('of it', (hash / (server + postgres)).toFixed(2))
 }
 
-/** Others are answered as if nobody signed in: hashes wait for them. */
+/** Measures other requests during sign-ins, which must not be slower: hashes run at a lower priority. */
 async function besideSignIns(stage, { seconds, rounds }) {
   const connections = 4
   const flood = 4 * availableParallelism()
@@ -277,7 +277,7 @@ async function statements(stage, how) {
   table(columns, lines)
 }
 
-/** The random numbers that stand for the token and its successor. */
+/** The random numbers that are used for the token and its successor. */
 const refreshVariables = {
   token: [FIRST_TOKEN, LAST_TOKEN],
   successor: [LAST_TOKEN + 1, 999_999_999_999],

@@ -11,12 +11,12 @@ import { Server } from '../../tests/support/server.mjs'
 
 const connections = 16
 
-/** What the server asks Postgres for a list: all visible rows as one JSON array. */
+/** The server's query for a list: all visible rows as one JSON array. */
 const faqs = { sql: `select coalesce(json_agg(t), '[]') from (select * from faqs limit 1000) t` }
 
 /**
- * Starts this repository's own project on an empty data folder, starts it again, and prints how long that took, what
- * the server weighs, and how fast it answers the home page's list of questions.
+ * Starts this repository's own project on an empty data folder, starts it again, and prints the durations, the server's
+ * memory, and how fast it answers the home page's list of questions.
  * @param {string} binary
  * @param {{ seconds: number, rounds: number }} how
  */

@@ -20,9 +20,8 @@ const colds = 7
 const targets = { cold: 250, p50: 0.5, p99: 2, ratio: 0.9 }
 
 /**
- * Calls a function that says hello through Basalt, the same code in a Deno of its own, and that Deno behind a program
- * that copies bytes and behind a proxy that does nothing but pass on, in turns, and functions that were never called
- * before; prints what it costs to go through Basalt.
+ * Calls, in turns, a small function through Basalt, the same code in a Deno of its own, and that Deno behind a relay that
+ * copies bytes and behind a minimal proxy; and functions that have never been called before. Prints the overhead of Basalt.
  * @param {string} binary
  */
 export async function functions(binary, { seconds, rounds, connections }) {

@@ -6,22 +6,22 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** How long the profiler may take to do what it is told, in milliseconds. */
+/** How long the profiler may take for a command, in milliseconds. */
 const limit = 60_000
 
 /** A function's instructions: its own, and with all that it called. */
 /** @typedef {{ own: number, inclusive: number }} Cost */
 
-/** A program that runs under callgrind, which counts only while it is told to. */
+/** A program that runs under callgrind, which counts instructions only when requested. */
 export class Callgrind {
   #folder = mkdtempSync(path.join(tmpdir(), 'basalt-profile-'))
 
   /**
-   * Makes a stand-in for `binary` whose command `serve` runs under callgrind.
+   * Creates a wrapper of `binary` whose command `serve` runs under callgrind.
    * @param {string} binary
    */
   constructor(binary) {
-    /** The stand-in. */
+    /** The path of the wrapper. */
     this.binary = path.join(this.#folder, 'basalt')
     const flags = `--tool=callgrind --instr-atstart=no --callgrind-out-file='${this.#output}'`
     const script = [
@@ -34,7 +34,7 @@ export class Callgrind {
   }
 
   /**
-   * Counts what the process `pid` does during `work`, by function.
+   * Counts the instructions of the process `pid` during `work`, by function.
    * @param {number} pid
    * @param {() => Promise<void>} work
    * @returns {Promise<Map<string, Cost>>}
@@ -49,7 +49,7 @@ export class Callgrind {
     return costs(readFileSync(`${this.#output}.${this.#dumps}`, 'utf8'))
   }
 
-  /** Removes what it has written. */
+  /** Removes its files. */
   remove() {
     rmSync(this.#folder, { recursive: true, force: true })
   }

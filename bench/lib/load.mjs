@@ -7,13 +7,13 @@ const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname,
 const grace = 60_000
 
 /**
- * A request as the load generator takes it; `{1..9}`, `{uuid}` and `{seq}` in its texts are filled anew each time.
+ * A request in the form of the load generator; `{1..9}`, `{uuid}` and `{seq}` in its texts are replaced for each request.
  * @typedef {{ method?: string, path: string, headers?: Record<string, string>, body?: string, status?: number,
  *   weight?: number }} Request
  */
 
 /**
- * Asks `requests` below `url` over so many connections and returns what the load generator saw: `requests`, `asked`
+ * Sends `requests` below `url` over so many connections and returns the load generator's figures: `requests`, `asked`
  * (warm-up included), `per_second`, `p50_us`, `p99_us`, `max_us`.
  *
  * Throws when an answer's status is not the expected one.

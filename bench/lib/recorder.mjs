@@ -9,7 +9,7 @@ import path from 'node:path'
 /** Codes of what a client may send before its user's name. Source: PostgreSQL's documentation, "Message Formats". */
 const STARTUP = 196608
 
-/** Stands between a server and Postgres, and notes which statements the server runs. */
+/** A proxy between a server and Postgres that records the statements of the server. */
 export class Recorder {
   /** @type {Statement[] | undefined} */
   #noted
@@ -89,7 +89,7 @@ export class Recorder {
   }
 }
 
-/** Cuts what a client sends into messages. */
+/** Splits the client's bytes into messages. */
 class Messages {
   #rest = Buffer.alloc(0)
   #hasStarted = false

@@ -12,7 +12,7 @@ export class Running {
   }
 
   /**
-   * Takes charge of a server.
+   * Adds a server.
    * @template {{ stop(): Promise<void> }} T
    * @param {T} server
    * @returns {T}
@@ -22,7 +22,7 @@ export class Running {
     return server
   }
 
-  /** Stops all of them, the last first. Whoever asks again waits for the same end. */
+  /** Stops all of them, in reverse order. A second call waits for the same stop. */
   stop() {
     this.#stopped ??= this.#stopAll()
     return this.#stopped

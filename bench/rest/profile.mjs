@@ -12,7 +12,7 @@ const connections = 4
 /** What is listed of the functions, by their own instructions. */
 const listed = 25
 
-/** What instructions are for, by the crate that a function's name tells of first. */
+/** The purposes of instructions, by the first crate in a function's name. */
 const groups = [
   ['HTTP: hyper', /\b(hyper|hyper_util|httparse|httpdate|http|http_body|http_body_util|h2)::/],
   ['tokio, mio, futures', /\b(tokio|tokio_util|mio|futures_\w+|parking_lot\w*|atomic_waker)::/],

@@ -8,7 +8,7 @@ import { Stage } from './stage.mjs'
 import { workloads } from './workloads.mjs'
 
 const connections = 16
-/** Seconds between two looks at the memory. */
+/** Seconds between two measurements of the memory. */
 const slice = 10
 /** What of the requests each workload is; large answers are as rare as they are in life. */
 const weights = { 'list-1000': 1, bulk: 1, 'bulk-plain': 1, count: 2 }
@@ -91,7 +91,7 @@ function course(samples) {
   )
 }
 
-/** Whether the memory of the second half stayed, as far as its own noise lets one say. */
+/** Reports whether the memory was constant in the second half, within its noise. */
 function kept(samples, peak) {
   const half = samples.slice(Math.floor(samples.length / 2))
   const { growth, error } = slope(half.map(({ at, memory }) => [at / 3600, memory / 2 ** 20]))

@@ -55,7 +55,7 @@ export class Stage {
     await this.#running.stop()
   }
 
-  /** The embedded Postgres, kept by a Basalt that is asked nothing. */
+  /** The embedded Postgres, run by a Basalt that gets no requests. */
   async #cluster(binary) {
     const host = await this.#start(binary, { BASALT_DATABASE_PORT: '0' })
     const server = await Postgres.of(host)

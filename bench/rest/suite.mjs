@@ -71,7 +71,7 @@ async function compare(stage, chosen) {
   return mismatches
 }
 
-/** Every peer in turn, in another order each round, so that what drifts on the machine meets all of them. */
+/** Measures the peers in turn, in another order each round, so that changes of the machine affect all of them. */
 async function measure(stage, chosen, { rounds, connections, seconds }) {
   /** @type {Turn[]} */
   const turns = []

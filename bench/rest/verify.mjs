@@ -6,8 +6,8 @@ import { load } from '../lib/load.mjs'
 const compared = ['content-type', 'content-range']
 
 /**
- * Asks both servers the same reads and returns what differs, one sentence each: status, the headers that say what
- * the body is, and the body: byte for byte, or as JSON where PostgREST's way through jsonb changes how it is written.
+ * Sends the same reads to both servers and returns the differences, one sentence each: of the status, of the headers that
+ * describe the body, and of the body: byte for byte, or as JSON where PostgREST's use of jsonb changes its formatting.
  * @param {import('./stage.mjs').Stage} stage
  * @param {import('./workloads.mjs').Workload} workload
  */

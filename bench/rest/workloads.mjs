@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * What is asked of every peer.
+ * A set of requests that is sent to every peer.
  * @typedef {object} Workload
  * @property {string} id how BENCH_ONLY names it
  * @property {string} title

@@ -18,7 +18,7 @@ const limit = 60_000
 const targets = { time: 1000, memory: 50 * 2 ** 20 }
 
 /**
- * Lets a server read the catalog of schema.sql, several times over, and prints how long that takes and what it costs.
+ * Makes a server read the catalog of schema.sql several times, and prints how long that takes and what it costs.
  * @param {string} binary
  */
 export async function schemaCache(binary) {

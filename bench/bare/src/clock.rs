@@ -1,4 +1,4 @@
-//! Processor time, which says what a step costs whatever else the machine does. Linux only.
+//! Processor time, which measures the cost of a step independently of the machine's other load. Linux only.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The least that anything between a client and a server can do: bytes are copied, and nobody looks at them.
+//! The minimal relay between a client and a server: it copies bytes without parsing them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::proxy;
 
-/// As [`proxy::serve`], but passes on bytes in place of requests.
+/// Like [`proxy::serve`], but copies bytes instead of forwarding requests.
 ///
-/// Errors: when there is no free port.
+/// Errors: if there is no free port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
     proxy::listen(socket, copy)
 }

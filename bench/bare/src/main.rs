@@ -1,4 +1,4 @@
-//! Measures single steps of a request by themselves, without server or database, and prints one JSON object.
+//! Measures single steps of a request in isolation, without server or database, and prints one JSON object.
 
 mod clock;
 mod copy;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Measures a step of a request by itself.
+/// Measures a step of a request in isolation.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -36,12 +36,12 @@ enum Step {
         #[command(flatten)]
         time: Time,
     },
-    /// Passes requests on, as they are, until it is killed: what a proxy costs that does nothing else
+    /// Forwards requests unchanged until it is killed: the cost of a minimal proxy
     Proxy {
         /// The unix socket that they go to
         socket: PathBuf,
     },
-    /// Copies bytes, until it is killed: what it costs to be between two ends at all
+    /// Copies bytes until it is killed: the cost of a relay
     Copy {
         /// The unix socket that they go to
         socket: PathBuf,

@@ -1,4 +1,4 @@
-//! How fast bcrypt is on these cores, which bounds how fast anybody can sign people in.
+//! The speed of bcrypt on these cores, which limits the rate of sign-ins.
 
 use std::io;
 use std::thread::ScopedJoinHandle;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clock;
 
-/// The cost of the hashes that the auth service makes.
+/// The cost of the auth service's hashes.
 const COST: u32 = 10;
 const PASSWORD: &str = "correct horse battery staple";
 

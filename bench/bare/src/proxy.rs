@@ -1,5 +1,5 @@
-//! The least that a reverse proxy made of hyper and tokio can do: a connection to the server behind it for each of a
-//! client's, on which every request is passed on unread.
+//! A minimal reverse proxy with hyper and tokio: it opens one connection to the server for each of a client's, and
+//! forwards every request unread.
 
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
@@ -13,17 +13,17 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Mutex;
 
-/// What ends a connection.
+/// The error that ends a connection.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Prints `{"url": …}` of a free port and passes on to `socket` what comes there, for as long as the process lives.
+/// Prints `{"url": …}` of a free port and forwards its requests to `socket`, as long as the process lives.
 ///
-/// Errors: when there is no such port.
+/// Errors: if there is no free port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
     listen(socket, pass)
 }
 
-/// As [`serve`], with `pass` for each connection.
+/// Like [`serve`], with `pass` for each connection.
 pub(crate) fn listen<F>(socket: &Path, pass: fn(TcpStream, PathBuf) -> F) -> io::Result<()>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'static,

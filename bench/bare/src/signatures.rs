@@ -1,4 +1,4 @@
-//! How long the verification of a user's token takes.
+//! The cost of verifying a user's token.
 
 use std::error::Error;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,7 +9,7 @@ use tokens::{KeyOverrides, Keys, Verifier};
 
 use crate::clock;
 
-/// Verifications between two looks at the clock.
+/// Verifications between two reads of the clock.
 const BATCH: u32 = 16;
 
 #[derive(Serialize)]

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// An answer that arrives piece by piece. Knows just enough of HTTP to tell when it is there to its end.
+/// A response that arrives in pieces. Parses only as much HTTP as is needed to find its end.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// What has arrived; whoever reads from the network appends to it.
+    /// The bytes that have arrived; the reader appends to it.
     pub(crate) bytes: Vec<u8>,
     state: State,
     status: u16,
@@ -38,7 +38,7 @@ impl Answer {
 
     /// The status once the whole answer has arrived; `None` while more has to be read.
     ///
-    /// Errors: what arrived is no answer whose end can be told on a connection that stays open.
+    /// Errors: if the bytes are not a response whose end can be found on a connection that stays open.
     pub(crate) fn complete(&mut self) -> io::Result<Option<u16>> {
         loop {
             match self.state {

@@ -1,7 +1,7 @@
-//! A load generator: keep-alive HTTP/1.1 connections that each wait for an answer before they ask again.
+//! A load generator: keep-alive HTTP/1.1 connections, each of which waits for a response before its next request.
 //!
-//! It runs on one thread and knows just enough HTTP to find the end of an answer, so that it costs the measured
-//! server as little of the shared processor as can be. Prints one JSON object: requests, failures (answers with
+//! It runs on one thread and parses only as much HTTP as is needed to find the end of a response, so that it takes as
+//! little processor time as possible from the measured server. Prints one JSON object: requests, failures (responses with
 //! another status than the expected one), seconds, requests per second, and latencies in microseconds.
 
 mod answer;
@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(30);
 /// What of a failure is shown.
 const SHOWN: usize = 400;
 
-/// Asks again and again over several connections and prints how fast it was answered.
+/// Sends requests over several connections for a while and prints how fast they were answered.
 ///
 /// The requests are a JSON array of objects: method (GET), path, headers, body, status (the expected one; any of
 /// 2xx), weight (1). In path, headers and body, {1..9} stands for a random integer, {uuid} for a random UUID, {seq}
@@ -46,7 +46,7 @@ struct Arguments {
     /// Connections, each with one request under way
     #[arg(short, long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
-    /// How long to ask
+    /// How long to send requests
     #[arg(short, long, default_value_t = 5.0, value_parser = positive)]
     seconds: f64,
     /// Time before that which is not counted, in seconds
@@ -113,7 +113,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Asks until `end`; what was asked before `counted` is warm-up.
+    /// Sends requests until `end`; those before `counted` are warm-up.
     async fn ask(mut self, counted: Instant, end: Instant) -> io::Result<Tally> {
         self.stream.set_nodelay(true)?;
         let mut source = Source { random: rand::make_rng::<SmallRng>(), sequence: &self.sequence };

@@ -1,4 +1,4 @@
-//! What is asked: requests of a file, chosen by weight, written as HTTP/1.1.
+//! The requests: read from a file, chosen by weight, written as HTTP/1.1.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -47,7 +47,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Whether `status` is what the answer must have.
+    /// Reports whether `status` is an expected one.
     pub(crate) fn expects(&self, status: u16) -> bool {
         self.status.map_or((200..300).contains(&status), |expected| expected == status)
     }
@@ -79,7 +79,7 @@ pub(crate) struct Requests {
 impl Requests {
     /// Reads a JSON array of requests to be sent to `base`.
     ///
-    /// Errors: what is wrong with the JSON, or that there is nothing to choose from.
+    /// Errors: if the JSON is invalid or has no request.
     pub(crate) fn parse(json: &str, base: &Base) -> io::Result<Self> {
         let definitions: Vec<Definition> = serde_json::from_str(json)?;
         let mut total = 0;

@@ -1,10 +1,10 @@
-//! What was seen: latencies and failures, and the figures that are made of them.
+//! The results: latencies and failures, and the figures that are computed from them.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What one or more connections saw in the time that counts.
+/// The results of one or more connections in the measured time.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// Microseconds from the first byte written to the last byte read.
@@ -24,7 +24,7 @@ pub(crate) struct Report {
     asked: usize,
     /// Answers of all those with another status than the expected one.
     failures: u64,
-    /// One of them: its status line and the beginning of what followed.
+    /// One of the failures: its status line and the beginning of the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_failure: Option<String>,
     seconds: f64,
@@ -47,7 +47,7 @@ impl Tally {
         self.first_failure.get_or_insert_with(describe);
     }
 
-    /// Adds what another connection saw.
+    /// Adds the results of another connection.
     pub(crate) fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.answers += other.answers;

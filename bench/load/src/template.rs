@@ -1,4 +1,4 @@
-//! Texts with placeholders that are filled anew for every request.
+//! Texts with placeholders that are replaced for every request.
 //!
 //! `{1..20000}` becomes a random integer of that range, both ends included; `{uuid}` a random UUID; `{seq}` the next
 //! number of a sequence that all connections share. All other braces stay as they are: JSON and PostgREST's array
@@ -12,7 +12,7 @@ use rand::RngExt as _;
 use rand::rngs::SmallRng;
 use uuid::Builder;
 
-/// A text, cut at its placeholders.
+/// A text, split at its placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
@@ -26,7 +26,7 @@ enum Piece {
     Sequence,
 }
 
-/// Where placeholders take their values from.
+/// The source of the placeholders' values.
 pub(crate) struct Source<'a> {
     /// Random numbers: fast ones, good enough to spread keys.
     pub(crate) random: SmallRng,

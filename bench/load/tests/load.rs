@@ -1,4 +1,4 @@
-//! The program against a server that answers what the test says.
+//! Tests of the program with a server whose responses the test defines.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its helpers cannot go on")]
 
