@@ -24,7 +24,7 @@ function dependencies(manifest) {
 }
 
 /**
- * Those that a manifest says are not used on purpose, as it says to cargo-machete.
+ * Returns the dependencies that a manifest declares as intentionally unused, in the form of cargo-machete.
  * @param {string} manifest
  */
 function ignored(manifest) {

@@ -48,7 +48,7 @@ const answered = (page, target, answer) =>
 async function below(page, id) {
   await page.locator(`#${id}`).waitFor()
   await page.evaluate((target) => document.getElementById(target)?.scrollIntoView(), id)
-  // Parts of the page ask for their files only now.
+  // Parts of the page request their files only now.
   await page.waitForTimeout(800)
 }
 
@@ -210,7 +210,7 @@ async function loadPictures(page) {
   const height = await page.evaluate(() => document.documentElement.scrollHeight)
   for (let top = 0; top < height; top += 700) {
     await page.evaluate((y) => window.scrollTo(0, y), top)
-    // Parts of the page ask for their files only now.
+    // Parts of the page request their files only now.
     await page.waitForTimeout(150)
   }
   await page.waitForTimeout(500)

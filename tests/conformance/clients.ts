@@ -3,7 +3,7 @@ import { inject } from 'vitest'
 
 import { connect, type Client, type Traits } from '../support/client.ts'
 
-/** The stock client of somebody who is not signed in. */
+/** The stock client of a visitor who is not signed in. */
 export function visitor(traits?: Traits): Client {
   const { url, anonKey } = inject('access')
   return connect(url, anonKey, traits)
@@ -15,13 +15,13 @@ export function service(): Client {
   return connect(url, serviceKey)
 }
 
-/** What came of calling a function. */
+/** The result of a call of a function. */
 export interface Invoked<T> {
   data: T | null
   error: (Error & { context?: Response }) | null
 }
 
-/** Calls a function; the client's own type says nothing of its errors. */
+/** Calls a function; the client's own type does not describe its errors. */
 export async function invoke<T>(
   client: Client,
   name: string,

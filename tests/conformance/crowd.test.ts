@@ -7,7 +7,7 @@ import { dial, head, write } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
 import { wrapped, type Wrapped } from '../support/wrapped.ts'
 
-/** So few open files that the server has place for 44 connections: what it leaves to Postgres and the log comes first. */
+/** A limit on open files that leaves 44 connections: the files for Postgres and the log are reserved first. */
 const files = 300
 const places = 44
 
@@ -34,7 +34,7 @@ describe.skipIf(inject('own') === null)('a server whose places are all taken', (
     })
   }
 
-  /** Opens three times as many connections as there are places, each of which says `words`. */
+  /** Opens three times as many connections as the server allows, each of which sends `words`. */
   async function fill(words: string) {
     for (let count = 0; count < 3 * places; count++) {
       const socket = await dial(server.access.url)

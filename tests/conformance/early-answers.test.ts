@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { exchange, head, run } from '../support/raw.ts'
 
-/** More than any buffer on the way holds. */
+/** More than all buffers on the way can hold. */
 const large = Buffer.alloc(8 << 20, 'x')
 
-/** Supabase's Python client brings httpx. */
+/** httpx is a dependency of Supabase's Python client. */
 const python = path.resolve(import.meta.dirname, '../python/.venv/bin/python')
 
 const put = `
@@ -91,7 +91,7 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
 
   test.each(refused())('reaches curl: $name', async ({ url, headers, status }) => {
     const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-    // It asks with Expect before it sends as much, unless it is told not to.
+    // curl uses Expect before it sends a body of this size, unless the header is set to be empty.
     for (const more of [
       [],
       ['-H', 'Expect:'],

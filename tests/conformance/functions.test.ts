@@ -12,7 +12,7 @@ import { WebSocket } from 'ws'
 import { connect } from '../support/client.ts'
 import { invoke, service, visitor } from './clients.ts'
 
-/** A WebSocket to a function, and what comes on it. */
+/** A WebSocket to a function, and its received messages. */
 async function open(path: string) {
   const { url, anonKey } = inject('access')
   const headers = { authorization: `Bearer ${anonKey}` }
@@ -28,13 +28,13 @@ async function open(path: string) {
   return { socket, next }
 }
 
-/** What the function `caller` sees of the tables. */
+/** Returns what the function `caller` can read of the tables. */
 interface Seen {
   headlines: number
   leads: number | string
 }
 
-/** What the function `database` learns of the database. */
+/** Returns the result of the function `database`. */
 interface Asked {
   ofPostgres: { database: string; headlines: number }
   ofPg: Asked['ofPostgres']
@@ -207,7 +207,7 @@ describe.skipIf(inject('own') === null)('a WebSocket to a function', () => {
       { statusCode: number },
     ]
     expect(answer.statusCode).toBe(401)
-    // Ending what was never opened is an error to it.
+    // It is an error to close a socket that was never opened.
     socket.once('error', () => undefined).terminate()
   })
 

@@ -23,7 +23,7 @@ if (isOwn && !isThere) {
   console.warn('limits by address are not tested: this needs root and iproute2, to make a network')
 }
 
-/** What a caller gets out of the burst that upstream allows everybody. */
+/** The requests that upstream accepts of one caller at once. */
 const burst = 30
 
 // A machine's own calls are not counted, so that the callers need other addresses.

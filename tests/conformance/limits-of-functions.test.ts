@@ -69,7 +69,7 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
     }
     for (const server of [first, second]) {
       expect(await contact(server, address)).toMatchObject({ status: 429 })
-      // What a caller writes into the header itself stands left of what the proxy has seen.
+      // Entries that the caller has written into the header are left of the proxy's entry.
       expect(await contact(server, `198.51.100.1, ${address}`)).toMatchObject({ status: 429 })
     }
     expect(await contact(first, `${address}, 192.0.2.8`)).toMatchObject({ status: 200 })

@@ -8,7 +8,7 @@ import { lacks } from './features.ts'
 const { url } = inject('access')
 const callback = 'https://app.club.example/callback'
 
-/** Hosted projects are no OAuth server unless somebody has switched that on. */
+/** In hosted projects the OAuth server is off by default. */
 const metadata = await fetch(`${url}/.well-known/oauth-authorization-server/auth/v1`)
 
 async function signedIn() {
@@ -30,7 +30,7 @@ async function registered() {
   return { id: data.client_id, secret: data.client_secret }
 }
 
-/** Sends a user's browser here as an application does; answers with the request and what the code will need. */
+/** Redirects a user's browser here as an application does; returns the request and the verifier of the code. */
 async function request(clientId: string) {
   const verifier = randomBytes(32).toString('base64url')
   const query = new URLSearchParams({

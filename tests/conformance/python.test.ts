@@ -19,6 +19,6 @@ test("Supabase's Python client works", { timeout: 120_000 }, async () => {
       SUPABASE_SERVICE_ROLE_KEY: serviceKey,
     },
   })
-  // The list of what ran, and of what failed in a run that did, stands on the standard error output.
+  // The list of tests, and of failed ones, is in the standard error output.
   expect(ran.stderr).toMatch(/^OK$/m)
 })

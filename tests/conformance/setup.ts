@@ -12,15 +12,15 @@ import { Provider } from '../support/provider.ts'
 import { Registry } from '../support/registry.mjs'
 import { Server } from '../support/server.mjs'
 
-/** What only a server of the tests' own has. */
+/** Properties that only a server of the tests' own has. */
 export interface Own {
-  /** What identifies it to Basalt's commands. */
+  /** The arguments that identify it to Basalt's commands. */
   place: Server['place']
-  /** Where its mails are shown. */
+  /** The URL of the page with its mails. */
   inboxUrl: string
-  /** The language model's stand-in. */
+  /** The mock of the language model. */
   modelUrl: string
-  /** The OpenID provider that it knows. */
+  /** The OpenID provider that it is configured with. */
   providerUrl: string
 }
 

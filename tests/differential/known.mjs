@@ -19,7 +19,7 @@ const reworded = new Set([
   'PGRST121',
   // Number of parts, algorithm, cryptographic failure, each in its own words
   'PGRST301',
-  // Parser libraries word and place what they expected differently.
+  // Parser libraries report differently what they expected and where.
   'PGRST100',
   // A suggested function has to be as near as 75 %.
   'PGRST202',
@@ -107,7 +107,7 @@ const rules = [
       request.path.startsWith('/kits'),
   ],
   ['plans', (request) => /plan/.test(request.headers?.accept)],
-  // From here on: what Basalt does otherwise on purpose.
+  // From here on: intended differences.
   [
     'what a parser leaves unread is refused',
     (_, ours, theirs) => /select parameter/.test(ours.body?.message) && theirs.status === 200,
@@ -183,7 +183,7 @@ export function isKnown(part, request, ours, theirs) {
     // Errors had two content types.
     return ['body', 'content-type', 'www-authenticate'].includes(part)
   }
-  // The peer tells of a range that there is none of with the headers of one that there is.
+  // For an unsatisfiable range, the peer has the headers of a satisfiable one.
   if (ours.status === 416) return part !== 'content-range' && part !== 'status' && part !== 'body'
   if (part === 'content-location')
     return isRepeated(request.path) || /%(22|[C-F])/.test(request.path)

@@ -34,7 +34,7 @@ const headers = [
   'cache-control',
 ]
 
-/** What both servers are told; whatever a request changes is undone, so that both find the same rows. */
+/** The settings of both servers; changes of requests are rolled back, so that both find the same rows. */
 const settings = (uri) => ({
   PGRST_DB_URI: uri,
   PGRST_DB_SCHEMAS: 'league, archive',
@@ -46,7 +46,7 @@ const settings = (uri) => ({
   PGRST_JWT_SECRET: secret,
 })
 
-/** `basalt serve --only rest` in the place of the `postgrest` binary. */
+/** `basalt serve --only rest` as a replacement for the `postgrest` binary. */
 class DropIn {
   static async start(binary, uri) {
     const child = spawn(binary, ['serve', '--only', 'rest'], {
@@ -117,7 +117,7 @@ async function ask(url, { method, path, headers: sent, body, role }) {
   const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
   const shown = { status: answer.status, body: asJson(text) }
   for (const name of headers) {
-    // Whether a space stands before a parameter says nothing.
+    // A space before a parameter makes no difference.
     const value = answer.headers.get(name)?.replaceAll('; ', ';')
     if (value !== undefined) shown[name] = value
   }

@@ -14,7 +14,7 @@ interface Worker {
   club: ClubPage
 }
 
-// Playwright wants the first argument destructured, even where nothing is taken from it.
+// Playwright requires the first argument to be destructured, even if nothing of it is used.
 /* eslint-disable no-empty-pattern */
 
 /** Tests with a Basalt of their worker's own. */

@@ -99,7 +99,7 @@ const REQUIRED: Record<string, string[]> = {
   PropertyValue: ['name', 'value'],
 }
 
-/** The entities of structured data that lack something, with what they lack. */
+/** Returns the incomplete entities of structured data, with their missing properties. */
 function incomplete(data: unknown): string[] {
   if (typeof data !== 'object' || data === null) return []
   const inner = Object.values(data).flatMap(incomplete)

@@ -18,7 +18,7 @@ export async function settle(page: Page) {
   })
 }
 
-/** Opens the page and waits until its scripts have put it in the place of the first screen that the server sent. */
+/** Opens the page and waits until its scripts have replaced the first screen that the server sent. */
 export async function open(page: Page, url: string) {
   await page.goto(url)
   await expect(page.getByRole('contentinfo')).toBeAttached()

@@ -156,7 +156,7 @@ test('the types are those of the schema', async () => {
   expect(await readFile(path.join(folder, 'todo.types.ts'), 'utf8')).toBe(await server.types())
 })
 
-// The last one, since it takes away what the others have.
+// The last one, since it deletes the data of the others.
 test('a reset brings the database back to its seed, and leaves the keys', async () => {
   const { client, id } = await newcomer(newName())
   expect((await client.from('todos').insert({ title: 'Stay' })).error).toBeNull()

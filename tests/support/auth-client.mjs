@@ -1,5 +1,5 @@
 /**
- * What an app does with Supabase's stock client for auth alone, against a server at `url` that asks for no API key:
+ * A typical use of Supabase's stock client of auth, with a server at `url` that requires no API key:
  * `node auth-client.mjs <url> <a token with role service_role>`. Ends with an error at the first thing that is not as it
  * is with Supabase Auth.
  */

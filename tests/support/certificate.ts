@@ -9,7 +9,7 @@ export const certificate = {
   key: readFileSync(path.join(folder, 'key.pem')),
 }
 
-/** The file of the authority that the certificate is from; its key is gone. */
+/** The file with the certificate of the authority; its key is not kept. */
 export const authorityFile = path.join(folder, 'authority.pem')
 
 /** What is in it. */

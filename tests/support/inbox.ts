@@ -7,7 +7,7 @@ interface Listing {
   messages: { ID: string }[]
 }
 
-/** A mail, and what its reader can do with it. */
+/** A mail with its links and codes. */
 export interface Mail {
   subject: string
   /** The link to open; empty where the mail has none. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** What the stand-in does with the next questions. */
+/** The behaviour of the mock for the next questions. */
 const refusals = {
   quota: [
     429,

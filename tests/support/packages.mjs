@@ -16,7 +16,7 @@ const names = /^(@[a-z\d-]+\/)?[a-z\d][a-z\d._-]*$/
 const largest = 64 * 1024 * 1024
 
 /**
- * What a registry of npm says of a package: the version that is installed here, as the only one.
+ * Returns an npm registry's description of a package, with the version that is installed here as the only one.
  * Source: npm's documentation, "Package metadata".
  * @param {string} name
  * @param {string} registry the URL, which ends with a slash
@@ -44,7 +44,7 @@ export async function packument(name, registry) {
 export async function pack(name) {
   if (!isInstalled(name)) return undefined
   const folder = path.join(installed, name)
-  // Whoever unpacks it takes off the first folder of each path, whatever it is called.
+  // When it is unpacked, the first folder of each path is removed, whatever its name is.
   const place = ['-C', path.dirname(folder), path.basename(folder)]
   const { stdout } = await run('tar', ['-cz', ...place], {
     encoding: 'buffer',

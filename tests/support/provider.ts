@@ -144,7 +144,7 @@ export class Provider {
   }
 }
 
-/** Does what the owner of `email` does on the page at `authorizeUrl`; returns where the provider sends them. */
+/** Signs in as the owner of `email` on the page at `authorizeUrl`; returns the provider's redirect. */
 export async function signInAt(authorizeUrl: string, email: string): Promise<string> {
   const form = new URL(authorizeUrl)
   form.pathname = `${ENDPOINTS}/login`
@@ -162,7 +162,7 @@ export async function idTokenOf(url: string, email: string, claims: Claims = {})
   return (JSON.parse(text) as { id_token: string }).id_token
 }
 
-/** A request that trusts the tests' authority, which `fetch` cannot be told to. */
+/** Sends a request that trusts the tests' authority, which `fetch` cannot. */
 function ask(url: URL): Promise<{ location: string; text: string }> {
   return new Promise((resolve, reject) => {
     const answered = (response: IncomingMessage) => {

@@ -16,7 +16,7 @@ const modules = new Map([
 ])
 
 /**
- * A stand-in for the registry of `jsr:` imports, with one package, and for that of `npm:` imports, with those that are
+ * A mock of the registry of `jsr:` imports, with one package, and of that of `npm:` imports, with those that are
  * installed for this repository.
  * Source: JSR's documentation, "The JSR registry API".
  */

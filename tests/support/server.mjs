@@ -35,7 +35,7 @@ const startLimit = 120_000
 /** A Basalt of one's own, on free ports, for tests and benchmarks. */
 export class Server {
   /**
-   * Starts a server and waits until it says that it is ready.
+   * Starts a server and waits until it reports that it is ready.
    * @param {Options} [options]
    * @returns {Promise<Server>}
    */
@@ -51,7 +51,7 @@ export class Server {
    */
   constructor(binary, dataDir, { project = repository, only = [], env = {} } = {}) {
     this.binary = binary
-    /** Where its data lies. */
+    /** Its data folder. */
     this.dataDir = dataDir
     this.project = project
     // As text, since the announcement is read.
@@ -110,7 +110,7 @@ export class Server {
     return this.#command('gen', 'types', 'typescript')
   }
 
-  /** Makes the project's database anew, under the running server. */
+  /** Resets the project's database while the server runs. */
   async resetDatabase() {
     await this.#command('db', 'reset', '--yes')
   }

@@ -13,12 +13,12 @@ export interface Delivery {
   login: string
 }
 
-/** A mail server that takes mails over STARTTLS alone. Source: RFC 5321, RFC 3207, RFC 4954. */
+/** A mail server that accepts mails only over STARTTLS. Source: RFC 5321, RFC 3207, RFC 4954. */
 export class MailServer {
   readonly deliveries: Delivery[] = []
-  /** Whether it takes no mail for the moment. */
+  /** Whether it refuses mails at the moment. */
   isRefusing = false
-  /** Mails that it did not take. */
+  /** The number of refused mails. */
   refused = 0
 
   private constructor(private readonly server: Server) {}

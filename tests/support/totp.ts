@@ -18,7 +18,7 @@ export function totp(secret: string, now = Date.now()): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** What the app will show next. Servers take it already, since clocks differ. */
+/** The app's next code. Servers accept it already, since clocks differ. */
 export function nextTotp(secret: string): string {
   return totp(secret, Date.now() + STEP)
 }

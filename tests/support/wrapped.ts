@@ -2,13 +2,13 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Basalt's binary in surroundings that only it and what it starts see. */
+/** Basalt's binary, wrapped in a script that changes the environment of it and its child processes. */
 export interface Wrapped {
   binary: string
   remove: () => Promise<void>
 }
 
-/** Makes a script that runs the binary under test the way that `command` says, in a shell; `"$@"` is to end it. */
+/** Creates a script that runs the binary under test with the shell command `command`, which must end with `"$@"`. */
 export async function wrapped(command: (binary: string) => string): Promise<Wrapped> {
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-wrapped-'))
   const built = path.resolve(import.meta.dirname, '../../target/debug/basalt')

@@ -46,7 +46,7 @@ describeBackstage('signing in by mail', () => {
     const code = there(landing.searchParams.get('code'))
     const { session } = await ok(client.auth.exchangeCodeForSession(code))
     expect(session.user.email).toBe(email)
-    // The client forgets its verifier with the code; this is what a client that does not would be told.
+    // The client deletes its verifier after using the code; this is the response for a client that does not.
     await ok(client.auth.signInWithOtp({ email }))
     expect(await refusal(client.auth.exchangeCodeForSession(code))).toMatchObject({
       status: 404,

@@ -9,7 +9,7 @@ import { psql } from '../../support/server.mjs'
 import { service, visitor } from '../clients.ts'
 import type { Own } from '../setup.ts'
 
-/** Where links lead back to. */
+/** The page to which links redirect. */
 export const WELCOME = 'http://127.0.0.1:5173/welcome'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -30,7 +30,7 @@ export const sql = (text: string) => psql(backstage().place, text)
 
 export const inbox = () => new Inbox(backstage().inboxUrl)
 
-/** An address that nobody has. */
+/** Returns an address without an account. */
 export const newAddress = () => `fan-${randomUUID()}@club.example`
 
 interface Answer {
@@ -75,7 +75,7 @@ export async function member(traits?: Traits): Promise<Member> {
   return { id: there(created).id, email, ...(await signedIn(email, traits)) }
 }
 
-/** Another client of somebody who has an account. */
+/** Returns another client of a user who has an account. */
 export async function signedIn(
   email: string,
   traits?: Traits,
@@ -96,7 +96,7 @@ export function fragment(url: URL): URLSearchParams {
   return new URLSearchParams(url.hash.slice(1))
 }
 
-/** The session that a link of the implicit flow brings, in a client of its own. */
+/** Returns the session of a link of the implicit flow, in a client of its own. */
 export async function arrive(link: string): Promise<Client> {
   const found = fragment(await open(link))
   const client = visitor()

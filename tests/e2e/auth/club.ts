@@ -16,10 +16,10 @@ declare global {
 
 export const PASSWORD = 'correct horse battery staple'
 
-/** An address that nobody has. */
+/** Returns an address without an account. */
 export const newAddress = () => `fan-${randomUUID()}@club.example`
 
-/** The address of somebody new who has an account, confirmed by an administrator. */
+/** Returns the address of a new account, which an administrator has confirmed. */
 export async function member({ access }: Server): Promise<string> {
   const email = newAddress()
   const { admin } = connect(access.url, access.serviceKey).auth
@@ -38,7 +38,7 @@ export async function signIn(page: Page, email: string): Promise<void> {
   await isSignedIn(page, email)
 }
 
-/** Waits until the page says that `email` is signed in. */
+/** Waits until the page shows that `email` is signed in. */
 export async function isSignedIn(page: Page, email: string): Promise<void> {
   await expect(page.getByRole('status')).toHaveText(`Signed in as ${email}`)
 }

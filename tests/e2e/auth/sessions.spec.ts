@@ -68,7 +68,7 @@ test('two tabs that refresh at the same moment stay signed in', async ({
   const refresh = (tab: Page) =>
     tab.evaluate(async () => (await window.club.auth.refreshSession()).error?.name ?? 'refreshed')
   const outcomes = await Promise.all([refresh(page), refresh(other)])
-  // A client throws away what it gets when another tab has stored a new session meanwhile, and says so.
+  // A client drops its result if another tab has stored a new session meanwhile, and logs that.
   expect(outcomes).toContain('refreshed')
   expect(['refreshed', 'AuthRefreshDiscardedError']).toEqual(expect.arrayContaining(outcomes))
   expect(tokens.size).toBe(1)
