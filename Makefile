@@ -5,10 +5,10 @@
 #   make test        every test: Rust, client, conformance, browser
 #   make lint        rustfmt, clippy, unused dependencies, eslint, prettier, tsc
 #   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
-#   make soak        what takes longer than a test may: the differential run against PostgREST, five minutes of fuzzing
+#   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make bench       the load tests; needs a quiet machine
-#   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as this machine can have
-#                    them; run, dev and test see to the small ones, too, and go on without them
+#   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as they are available for
+#                    this machine; run, dev and test add the small ones, too, and continue without them
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
