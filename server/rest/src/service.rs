@@ -1,5 +1,7 @@
 //! The endpoint: a request's way through the modules, and the task that keeps the schema cache fresh.
 
+mod lifecycle;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +10,6 @@ use gateway::{Bearer, Caller};
 use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
-use tokio_util::sync::CancellationToken;
 
 use crate::body;
 use crate::caller::Identity;
@@ -22,8 +23,8 @@ use crate::plan::Plan;
 use crate::plan_cache::{Generation, PlanCache, Shape, Template};
 use crate::request::{Action, Incoming, Request};
 use crate::response;
+use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
-use crate::schema_cache::{LoadError, SchemaCache};
 use crate::settings::Settings;
 use crate::timing::Timing;
 use crate::transaction::{Context, Outcome};
@@ -77,59 +78,6 @@ pub fn service_from(
 }
 
 impl Rest {
-    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
-    /// the database, and after its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
-    pub async fn keep_fresh(&self, stop: CancellationToken) {
-        let inner = &self.inner;
-        inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
-    }
-
-    /// Reads settings and schema cache once, for those who want to look at them and not to serve.
-    ///
-    /// Errors: when the database is not there or the catalog cannot be read.
-    pub async fn load(&self) -> Result<(), LoadError> {
-        self.inner.cache.refresh(&self.inner.database, &self.inner.live).await
-    }
-
-    /// Reads the database's settings once, for those who want to look at them and not to serve.
-    ///
-    /// Errors: when the database is not there.
-    pub async fn read_settings(&self) -> Result<(), database::Error> {
-        self.inner.live.reread(&self.inner.database).await
-    }
-
-    /// Reads settings and schema cache again, as a notice from the database would.
-    pub fn reload(&self) {
-        self.inner.cache.reload();
-    }
-
-    /// Waits until a schema cache is loaded, for which somebody has to run [`Self::keep_fresh`].
-    pub async fn loaded(&self) {
-        self.inner.cache.loaded().await;
-    }
-
-    /// As [`Self::loaded`], but waits no longer than for the first attempt, whatever comes of it.
-    pub async fn tried(&self) {
-        self.inner.cache.tried().await;
-    }
-
-    /// Whether a schema cache is loaded, so that requests can be answered.
-    pub fn is_ready(&self) -> bool {
-        self.inner.cache.current().is_some()
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.inner.database
-    }
-
-    pub(crate) fn cache(&self) -> &SharedCache {
-        &self.inner.cache
-    }
-
-    pub(crate) fn live(&self) -> Arc<Live> {
-        self.inner.live.current()
-    }
-
     async fn answer(&self, live: &Arc<Live>, mut incoming: poem::Request) -> Result<Response, Error> {
         let inner = &*self.inner;
         let settings = &live.settings;

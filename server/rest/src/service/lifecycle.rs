@@ -1,0 +1,66 @@
+//! What the program does with the service beside serving: loading, reloading, and waiting for the schema cache.
+
+use std::sync::Arc;
+
+use database::Database;
+use tokio_util::sync::CancellationToken;
+
+use super::Rest;
+use crate::live::Live;
+use crate::schema_cache::LoadError;
+use crate::schema_cache::reload::SharedCache;
+
+impl Rest {
+    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
+    /// the database, and after its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
+    pub async fn keep_fresh(&self, stop: CancellationToken) {
+        let inner = &self.inner;
+        inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
+    }
+
+    /// Reads settings and schema cache once, for those who want to look at them and not to serve.
+    ///
+    /// Errors: when the database is not there or the catalog cannot be read.
+    pub async fn load(&self) -> Result<(), LoadError> {
+        self.inner.cache.refresh(&self.inner.database, &self.inner.live).await
+    }
+
+    /// Reads the database's settings once, for those who want to look at them and not to serve.
+    ///
+    /// Errors: when the database is not there.
+    pub async fn read_settings(&self) -> Result<(), database::Error> {
+        self.inner.live.reread(&self.inner.database).await
+    }
+
+    /// Reads settings and schema cache again, as a notice from the database would.
+    pub fn reload(&self) {
+        self.inner.cache.reload();
+    }
+
+    /// Waits until a schema cache is loaded, for which somebody has to run [`Self::keep_fresh`].
+    pub async fn loaded(&self) {
+        self.inner.cache.loaded().await;
+    }
+
+    /// As [`Self::loaded`], but waits no longer than for the first attempt, whatever comes of it.
+    pub async fn tried(&self) {
+        self.inner.cache.tried().await;
+    }
+
+    /// Whether a schema cache is loaded, so that requests can be answered.
+    pub fn is_ready(&self) -> bool {
+        self.inner.cache.current().is_some()
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
+    pub(crate) fn cache(&self) -> &SharedCache {
+        &self.inner.cache
+    }
+
+    pub(crate) fn live(&self) -> Arc<Live> {
+        self.inner.live.current()
+    }
+}
