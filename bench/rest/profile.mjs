@@ -41,7 +41,7 @@ const steps = [
   ['Request::parse', /rest::request::Request>?::parse$/],
   ['Plan::new', /rest::plan::Plan>?::new$/],
   ['Statements::new', /rest::statement::Statements>?::new$/],
-  ['transaction and Postgres', /rest::transaction::Context>?::execute::\{\{?closure/],
+  ['transaction and Postgres', /rest::transaction::Context>?::run::\{\{?closure/],
   ['Postgres', /database::Database>?::run::\{\{?closure/],
   ['response', /rest::response::success$/],
 ]

@@ -1,13 +1,19 @@
-//! The endpoint: a request's way through the modules, and the task that keeps the schema cache fresh.
+//! The endpoint, and the way of a request: [`Request`] → [`Plan`] → [`Statements`] → [`transaction`](crate::transaction) →
+//! [`response`].
+//!
+//! [`PendingRequest::answer_in_full`] takes these steps one after the other. [`PendingRequest::answer_by_template`] takes
+//! the last two for a request that is like an earlier one, but for its values. Both run a second time, with more left to
+//! Postgres, where the server turns out not to be able to do a part of the plan ([`Attempt::LeftToPostgres`]).
 
 mod lifecycle;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use database::Database;
 use gateway::{Bearer, Caller};
-use poem::http::{HeaderMap, HeaderValue, Method};
+use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
 
@@ -19,20 +25,21 @@ use crate::freshness::Writers;
 use crate::legacy;
 use crate::live::{Live, Shared};
 use crate::openapi;
-use crate::plan::Plan;
+use crate::plan::{Plan, ServerTask};
 use crate::plan_cache::{Generation, PlanCache, Shape, Template};
 use crate::request::{Action, Incoming, Request};
 use crate::response;
 use crate::schema_cache::SchemaCache;
 use crate::schema_cache::reload::SharedCache;
 use crate::settings::Settings;
+use crate::statement::Statements;
 use crate::timing::Timing;
-use crate::transaction::{Context, Outcome};
+use crate::transaction::{Attempt, Context, Outcome};
 
 /// The channel in which the platform's event triggers tell of changes to the catalog.
 const NOTICES: &str = "pgrst";
 
-/// How often a request is planned anew at most because the catalog has changed meanwhile.
+/// How many more times a request is planned at most because the catalog has changed meanwhile.
 const MOST_RELOADS: u32 = 3;
 
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
@@ -77,202 +84,6 @@ pub fn service_from(
     }
 }
 
-impl Rest {
-    async fn answer(&self, live: &Arc<Live>, mut incoming: poem::Request) -> Result<Response, Error> {
-        let inner = &*self.inner;
-        let settings = &live.settings;
-        let mut timing = Timing::new(settings.server_timing_enabled);
-        let verifier = live.verifier.as_ref();
-        let identity = match incoming.extensions().get::<Caller>() {
-            Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
-            None => Identity::new(Bearer::of(incoming.headers()).as_deref(), verifier, settings),
-        }?;
-        timing.lap("jwt");
-        let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
-        let body = if matches!(*incoming.method(), Method::GET | Method::HEAD) {
-            Bytes::new()
-        } else {
-            body::read(incoming.take_body(), settings.max_body_size).await?
-        };
-        let incoming = Incoming {
-            method: incoming.method(),
-            path: incoming.uri().path(),
-            query: incoming.uri().query().unwrap_or_default(),
-            headers: incoming.headers(),
-            body,
-        };
-        let shape = Shape::of(&incoming);
-        let headers = incoming.headers;
-        let live = Arc::clone(live);
-        let mut asked = Asked { inner, live, cache, identity: &identity, headers, timing };
-        let mut reloads = 0;
-        loop {
-            let error = match asked.answer(&incoming, shape.as_ref()).await {
-                Ok(response) => return Ok(response),
-                Err(error) => error,
-            };
-            // Nothing has been changed: an error undoes all of its transaction.
-            if reloads == MOST_RELOADS || !Box::pin(asked.is_news(&error)).await {
-                return Err(error);
-            }
-            reloads += 1;
-        }
-    }
-}
-
-/// A request that is being answered.
-struct Asked<'a> {
-    inner: &'a Inner,
-    live: Arc<Live>,
-    cache: Arc<SchemaCache>,
-    identity: &'a Identity,
-    headers: &'a HeaderMap,
-    timing: Timing,
-}
-
-impl Asked<'_> {
-    async fn answer(
-        &mut self,
-        incoming: &Incoming<'_>,
-        shape: Option<&Shape<'_>>,
-    ) -> Result<Response, Error> {
-        let plans = self.inner.plans.of(&self.live, &self.cache);
-        if let Some(shape) = shape
-            && let Some(template) = plans.find(shape)
-            && let Some(response) = self.again(&template, shape, &plans).await?
-        {
-            return Ok(response);
-        }
-        // Boxed since it is large and seldom needed.
-        Box::pin(self.anew(incoming, shape, &plans)).await
-    }
-
-    /// Whether the catalog has changed since the request was planned, which would explain `error`. The request is then
-    /// to be planned against what holds now.
-    async fn is_news(&mut self, error: &Error) -> bool {
-        let Some(suspicion) = error.suspects_catalog() else { return false };
-        let newer = self.inner.cache.newer_than(&self.cache, &self.inner.database, suspicion).await;
-        let is_news = newer.is_some();
-        if let Some(newer) = newer {
-            self.cache = newer;
-            self.live = self.inner.live.current();
-        }
-        is_news
-    }
-
-    /// Answers with what requests of this shape have in common. `None` where that was not right for this one, and
-    /// nothing has been changed.
-    async fn again(
-        &mut self,
-        template: &Template,
-        shape: &Shape<'_>,
-        plans: &Generation,
-    ) -> Result<Option<Response>, Error> {
-        self.timing.lap("parse");
-        let (request, plan) = (template.request(), template.plan());
-        let Some(values) = template.values(shape) else { return Ok(None) };
-        let Some(statements) = template.statements(&values) else { return Ok(None) };
-        self.timing.lap("plan");
-        let outcome = match self.context(request).execute(plan, &statements, &self.inner.database).await {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => {
-                // There are rows that only Postgres can write, and so there will be the next time.
-                plans.forget(shape);
-                return Ok(None);
-            }
-            // What is wrong with the payload is Postgres' to say.
-            Err(error) if error.is_about_values() && plan.reads_payload() => return Ok(None),
-            Err(error) => return Err(self.refused(request, error)),
-        };
-        self.timing.lap("transaction");
-        self.response(request, &template.canonical(shape), plan, outcome).map(Some)
-    }
-
-    /// Answers a request that is like no other that is known.
-    async fn anew(
-        &mut self,
-        incoming: &Incoming<'_>,
-        shape: Option<&Shape<'_>>,
-        plans: &Generation,
-    ) -> Result<Response, Error> {
-        let (cache, live) = (Arc::clone(&self.cache), Arc::clone(&self.live));
-        let (cache, settings) = (&*cache, &live.settings);
-        let request = Request::parse(incoming, settings)?;
-        self.timing.lap("parse");
-        let mut plan = Plan::new(&request, cache, settings)?;
-        self.timing.lap("plan");
-        let ran = self.context(&request).run(&mut plan, &self.inner.database).await;
-        let (outcome, was_right) = ran.map_err(|error| self.refused(&request, error))?;
-        self.timing.lap("transaction");
-        if let Some(shape) = shape.filter(|shape| was_right && plans.expects(shape))
-            && let Some(template) = Template::new(incoming, shape, &request, cache, settings)
-        {
-            plans.keep(shape, template);
-        }
-        let outcome = match &plan {
-            Plan::Describe(_) if !request.headers_only => described(&request, cache, settings, outcome)?,
-            _ => outcome,
-        };
-        self.response(&request, &request.query.canonical, &plan, outcome)
-    }
-
-    /// What the client is told of `error`: that functions cannot be told apart is said in one way, whether it was
-    /// found here or, since some cannot be called by name and are not known here, by Postgres.
-    fn refused(&self, request: &Request, error: Error) -> Error {
-        let Action::Call { function, .. } = &request.action else { return error };
-        let schema = self.cache.schema(&request.schema).filter(|_| error.is_ambiguous_call());
-        match schema.and_then(|schema| schema.functions.get(function)) {
-            Some(candidates) => Error::AmbiguousFunction(candidates.clone()),
-            None => error,
-        }
-    }
-
-    fn context<'c>(&'c self, request: &'c Request) -> Context<'c> {
-        Context {
-            request,
-            headers: self.headers,
-            cache: &self.cache,
-            is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
-            settings: &self.live.settings,
-            identity: self.identity,
-            writers: &self.inner.writers,
-        }
-    }
-
-    fn response(
-        &mut self,
-        request: &Request,
-        query: &str,
-        plan: &Plan,
-        outcome: Outcome,
-    ) -> Result<Response, Error> {
-        let mut response = response::success(request, query, plan, outcome)?;
-        self.timing.lap("response");
-        add(&mut response, "warning", legacy::warning(request, plan));
-        add(&mut response, "server-timing", self.timing.header());
-        Ok(response)
-    }
-}
-
-/// Adds the header `name`, if it has a value that a header can have.
-fn add(response: &mut Response, name: &'static str, value: Option<String>) {
-    if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
-        response.headers_mut().insert(name, value);
-    }
-}
-
-/// Puts the document of the request's schema in place of the privileges that `outcome` tells of.
-fn described(
-    request: &Request,
-    cache: &SchemaCache,
-    settings: &Settings,
-    outcome: Outcome,
-) -> Result<Outcome, Error> {
-    let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
-    let document = openapi::document(schema, &outcome.body, settings)?;
-    Ok(Outcome { body: document.into(), ..outcome })
-}
-
 impl Endpoint for Rest {
     type Output = Response;
 
@@ -299,4 +110,231 @@ impl Endpoint for Rest {
         }
         Ok(if takes_gzip { compression::compress(response).await } else { response })
     }
+}
+
+impl Rest {
+    /// Answers a request: who calls, what it says, and then its steps, until the catalog is no excuse for an error.
+    async fn answer(&self, live: &Arc<Live>, mut incoming: poem::Request) -> Result<Response, Error> {
+        let inner = &*self.inner;
+        let settings = &live.settings;
+        let mut timing = Timing::new(settings.server_timing_enabled);
+        let verifier = live.verifier.as_ref();
+        let identity = match incoming.extensions().get::<Caller>() {
+            Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
+            None => Identity::new(Bearer::of(incoming.headers()).as_deref(), verifier, settings),
+        }?;
+        timing.lap("jwt");
+        let cache = inner.cache.current().ok_or(Error::NoSchemaCache)?;
+        let body = if matches!(*incoming.method(), Method::GET | Method::HEAD) {
+            Bytes::new()
+        } else {
+            body::read(incoming.take_body(), settings.max_body_size).await?
+        };
+        let incoming = Incoming {
+            method: incoming.method(),
+            path: incoming.uri().path(),
+            query: incoming.uri().query().unwrap_or_default(),
+            headers: incoming.headers(),
+            body,
+        };
+        let shape = Shape::of(&incoming);
+        let mut pending = PendingRequest {
+            inner,
+            live: Arc::clone(live),
+            cache,
+            identity: &identity,
+            incoming: &incoming,
+            shape: shape.as_ref(),
+            timing,
+        };
+        let mut reloads = 0;
+        loop {
+            let error = match pending.answer().await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            // Nothing has been changed: an error undoes all of its transaction.
+            if reloads == MOST_RELOADS || !Box::pin(pending.take_newer_catalog(&error)).await {
+                return Err(error);
+            }
+            reloads += 1;
+        }
+    }
+}
+
+/// A request that has been received and is not answered yet.
+struct PendingRequest<'a> {
+    inner: &'a Inner,
+    live: Arc<Live>,
+    cache: Arc<SchemaCache>,
+    identity: &'a Identity,
+    incoming: &'a Incoming<'a>,
+    /// What it has in common with others, if that can be told.
+    shape: Option<&'a Shape<'a>>,
+    timing: Timing,
+}
+
+impl PendingRequest<'_> {
+    /// Answers the request by the template of its shape, else by taking all steps.
+    async fn answer(&mut self) -> Result<Response, Error> {
+        let plans = self.inner.plans.of(&self.live, &self.cache);
+        let mut left_to_postgres = None;
+        if let Some(shape) = self.shape
+            && let Some(template) = plans.find(shape)
+        {
+            match self.answer_by_template(&template, shape).await? {
+                ControlFlow::Break(response) => return Ok(response),
+                ControlFlow::Continue(task) => left_to_postgres = task,
+            }
+            if left_to_postgres == Some(ServerTask::WriteRows) {
+                // There are rows that only Postgres can write, and so there will be the next time.
+                plans.forget(shape);
+            }
+        }
+        // Boxed since it is large and seldom needed.
+        Box::pin(self.answer_in_full(&plans, left_to_postgres)).await
+    }
+
+    /// Takes the steps that are left where the plan and the statements of an earlier request of the same shape are known:
+    /// transaction → response. Continues with what is to be left to Postgres where they are not right for this request,
+    /// and nothing has been changed.
+    async fn answer_by_template(
+        &mut self,
+        template: &Template,
+        shape: &Shape<'_>,
+    ) -> Result<ControlFlow<Response, Option<ServerTask>>, Error> {
+        self.timing.lap("parse");
+        let (request, plan) = (template.request(), template.plan());
+        let Some(values) = template.values(shape) else { return Ok(ControlFlow::Continue(None)) };
+        let Some(statements) = template.statements(&values) else { return Ok(ControlFlow::Continue(None)) };
+        self.timing.lap("plan");
+        let outcome = match self.run(request, plan, &statements).await? {
+            Attempt::Done(outcome) => outcome,
+            Attempt::LeftToPostgres(task) => return Ok(ControlFlow::Continue(Some(task))),
+        };
+        self.timing.lap("transaction");
+        self.respond(request, &template.canonical(shape), plan, outcome).map(ControlFlow::Break)
+    }
+
+    /// Takes all steps: request → plan → statements → transaction → response. `left_to_postgres` is what has already
+    /// turned out to be more than the server can do.
+    async fn answer_in_full(
+        &mut self,
+        plans: &Generation,
+        mut left_to_postgres: Option<ServerTask>,
+    ) -> Result<Response, Error> {
+        let (cache, live) = (Arc::clone(&self.cache), Arc::clone(&self.live));
+        let settings = &live.settings;
+        let request = Request::parse(self.incoming, settings)?;
+        self.timing.lap("parse");
+        let mut plan = Plan::new(&request, &cache, settings)?;
+        self.timing.lap("plan");
+        let outcome = loop {
+            if let Some(task) = left_to_postgres {
+                plan.leave_to_postgres(task);
+            }
+            let Some(statements) = Statements::new(&plan, &request, settings)? else {
+                break Outcome::default();
+            };
+            match self.run(&request, &plan, &statements).await? {
+                Attempt::Done(outcome) => break outcome,
+                Attempt::LeftToPostgres(task) => left_to_postgres = Some(task),
+            }
+        };
+        self.timing.lap("transaction");
+        if left_to_postgres.is_none() {
+            self.keep_template(plans, &request);
+        }
+        let outcome = match &plan {
+            Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,
+            _ => outcome,
+        };
+        self.respond(&request, &request.query.canonical, &plan, outcome)
+    }
+
+    /// Runs `statements` in a transaction.
+    async fn run(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        statements: &Statements<'_>,
+    ) -> Result<Attempt, Error> {
+        let context = Context {
+            request,
+            headers: self.incoming.headers,
+            cache: &self.cache,
+            is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
+            settings: &self.live.settings,
+            identity: self.identity,
+            writers: &self.inner.writers,
+        };
+        let attempt = context.run(plan, statements, &self.inner.database).await;
+        attempt.map_err(|error| self.explained(request, error))
+    }
+
+    /// Makes the response, with the headers that do not depend on the outcome.
+    fn respond(
+        &mut self,
+        request: &Request,
+        query: &str,
+        plan: &Plan,
+        outcome: Outcome,
+    ) -> Result<Response, Error> {
+        let mut response = response::success(request, query, plan, outcome)?;
+        self.timing.lap("response");
+        add(&mut response, "warning", legacy::warning(request, plan));
+        add(&mut response, "server-timing", self.timing.header());
+        Ok(response)
+    }
+
+    /// Keeps what requests of this shape have in common, if it is not the first one.
+    fn keep_template(&self, plans: &Generation, request: &Request) {
+        if let Some(shape) = self.shape.filter(|shape| plans.expects(shape))
+            && let Some(template) =
+                Template::new(self.incoming, shape, request, &self.cache, &self.live.settings)
+        {
+            plans.keep(shape, template);
+        }
+    }
+
+    /// Exchanges the schema cache and the settings for newer ones, if the catalog has changed since the request was
+    /// planned and that would explain `error`. Reports whether it did, and the request is to be planned once more.
+    async fn take_newer_catalog(&mut self, error: &Error) -> bool {
+        let Some(suspicion) = error.suspects_catalog() else { return false };
+        let newer = self.inner.cache.newer_than(&self.cache, &self.inner.database, suspicion).await;
+        let Some(newer) = newer else { return false };
+        self.cache = newer;
+        self.live = self.inner.live.current();
+        true
+    }
+
+    /// Returns what the client is told of `error`: that functions cannot be told apart is said in one way, whether it was
+    /// found here or, since some cannot be called by name and are not known here, by Postgres.
+    fn explained(&self, request: &Request, error: Error) -> Error {
+        let Action::Call { function, .. } = &request.action else { return error };
+        let schema = self.cache.schema(&request.schema).filter(|_| error.is_ambiguous_call());
+        match schema.and_then(|schema| schema.functions.get(function)) {
+            Some(candidates) => Error::AmbiguousFunction(candidates.clone()),
+            None => error,
+        }
+    }
+}
+
+/// Adds the header `name`, if it has a value that a header can have.
+fn add(response: &mut Response, name: &'static str, value: Option<String>) {
+    if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// Puts the document of the request's schema in place of the privileges that `outcome` tells of.
+fn described(
+    request: &Request,
+    cache: &SchemaCache,
+    settings: &Settings,
+    outcome: Outcome,
+) -> Result<Outcome, Error> {
+    let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
+    let document = openapi::document(schema, &outcome.body, settings)?;
+    Ok(Outcome { body: document.into(), ..outcome })
 }

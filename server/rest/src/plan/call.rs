@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::read::{Node, Selected, Source};
-use super::{Body, Grouping, PlainColumns, Plan, Planner, Produced, Shape};
+use super::{Body, Grouping, Plan, Planner, Produced, RowsOf, Shape};
 use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
@@ -46,8 +46,6 @@ pub struct CallPlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
-    /// As [`super::ReadPlan::plain`].
-    pub plain: Option<PlainColumns>,
     /// Whether it must give exactly one row.
     pub must_be_single: bool,
     /// The most rows that it may give.
@@ -147,15 +145,12 @@ impl Planner<'_> {
         }
         let must_be_single = body.must_be_single() && function.returns.is_set;
         let row_limit = row_limit.filter(|_| body.explain().is_none());
-        let body = Body { shape: shape(body.shape, function), ..body };
+        let mut body = Body { shape: shape(body.shape, function), ..body };
         let is_read_only = by_get || !function.is_volatile;
         let sees_request = function.sees_request || self.body_sees_request(&body) || !shows_all(&tree);
-        let plain = match body.shape == Shape::Array && row_limit.is_none() {
-            // Rows that cannot be written here after all are asked for again, which only what changes nothing may be.
-            true if is_read_only => self.plain_result(&tree, &body, function),
-            true => self.plain_volatile(&mut tree, &body, function),
-            false => None,
-        };
+        let is_guarded = row_limit.is_some() || must_be_single;
+        let rows = RowsOf::Call { function, is_read_only, is_guarded };
+        body.writer = self.body_writer(&mut tree, &body, rows);
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
             function: function.name.clone(),
@@ -170,7 +165,6 @@ impl Planner<'_> {
             settings: function.settings.clone(),
             tree,
             body,
-            plain,
             must_be_single,
             row_limit,
             sees_request,

@@ -22,7 +22,8 @@ pub use aggregate::{Aggregation, Grouping, Lifted};
 pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
-pub use plain::{PlainColumn, PlainColumns};
+use plain::RowsOf;
+pub use plain::{BodyWriter, PlainColumn};
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
 use representation::Produced;
 pub use representation::{AggregateInput, Body, Shape};
@@ -55,8 +56,6 @@ pub struct ReadPlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
-    /// How its columns are asked for where the server writes the body from plain rows; `None` where Postgres does.
-    pub plain: Option<PlainColumns>,
     /// As [`Plan::sees_request`].
     pub sees_request: bool,
 }
@@ -115,27 +114,42 @@ impl Plan {
         }
     }
 
-    /// Leaves the body to Postgres. Answers whether it was not so before.
-    pub fn write_in_database(&mut self) -> bool {
+    /// Whether nothing is written, so that a replica may answer and the plan may be run more than once.
+    pub const fn is_read_only(&self) -> bool {
         match self {
-            Self::Read(plan) => plan.plain.take().is_some(),
-            Self::Call(plan) => plan.plain.take().is_some(),
+            Self::Read(_) | Self::Describe(_) | Self::Info(_) => true,
+            Self::Mutate(_) => false,
+            Self::Call(plan) => plan.is_read_only,
+        }
+    }
+
+    /// Whether the server takes the payload's values apart, and Postgres does not read it as a whole.
+    pub const fn reads_payload(&self) -> bool {
+        match self {
+            Self::Mutate(plan) => plan.reads_payload(),
             _ => false,
         }
     }
 
-    /// Whether the payload is read before Postgres does.
-    pub fn reads_payload(&self) -> bool {
-        matches!(self, Self::Mutate(plan) if plan.reads_payload())
-    }
-
-    /// Leaves the payload to Postgres. Answers whether it was not so before.
-    pub fn read_in_database(&mut self) -> bool {
-        match self {
-            Self::Mutate(plan) => plan.read_in_database(),
-            _ => false,
+    /// Takes `task` from the server, if it has it in this plan, and gives it to Postgres.
+    pub fn leave_to_postgres(&mut self, task: ServerTask) {
+        match (task, self) {
+            (ServerTask::WriteRows, Self::Read(plan)) => plan.body.writer = BodyWriter::Postgres,
+            (ServerTask::WriteRows, Self::Call(plan)) => plan.body.writer = BodyWriter::Postgres,
+            (ServerTask::ReadPayload, Self::Mutate(plan)) => plan.leave_payload_to_postgres(),
+            _ => {}
         }
     }
+}
+
+/// What the server does itself where it can, since that costs less than in Postgres. Whether it can is sometimes known
+/// only when Postgres has answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerTask {
+    /// Writing rows as JSON.
+    WriteRows,
+    /// Taking the payload apart into the values of its rows.
+    ReadPayload,
 }
 
 /// What all plans are made from.
@@ -150,11 +164,11 @@ impl Planner<'_> {
     fn read(&self, relation: &str) -> Result<Plan, Error> {
         let table = self.table(relation)?;
         let mut tree = self.tree(relation, Source::Table)?;
-        let body = self.body(Produced::Rows(table), &mut tree)?;
+        let mut body = self.body(Produced::Rows(table), &mut tree)?;
         self.request.preferences.check()?;
-        let plain = self.plain(&tree, &body);
+        body.writer = self.body_writer(&mut tree, &body, RowsOf::Read(table));
         let sees_request = self.body_sees_request(&body) || self.read_sees_request(&tree);
-        Ok(Plan::Read(Box::new(ReadPlan { tree, body, plain, sees_request })))
+        Ok(Plan::Read(Box::new(ReadPlan { tree, body, sees_request })))
     }
 
     fn wants_representation(&self) -> bool {

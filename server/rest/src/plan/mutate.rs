@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::read::Source;
 use super::values::{self, Values};
-use super::{Body, Condition, Node, PlainColumns, Plan, Planner, Produced};
+use super::{Body, Condition, Node, Plan, Planner, Produced, RowsOf};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
 use crate::request::{self, Missing, Mutation, Representation, Resolution};
@@ -27,9 +27,6 @@ pub struct MutatePlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
-    /// How the columns of the changed rows are asked for where the server writes the body from plain rows; `None` where
-    /// Postgres does.
-    pub plain: Option<PlainColumns>,
     /// The primary key's columns, when the answer says where the new row is.
     pub location: Option<Vec<String>>,
     /// Whether exactly one row must have been changed.
@@ -114,21 +111,19 @@ impl MutatePlan {
         }
     }
 
-    /// Whether the payload is read before Postgres does.
-    pub(super) fn reads_payload(&self) -> bool {
+    /// As [`Plan::reads_payload`].
+    pub(super) const fn reads_payload(&self) -> bool {
         match &self.change {
             Change::Insert { payload, .. } | Change::Update { payload, .. } => payload.values.is_some(),
             Change::Put { .. } | Change::Delete { .. } => false,
         }
     }
 
-    /// Leaves the payload to Postgres. Answers whether it was not so before.
-    pub(super) fn read_in_database(&mut self) -> bool {
+    /// Has Postgres read the payload as a whole.
+    pub(super) fn leave_payload_to_postgres(&mut self) {
         match &mut self.change {
-            Change::Insert { payload, .. } | Change::Update { payload, .. } => {
-                payload.values.take().is_some()
-            }
-            Change::Put { .. } | Change::Delete { .. } => false,
+            Change::Insert { payload, .. } | Change::Update { payload, .. } => payload.values = None,
+            Change::Put { .. } | Change::Delete { .. } => {}
         }
     }
 }
@@ -199,7 +194,7 @@ impl Planner<'_> {
         let wanted = self.body(Produced::Rows(table), &mut tree)?;
         let is_explained = wanted.explain().is_some();
         let must_be_single = mutation != Mutation::Put && wanted.must_be_single();
-        let body = if self.wants_representation() { wanted } else { wanted.hidden() };
+        let mut body = if self.wants_representation() { wanted } else { wanted.hidden() };
         let shows_location =
             mutation == Mutation::Insert && preferences.representation == Some(Representation::HeadersOnly);
         let sees_request = table.writes_see_request
@@ -209,8 +204,8 @@ impl Planner<'_> {
         let limits_rows = matches!(mutation, Mutation::Update | Mutation::Delete) && !is_explained;
         let row_limit = preferences.row_limit().filter(|_| limits_rows);
         let returning = self.returning(table, &tree);
-        let is_plain = row_limit.is_none() && !must_be_single && change.returns_all();
-        let plain = if is_plain { self.plain_change(&mut tree, &body, table) } else { None };
+        let is_guarded = row_limit.is_some() || must_be_single || !change.returns_all();
+        body.writer = self.body_writer(&mut tree, &body, RowsOf::Change { table, is_guarded });
         Ok(Plan::Mutate(Box::new(MutatePlan {
             schema: table.schema.clone(),
             relation: table.name.clone(),
@@ -218,7 +213,6 @@ impl Planner<'_> {
             returning,
             tree,
             body,
-            plain,
             location: shows_location.then(|| table.primary_key.clone()),
             must_be_single,
             row_limit,

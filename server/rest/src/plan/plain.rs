@@ -1,8 +1,9 @@
-//! Which requests give plain rows, for the server to write as JSON: reads without groups, spreads or a count beyond their
-//! page, and changes whose rows are shown as they are.
+//! Who writes the rows of a request as JSON: the server, from plain rows, or Postgres. This is decided here and nowhere
+//! else, and told by [`BodyWriter`].
 //!
-//! Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set for
-//! the response then takes a statement of its own, which costs less even than the JSON of one row.
+//! The server writes reads without groups, spreads or a count beyond their page, and changes whose rows are shown as they
+//! are. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set
+//! for the response then takes a statement of its own, which costs less even than the JSON of one row.
 
 use super::{Body, Column, Grouping, Node, Planner, Selected, Shape};
 use crate::request::Count;
@@ -76,8 +77,14 @@ const STYLED_TYPES: &[&str] =
 /// Types whose names are another type in a cast: one of a single character or bit.
 const NARROWED_TYPES: &[&str] = &["bit", "character"];
 
-/// How each of the columns that are shown is asked for.
-pub type PlainColumns = Vec<PlainColumn>;
+/// Who writes rows as a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyWriter {
+    /// Postgres, in the statement that gives them.
+    Postgres,
+    /// The server, from plain rows. Each of the columns that are shown is asked for as said here.
+    Server(Vec<PlainColumn>),
+}
 
 /// How a column of plain rows is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,104 +97,71 @@ pub enum PlainColumn {
     Cast(String),
 }
 
+/// Where the rows of a body come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RowsOf<'a> {
+    /// A read of this relation.
+    Read(&'a Table),
+    /// A change of this relation's rows.
+    Change {
+        /// The relation.
+        table: &'a Table,
+        /// Whether more is told of the rows than what they are, or the change is undone where they are too many or too few:
+        /// then they are counted in the statement that shows them.
+        is_guarded: bool,
+    },
+    /// A call of this function.
+    Call {
+        /// The function.
+        function: &'a Function,
+        /// Whether it changes nothing.
+        is_read_only: bool,
+        /// As [`RowsOf::Change::is_guarded`].
+        is_guarded: bool,
+    },
+}
+
 /// Names of columns and the types under their domains.
 type Types<'a> = Vec<(&'a str, &'a str)>;
 
 impl Planner<'_> {
-    /// How the columns of `tree` are asked for as plain rows; `None` where Postgres writes the body.
-    pub(super) fn plain(&self, tree: &Node, body: &Body) -> Option<PlainColumns> {
-        self.plain_of(tree, body, self.types(&tree.relation))
+    /// Decides who writes the `rows`, of which `tree` is shown, as `body`. The columns of `tree` are named one by one
+    /// where that is needed for the server to write them.
+    pub(super) fn body_writer(&self, tree: &mut Node, body: &Body, rows: RowsOf<'_>) -> BodyWriter {
+        if !self.is_list_of_objects(tree, body) {
+            return BodyWriter::Postgres;
+        }
+        let is_bare = tree.embeds.is_empty() && tree.order.is_empty() && tree.conditions.is_empty();
+        let columns = match rows {
+            RowsOf::Change { is_guarded: true, .. } | RowsOf::Call { is_guarded: true, .. } => None,
+            RowsOf::Read(table) => repeatable_columns(tree, &types_of(table)),
+            RowsOf::Call { function, is_read_only: true, .. } => {
+                repeatable_columns(tree, &self.result_types(function))
+            }
+            RowsOf::Call { function, is_read_only: false, .. } => {
+                certain_columns(tree, &self.result_types(function))
+            }
+            RowsOf::Change { table, .. } if is_bare => certain_columns(tree, &types_of(table)),
+            // `RETURNING` cannot do these.
+            RowsOf::Change { .. } => None,
+        };
+        columns.map_or(BodyWriter::Postgres, BodyWriter::Server)
     }
 
-    /// As [`Self::plain`], of the rows that `function` gives.
-    pub(super) fn plain_result(&self, tree: &Node, body: &Body, function: &Function) -> Option<PlainColumns> {
-        self.plain_of(tree, body, self.result_types(function))
-    }
-
-    /// What is known of the columns that `function` gives.
+    /// Names and types of the columns that `function` gives, as far as they are known.
     fn result_types<'f>(&'f self, function: &'f Function) -> Types<'f> {
         let returns = &function.returns;
         let is_of_table = returns.columns.is_empty() && returns.schema == function.schema;
-        match is_of_table {
-            true => self.types(&returns.name),
-            false => {
-                returns.columns.iter().map(|(name, type_name)| (name.as_str(), type_name.as_str())).collect()
-            }
+        if is_of_table {
+            self.schema.tables.get(&returns.name).map_or_else(Vec::new, types_of)
+        } else {
+            returns.columns.iter().map(|(name, type_name)| (name.as_str(), type_name.as_str())).collect()
         }
     }
 
-    /// What is known of the columns of `relation`.
-    fn types(&self, relation: &str) -> Types<'_> {
-        let columns = self.schema.tables.get(relation).map_or(&[][..], |table| &table.columns);
-        columns.iter().map(|column| (column.name.as_str(), column.base_type.as_str())).collect()
-    }
-
-    /// As [`Self::plain`], of the rows that a change of `table` returns, whose columns `tree` names then.
-    pub(super) fn plain_change(&self, tree: &mut Node, body: &Body, table: &Table) -> Option<PlainColumns> {
-        let is_bare = tree.embeds.is_empty() && tree.order.is_empty() && tree.conditions.is_empty();
-        if is_bare { self.plain_once(tree, body, self.types(&table.name)) } else { None }
-    }
-
-    /// As [`Self::plain_result`], where the function may change something.
-    pub(super) fn plain_volatile(
-        &self,
-        tree: &mut Node,
-        body: &Body,
-        function: &Function,
-    ) -> Option<PlainColumns> {
-        self.plain_once(tree, body, self.result_types(function))
-    }
-
-    fn plain_of(&self, tree: &Node, body: &Body, types: Types<'_>) -> Option<PlainColumns> {
-        if !self.is_written_here(tree, body) {
-            return None;
-        }
-        let column = |selected| needs_json(&types, selected);
-        let columns = tree.columns.iter().map(column).collect::<Option<Vec<bool>>>()?;
-        Some(
-            columns
-                .into_iter()
-                .map(|json| if json { PlainColumn::Json } else { PlainColumn::Bare })
-                .collect(),
-        )
-    }
-
-    /// Of rows that cannot be asked for once more, since their transaction changes something and is committed when they
-    /// come. Nothing may be left to turn out then: each column is asked for under the type that it is known to have, or
-    /// as JSON.
-    fn plain_once(&self, tree: &mut Node, body: &Body, types: Types<'_>) -> Option<PlainColumns> {
-        if !self.is_written_here(tree, body) {
-            return None;
-        }
-        let mut named: Vec<Selected> = Vec::new();
-        for selected in &tree.columns {
-            let column = &selected.column;
-            let is_bare =
-                selected.cast.is_none() && selected.aggregation.is_none() && column.format.is_none();
-            match selected {
-                _ if !is_bare || !column.path.is_empty() => return None,
-                // Nothing is known of the columns, which is not to say that there are none.
-                _ if column.is_all && types.is_empty() => return None,
-                Selected { alias: None, .. } if column.is_all => {
-                    named.extend(types.iter().map(|(name, _)| Selected::named(name)));
-                }
-                _ if column.is_all => return None,
-                _ => named.push(selected.clone()),
-            }
-        }
-        let is_twice = |(index, selected): (usize, &Selected)| {
-            named[..index].iter().any(|earlier| earlier.name() == selected.name())
-        };
-        if named.iter().enumerate().any(is_twice) {
-            return None;
-        }
-        let columns =
-            named.iter().map(|selected| typed(&types, &selected.column.name)).collect::<Option<_>>()?;
-        tree.columns = named;
-        Some(columns)
-    }
-
-    fn is_written_here(&self, tree: &Node, body: &Body) -> bool {
+    /// Whether `body` is a list of the rows of `tree` as objects, or the one of them, and can be written without anything
+    /// else being known of the rows.
+    fn is_list_of_objects(&self, tree: &Node, body: &Body) -> bool {
         let is_json = matches!(body.shape, Shape::Array | Shape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
         let mut shown = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
@@ -201,6 +175,52 @@ impl Planner<'_> {
         let is_exact = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         is_exact && tree.range != crate::request::Range::ALL
     }
+}
+
+/// Names and types of the columns of `table`.
+fn types_of(table: &Table) -> Types<'_> {
+    table.columns.iter().map(|column| (column.name.as_str(), column.base_type.as_str())).collect()
+}
+
+/// How the columns of `tree` are asked for where the rows can be asked for once more, should one of them turn out to be
+/// Postgres' to write; `None` where that is known already.
+fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
+    let columns = tree.columns.iter().map(|selected| {
+        let needs_json = needs_json(types, selected)?;
+        Some(if needs_json { PlainColumn::Json } else { PlainColumn::Bare })
+    });
+    columns.collect()
+}
+
+/// How the columns of `tree`, which are named then, are asked for where the rows cannot be asked for once more, since
+/// their transaction changes something and is committed when they come. Nothing may be left to turn out then: each
+/// column is asked for under the type that it is known to have, or as JSON. `None` where that cannot be done.
+fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
+    let mut named: Vec<Selected> = Vec::new();
+    for selected in &tree.columns {
+        let column = &selected.column;
+        let is_bare = selected.cast.is_none() && selected.aggregation.is_none() && column.format.is_none();
+        match selected {
+            _ if !is_bare || !column.path.is_empty() => return None,
+            // Nothing is known of the columns, which is not to say that there are none.
+            _ if column.is_all && types.is_empty() => return None,
+            Selected { alias: None, .. } if column.is_all => {
+                named.extend(types.iter().map(|(name, _)| Selected::named(name)));
+            }
+            _ if column.is_all => return None,
+            _ => named.push(selected.clone()),
+        }
+    }
+    let is_twice = |(index, selected): (usize, &Selected)| {
+        named[..index].iter().any(|earlier| earlier.name() == selected.name())
+    };
+    if named.iter().enumerate().any(is_twice) {
+        return None;
+    }
+    let columns =
+        named.iter().map(|selected| certain_column(types, &selected.column.name)).collect::<Option<_>>()?;
+    tree.columns = named;
+    Some(columns)
 }
 
 /// Whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one way, or
@@ -223,7 +243,7 @@ fn needs_json(types: &Types<'_>, selected: &Selected) -> Option<bool> {
 }
 
 /// How the column called `name` is asked for where there is no second attempt; `None` if nothing is known of it.
-fn typed(types: &Types<'_>, name: &str) -> Option<PlainColumn> {
+fn certain_column(types: &Types<'_>, name: &str) -> Option<PlainColumn> {
     let (_, type_name) = types.iter().find(|(column, _)| *column == name)?;
     let is_certain =
         is_plain(type_name) && !STYLED_TYPES.contains(type_name) && !NARROWED_TYPES.contains(type_name);

@@ -2,7 +2,7 @@
 //!
 //! Source: PostgREST's documentation, "Resource Representation" and "Media Type Handlers".
 
-use super::{Node, Planner, Selected};
+use super::{BodyWriter, Node, Planner, Selected};
 use crate::error::Error;
 use crate::request::syntax::SelectItem;
 use crate::request::{Explain, MediaType};
@@ -17,9 +17,16 @@ pub struct Body {
     pub strips_nulls: bool,
     /// The body's media type.
     pub media: MediaType,
+    /// Who writes it.
+    pub writer: BodyWriter,
 }
 
 impl Body {
+    /// A body that Postgres writes.
+    const fn new(shape: Shape, strips_nulls: bool, media: MediaType) -> Self {
+        Self { shape, strips_nulls, media, writer: BodyWriter::Postgres }
+    }
+
     /// How the plan of the statement is told in place of its result, if that is wanted.
     pub const fn explain(&self) -> Option<&Explain> {
         match &self.media {
@@ -109,7 +116,7 @@ impl Planner<'_> {
     }
 
     fn representation(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
-        let of = |shape, strips_nulls| Some(Body { shape, strips_nulls, media: media.clone() });
+        let of = |shape, strips_nulls| Some(Body::new(shape, strips_nulls, media.clone()));
         match media {
             MediaType::Object { stripped } => of(Shape::Object, *stripped),
             MediaType::JsonStripped => of(Shape::Array, true),
@@ -126,7 +133,7 @@ impl Planner<'_> {
 
     /// By a handler that the database has.
     fn handled(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
-        let of = |shape, media: &MediaType| Some(Body { shape, strips_nulls: false, media: media.clone() });
+        let of = |shape, media: &MediaType| Some(Body::new(shape, false, media.clone()));
         let for_any = MediaType::Any;
         if self.selects_all() {
             // A handler of any type comes before one of this type.
@@ -172,7 +179,7 @@ impl Planner<'_> {
             MediaType::GeoJson => (Shape::GeoJson(self.cache.geojson()?.clone()), MediaType::GeoJson),
             _ => return None,
         };
-        Some(Body { shape, strips_nulls: false, media })
+        Some(Body::new(shape, false, media))
     }
 
     /// Whether rows are shown as they are: all their columns, and nothing embedded.

@@ -150,27 +150,30 @@ fn call(url: &str, body: &str) -> Result<Plan, Error> {
 
 #[test]
 fn sets_of_plain_rows_are_not_written_by_postgres() {
-    let plain = |plan: Result<Plan, Error>| match plan {
-        Ok(Plan::Call(plan)) => plan.plain,
+    let writer = |plan: Result<Plan, Error>| match plan {
+        Ok(Plan::Call(plan)) => plan.body.writer,
         other => panic!("{other:?}"),
     };
     let points = r#"{"points":[1]}"#;
-    assert_eq!(plain(call("/rpc/near", points)), Some(vec![PlainColumn::Bare]));
-    assert_eq!(plain(call("/rpc/near?select=name,teams(name)", points)), Some(vec![PlainColumn::Bare]));
+    assert_eq!(writer(call("/rpc/near", points)), BodyWriter::Server(vec![PlainColumn::Bare]));
     assert_eq!(
-        plain(plan("/rpc/near?points=%7B1%7D&select=name,founded::mood")),
-        Some(vec![PlainColumn::Bare, PlainColumn::Json])
+        writer(call("/rpc/near?select=name,teams(name)", points)),
+        BodyWriter::Server(vec![PlainColumn::Bare])
     );
-    assert_eq!(plain(call("/rpc/best_club", "")), None, "one row is shown as an object");
-    assert_eq!(plain(call("/rpc/numbers", "")), None, "values have no columns");
+    assert_eq!(
+        writer(plan("/rpc/near?points=%7B1%7D&select=name,founded::mood")),
+        BodyWriter::Server(vec![PlainColumn::Bare, PlainColumn::Json])
+    );
+    assert_eq!(writer(call("/rpc/best_club", "")), BodyWriter::Postgres, "one row is shown as an object");
+    assert_eq!(writer(call("/rpc/numbers", "")), BodyWriter::Postgres, "values have no columns");
 }
 
 #[test]
 fn rows_of_changes_are_asked_for_under_their_types() {
-    let plain = |method: &str, url: &str, prefer: &str, body: &str| {
+    let writer = |method: &str, url: &str, prefer: &str, body: &str| {
         let prefer = format!("prefer: {prefer}");
         match fixture::plan(&fixture::request(method, url, &[&prefer], body).unwrap()) {
-            Ok(Plan::Mutate(plan)) => plan.plain,
+            Ok(Plan::Mutate(plan)) => plan.body.writer,
             other => panic!("{other:?}"),
         }
     };
@@ -178,11 +181,14 @@ fn rows_of_changes_are_asked_for_under_their_types() {
     let cast = |name: &str| PlainColumn::Cast(name.to_owned());
     let name = r#"{"name":"x"}"#;
     assert_eq!(
-        plain("POST", "/clubs", full, name),
-        Some(vec![cast("integer"), cast("text"), PlainColumn::Json]),
+        writer("POST", "/clubs", full, name),
+        BodyWriter::Server(vec![cast("integer"), cast("text"), PlainColumn::Json]),
         "a date's text depends on the session"
     );
-    assert_eq!(plain("DELETE", "/clubs?id=eq.1&select=n:name", full, ""), Some(vec![cast("text")]));
+    assert_eq!(
+        writer("DELETE", "/clubs?id=eq.1&select=n:name", full, ""),
+        BodyWriter::Server(vec![cast("text")])
+    );
     for (method, url, prefer) in [
         ("POST", "/clubs", "return=minimal"),
         ("POST", "/clubs", "return=representation,resolution=merge-duplicates"),
@@ -191,9 +197,9 @@ fn rows_of_changes_are_asked_for_under_their_types() {
         ("POST", "/clubs?select=name,name", full),
         ("PATCH", "/clubs?id=eq.1", "return=representation,max-affected=1,handling=strict"),
     ] {
-        assert_eq!(plain(method, url, prefer, name), None, "{url} {prefer}");
+        assert_eq!(writer(method, url, prefer, name), BodyWriter::Postgres, "{url} {prefer}");
     }
-    assert_eq!(plain("PATCH", "/clubs?id=eq.1", full, "{}"), None, "nothing is changed");
+    assert_eq!(writer("PATCH", "/clubs?id=eq.1", full, "{}"), BodyWriter::Postgres, "nothing is changed");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sql::Sql;
 pub use sql::Statement;
 
 use crate::error::Error;
-use crate::plan::{Body, Grouping, Node, Plan, ReadPlan};
+use crate::plan::{Body, BodyWriter, Grouping, Node, Plan, ReadPlan};
 use crate::request::{Count, Range, Request};
 use crate::settings::Settings;
 
@@ -124,7 +124,7 @@ impl<'p> Statements<'p> {
         match plan {
             Plan::Read(plan) => {
                 let mut sql = Sql::default();
-                if let Some(columns) = &plan.plain {
+                if let BodyWriter::Server(columns) = &plan.body.writer {
                     read::plain_rows(&mut sql, &plan.tree, columns);
                     return Some(Self {
                         main: sql.into(),
@@ -144,13 +144,13 @@ impl<'p> Statements<'p> {
                 Some(Self { estimate: estimate(count, plan), ..Self::only(sql.into()) })
             }
             Plan::Mutate(plan) => Some(mutate::statements(plan)),
-            Plan::Call(plan) => Some(match &plan.plain {
-                Some(columns) => Self {
+            Plan::Call(plan) => Some(match &plan.body.writer {
+                BodyWriter::Server(columns) => Self {
                     gives: Gives::Rows,
                     response: Some(set()),
                     ..Self::only(call::plain_rows(plan, columns))
                 },
-                None => Self::only(call::statement(plan, count, settings)),
+                BodyWriter::Postgres => Self::only(call::statement(plan, count, settings)),
             }),
             Plan::Describe(plan) => Some(Self::only(describe::statement(plan))),
             Plan::Info(_) => None,

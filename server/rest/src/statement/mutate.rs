@@ -5,7 +5,7 @@ use super::sql::{Sql, Statement};
 use super::{
     Gives, MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read, set,
 };
-use crate::plan::{Change, Condition, MutatePlan, Payload, Shape, TypedColumn, Values};
+use crate::plan::{BodyWriter, Change, Condition, MutatePlan, Payload, Shape, TypedColumn, Values};
 use crate::request::Resolution;
 
 /// The name of the payload's rows.
@@ -23,7 +23,7 @@ const NOT_INSERTED: &str = "set_config('pgrst.inserted', '0', true) = '0'";
 /// The statements of `plan`: the change by itself where its rows are shown as they are, or no more than their number is
 /// needed, which is half of what it costs as a common table expression.
 pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
-    if let Some(columns) = &plan.plain {
+    if let BodyWriter::Server(columns) = &plan.body.writer {
         let mut main = Sql::default();
         change(&mut main, plan);
         read::plain_columns(main.push(" RETURNING "), &plan.tree, columns);

@@ -1,0 +1,111 @@
+//! The statements of a transaction in the order in which they are sent, and their results by name.
+
+use std::borrow::Cow;
+
+use database::{Answer, Row, Rows, Transaction, quote_identifier};
+
+use crate::error::Error;
+use crate::statement::{Gives, Statement, Statements};
+
+/// What a transaction runs after its settings.
+pub(super) struct Batch<'s> {
+    /// The call of the function that runs before every request (`db-pre-request`).
+    pub(super) pre_request: Option<String>,
+    /// Does what the request asks for.
+    pub(super) main: &'s Statement<'s>,
+    /// What that gives.
+    pub(super) gives: Gives,
+    /// Asks what the database set for the response.
+    pub(super) response: Option<&'s Statement<'s>>,
+    /// Asks for the planner's estimate of the number of rows.
+    pub(super) estimate: Option<&'s Statement<'s>>,
+}
+
+/// What the statements of a [`Batch`] gave.
+pub(super) struct Results<'a> {
+    /// The result of [`Batch::main`].
+    pub(super) main: &'a Rows,
+    /// The row that [`Batch::response`] gave, with the columns of [`crate::statement::ResponseColumn`].
+    pub(super) response: Option<&'a Row>,
+    /// The row that [`Batch::estimate`] gave.
+    pub(super) estimate: Option<&'a Row>,
+}
+
+impl<'s> Batch<'s> {
+    /// The batch of `statements`, after a call of the function `pre_request`. What the database set for the response is
+    /// asked only if something could have set it (`is_seen`), or if that statement tells more than that.
+    pub(super) fn new(statements: &'s Statements<'_>, is_seen: bool, pre_request: Option<&str>) -> Self {
+        Self {
+            pre_request: pre_request.map(call),
+            main: &statements.main,
+            gives: statements.gives,
+            response: statements.response.as_ref().filter(|_| is_seen || statements.needs_response),
+            estimate: statements.estimate.as_ref(),
+        }
+    }
+
+    /// Appends the statements to `transaction`. [`Self::results`] takes their results apart in the same order.
+    pub(super) fn append_to<'t>(&'t self, mut transaction: Transaction<'t>) -> Transaction<'t> {
+        if let Some(sql) = &self.pre_request {
+            transaction = transaction.statement(sql.as_str(), Vec::new());
+        }
+        transaction = match self.gives {
+            Gives::Rows => transaction.json_statement(&*self.main.sql, parameters(self.main)),
+            Gives::Page | Gives::Count => append(transaction, self.main),
+        };
+        for statement in [self.response, self.estimate].into_iter().flatten() {
+            transaction = append(transaction, statement);
+        }
+        transaction
+    }
+
+    /// The results of the statements, of which `answer` has one for each in the order in which they were appended.
+    ///
+    /// Errors: `PGRST001` where one is missing.
+    pub(super) fn results<'a>(&self, answer: &'a Answer) -> Result<Results<'a>, Error> {
+        let mut results = answer.statements().iter().skip(usize::from(self.pre_request.is_some()));
+        let main = results.next().ok_or_else(no_row)?;
+        let mut row_of = |statement: Option<&Statement<'_>>| match statement {
+            Some(_) => results.next().and_then(Rows::first).map(Some).ok_or_else(no_row),
+            None => Ok(None),
+        };
+        Ok(Results { main, response: row_of(self.response)?, estimate: row_of(self.estimate)? })
+    }
+}
+
+impl<'a> Results<'a> {
+    /// The one row that a main statement gives that writes a body itself.
+    ///
+    /// Errors: `PGRST001` without one.
+    pub(super) fn page(&self) -> Result<&'a Row, Error> {
+        self.main.first().ok_or_else(no_row)
+    }
+}
+
+fn no_row() -> Error {
+    Error::Client("the statement gave no row".to_owned())
+}
+
+fn append<'t>(transaction: Transaction<'t>, statement: &'t Statement<'_>) -> Transaction<'t> {
+    transaction.statement(&*statement.sql, parameters(statement))
+}
+
+fn parameters<'t>(statement: &'t Statement<'_>) -> Vec<Option<Cow<'t, [u8]>>> {
+    statement.parameters.iter().map(|value| value.as_deref().map(Cow::Borrowed)).collect()
+}
+
+/// `SELECT` of a function called `name` or `schema.name`.
+fn call(name: &str) -> String {
+    let parts: Vec<String> = name.splitn(2, '.').map(quote_identifier).collect();
+    format!("SELECT {}()", parts.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pre_request_function_is_quoted() {
+        assert_eq!(call("api.check it"), "SELECT \"api\".\"check it\"()");
+    }
+}
