@@ -34,7 +34,7 @@ impl Rest {
 
     /// The settings in force, one a line, in the order of their names. Secrets are told of, not shown.
     pub fn configuration(&self) -> String {
-        let mut lines = self.live().settings.named();
+        let mut lines = self.current_configuration().settings.named();
         lines.sort();
         lines.iter().fold(String::new(), |mut all, (name, value)| {
             let _ = writeln!(all, "{name} = {value}");
@@ -44,7 +44,7 @@ impl Rest {
 
     /// The settings in force.
     pub fn settings(&self) -> Settings {
-        self.live().settings.clone()
+        self.current_configuration().settings.clone()
     }
 
     /// The schema cache as JSON text; empty while none is loaded.

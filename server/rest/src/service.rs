@@ -20,13 +20,13 @@ use tokens::Verifier;
 use crate::body;
 use crate::caller::Identity;
 use crate::compression;
+use crate::configuration::{Configuration, SharedConfiguration};
 use crate::error::Error;
 use crate::freshness::Writers;
 use crate::legacy;
-use crate::live::{Live, Shared};
 use crate::openapi;
 use crate::plan::{Plan, ServerTask};
-use crate::plan_cache::{Generation, PlanCache, Shape, Template};
+use crate::plan_cache::{Generation, PlanCache, RequestShape, Template};
 use crate::request::{Action, Incoming, Request};
 use crate::response;
 use crate::schema_cache::SchemaCache;
@@ -52,7 +52,7 @@ pub struct Rest {
 }
 
 struct Inner {
-    live: Shared,
+    configuration: SharedConfiguration,
     database: Database,
     cache: SharedCache,
     plans: PlanCache,
@@ -72,10 +72,10 @@ pub fn service_from(
     database: Database,
     verifier: impl Into<Option<Verifier>>,
 ) -> Rest {
-    let live = Shared::new(Box::new(settings), verifier.into());
+    let configuration = SharedConfiguration::new(Box::new(settings), verifier.into());
     Rest {
         inner: Arc::new(Inner {
-            live,
+            configuration,
             database,
             cache: SharedCache::default(),
             plans: PlanCache::default(),
@@ -88,13 +88,13 @@ impl Endpoint for Rest {
     type Output = Response;
 
     async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
-        let live = self.inner.live.current();
-        let trace = live.settings.server_trace_header.as_ref().map(|header| &header.0);
+        let configuration = self.inner.configuration.current();
+        let trace = configuration.settings.server_trace_header.as_ref().map(|header| &header.0);
         let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
         let request_id = incoming.extensions().get::<Caller>().map(|caller| caller.request_id.clone());
         let takes_gzip = compression::is_accepted(&incoming);
         // The future is large and poem boxes it once per layer: boxed here, it is not copied from one to the next.
-        let answer = Box::pin(self.answer(&live, incoming)).await;
+        let answer = Box::pin(self.answer(&configuration, incoming)).await;
         let mut response = answer.unwrap_or_else(|error| {
             if error.status().is_server_error() {
                 let request_id = request_id.as_ref().map(tracing::field::display);
@@ -103,7 +103,7 @@ impl Endpoint for Rest {
             let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
             // Without a failed load there is no better guess than a moment.
             let wait = is_unavailable.then(|| self.inner.cache.retry_after().unwrap_or(1));
-            response::failure(&error, &live.settings, wait)
+            response::failure(&error, &configuration.settings, wait)
         });
         if let Some((name, value)) = trace {
             response.headers_mut().insert(name, value.unwrap_or(HeaderValue::from_static("")));
@@ -114,11 +114,15 @@ impl Endpoint for Rest {
 
 impl Rest {
     /// Answers a request: who calls, what it says, and then its steps, until the catalog is no excuse for an error.
-    async fn answer(&self, live: &Arc<Live>, mut incoming: poem::Request) -> Result<Response, Error> {
+    async fn answer(
+        &self,
+        configuration: &Arc<Configuration>,
+        mut incoming: poem::Request,
+    ) -> Result<Response, Error> {
         let inner = &*self.inner;
-        let settings = &live.settings;
+        let settings = &configuration.settings;
         let mut timing = Timing::new(settings.server_timing_enabled);
-        let verifier = live.verifier.as_ref();
+        let verifier = configuration.verifier.as_ref();
         let identity = match incoming.extensions().get::<Caller>() {
             Some(caller) => Identity::new(caller.bearer.as_deref(), verifier, settings),
             None => Identity::new(Bearer::of(incoming.headers()).as_deref(), verifier, settings),
@@ -137,10 +141,10 @@ impl Rest {
             headers: incoming.headers(),
             body,
         };
-        let shape = Shape::of(&incoming);
+        let shape = RequestShape::of(&incoming);
         let mut pending = PendingRequest {
             inner,
-            live: Arc::clone(live),
+            configuration: Arc::clone(configuration),
             cache,
             identity: &identity,
             incoming: &incoming,
@@ -165,19 +169,19 @@ impl Rest {
 /// A request that has been received and is not answered yet.
 struct PendingRequest<'a> {
     inner: &'a Inner,
-    live: Arc<Live>,
+    configuration: Arc<Configuration>,
     cache: Arc<SchemaCache>,
     identity: &'a Identity,
     incoming: &'a Incoming<'a>,
     /// What it has in common with others, if that can be told.
-    shape: Option<&'a Shape<'a>>,
+    shape: Option<&'a RequestShape<'a>>,
     timing: Timing,
 }
 
 impl PendingRequest<'_> {
     /// Answers the request by the template of its shape, else by taking all steps.
     async fn answer(&mut self) -> Result<Response, Error> {
-        let plans = self.inner.plans.of(&self.live, &self.cache);
+        let plans = self.inner.plans.of(&self.configuration, &self.cache);
         let mut left_to_postgres = None;
         if let Some(shape) = self.shape
             && let Some(template) = plans.find(shape)
@@ -201,7 +205,7 @@ impl PendingRequest<'_> {
     async fn answer_by_template(
         &mut self,
         template: &Template,
-        shape: &Shape<'_>,
+        shape: &RequestShape<'_>,
     ) -> Result<ControlFlow<Response, Option<ServerTask>>, Error> {
         self.timing.lap("parse");
         let (request, plan) = (template.request(), template.plan());
@@ -223,8 +227,8 @@ impl PendingRequest<'_> {
         plans: &Generation,
         mut left_to_postgres: Option<ServerTask>,
     ) -> Result<Response, Error> {
-        let (cache, live) = (Arc::clone(&self.cache), Arc::clone(&self.live));
-        let settings = &live.settings;
+        let (cache, configuration) = (Arc::clone(&self.cache), Arc::clone(&self.configuration));
+        let settings = &configuration.settings;
         let request = Request::parse(self.incoming, settings)?;
         self.timing.lap("parse");
         let mut plan = Plan::new(&request, &cache, settings)?;
@@ -264,7 +268,7 @@ impl PendingRequest<'_> {
             headers: self.incoming.headers,
             cache: &self.cache,
             is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
-            settings: &self.live.settings,
+            settings: &self.configuration.settings,
             identity: self.identity,
             writers: &self.inner.writers,
         };
@@ -291,7 +295,7 @@ impl PendingRequest<'_> {
     fn keep_template(&self, plans: &Generation, request: &Request) {
         if let Some(shape) = self.shape.filter(|shape| plans.expects(shape))
             && let Some(template) =
-                Template::new(self.incoming, shape, request, &self.cache, &self.live.settings)
+                Template::new(self.incoming, shape, request, &self.cache, &self.configuration.settings)
         {
             plans.keep(shape, template);
         }
@@ -304,7 +308,7 @@ impl PendingRequest<'_> {
         let newer = self.inner.cache.newer_than(&self.cache, &self.inner.database, suspicion).await;
         let Some(newer) = newer else { return false };
         self.cache = newer;
-        self.live = self.inner.live.current();
+        self.configuration = self.inner.configuration.current();
         true
     }
 

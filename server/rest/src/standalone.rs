@@ -33,8 +33,8 @@ impl Endpoint for Standalone {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let live = self.0.live();
-        let admission = Admission::of(request.headers(), &live.settings.server_cors_allowed_origins);
+        let configuration = self.0.current_configuration();
+        let admission = Admission::of(request.headers(), &configuration.settings.server_cors_allowed_origins);
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let mut response = match preflight(&request).filter(|_| admission.is_some()) {
             Some(response) => response,

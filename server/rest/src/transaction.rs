@@ -16,10 +16,10 @@ use crate::caller::Identity;
 use crate::error::Error;
 use crate::freshness::Writers;
 use crate::plan::{Body, Plan, ServerTask};
-use crate::request::{Count, Request, Sent, TransactionEnd};
+use crate::request::{Count, HeaderSettings, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
-use crate::statement::{Gives, Statements};
+use crate::statement::{MainResult, Statements};
 
 /// The setting of a function that says at which isolation level it is to be called.
 const ISOLATION: &str = "default_transaction_isolation";
@@ -66,7 +66,7 @@ impl Context<'_> {
         // What nothing looks at is not sent, and what nothing says is not asked for.
         let is_seen = plan.sees_request() || !self.is_cache_settled;
         let search_path = self.search_path();
-        let sent = is_seen.then(|| Sent::new(self.headers));
+        let sent = is_seen.then(|| HeaderSettings::new(self.headers));
         let batch = Batch::new(statements, is_seen, self.settings.db_pre_request.as_deref());
         let mut transaction = batch.append_to(self.configured(plan, &search_path, sent.as_ref()));
         if self.is_rolled_back() {
@@ -87,7 +87,7 @@ impl Context<'_> {
             log_query(&statements.main.sql, answer.as_ref().err());
         }
         match answer {
-            Ok(answer) => self.attempt(plan, &batch.results(&answer)?, statements.gives),
+            Ok(answer) => self.attempt(plan, &batch.results(&answer)?, statements.main_result),
             // What is wrong with the payload is Postgres' to say, and whether anything is wrong with it at all.
             Err(error) if error.is_about_values() && plan.reads_payload() => {
                 Ok(Attempt::LeftToPostgres(ServerTask::ReadPayload))
@@ -97,14 +97,14 @@ impl Context<'_> {
     }
 
     /// What the `results` of the statements of `plan` come to.
-    fn attempt(&self, plan: &Plan, results: &Results<'_>, gives: Gives) -> Result<Attempt, Error> {
+    fn attempt(&self, plan: &Plan, results: &Results<'_>, main_result: MainResult) -> Result<Attempt, Error> {
         if plan.body().and_then(Body::explain).is_some() {
             return Ok(Attempt::Done(Outcome::of_explanation(results)));
         }
-        let mut outcome = match gives {
-            Gives::Page => Outcome::of_page(results)?,
-            Gives::Count => Outcome::of_count(results),
-            Gives::Rows => match results.main.json() {
+        let mut outcome = match main_result {
+            MainResult::Page => Outcome::of_page(results)?,
+            MainResult::RowCount => Outcome::of_count(results),
+            MainResult::PlainRows => match results.main.json() {
                 Some(list) => Outcome::of_rows(list, results, plan, self.request.preferences.count),
                 None if plan.is_read_only() => return Ok(Attempt::LeftToPostgres(ServerTask::WriteRows)),
                 // Changes are committed by now: their plans see to it that the server can write their rows.
@@ -123,7 +123,7 @@ impl Context<'_> {
         &'t self,
         plan: &'t Plan,
         search_path: &'t str,
-        sent: Option<&'t Sent>,
+        sent: Option<&'t HeaderSettings>,
     ) -> Transaction<'t> {
         let request = self.request;
         let mut transaction = Transaction::anonymous().setting("search_path", search_path);

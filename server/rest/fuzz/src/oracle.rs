@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use rest::plan::Plan;
-use rest::plan_cache::{Shape, Template};
+use rest::plan_cache::{RequestShape, Template};
 use rest::request::{Incoming, Request};
 use rest::schema_cache::{Catalog, SchemaCache};
 use rest::statement::{Statement, Statements};
@@ -58,7 +58,7 @@ pub(crate) fn check(input: &[u8]) {
 
 /// What requests of one shape have in common makes of this one what planning it did.
 fn check_template(incoming: &Incoming<'_>, request: &Request, planned: &Statements<'_>, settings: &Settings) {
-    let Some(shape) = Shape::of(incoming) else { return };
+    let Some(shape) = RequestShape::of(incoming) else { return };
     let Some(template) = Template::new(incoming, &shape, request, cache(), settings) else { return };
     let Some(values) = template.values(&shape) else { return };
     assert_eq!(template.statements(&values).as_ref(), Some(planned));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::read::{Node, Selected, Source};
-use super::{Body, Grouping, Plan, Planner, Produced, RowsOf, Shape};
+use super::{Body, BodyShape, BodySource, Grouping, Plan, Planner, RowSource};
 use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
 use crate::request::{MediaType, Payload};
@@ -103,7 +103,7 @@ impl CallPlan {
 
     /// Whether the function's one value is the body, whatever it is.
     pub fn shows_value_alone(&self) -> bool {
-        self.body.shape == Shape::Scalar && shows_all(&self.tree)
+        self.body.shape == BodyShape::Scalar && shows_all(&self.tree)
     }
 }
 
@@ -137,7 +137,7 @@ impl Planner<'_> {
         if is_scalar && self.selects_all() {
             tree.columns = vec![Selected::scalar()];
         }
-        let body = self.body(Produced::Result(function), &mut tree)?;
+        let body = self.body(BodySource::Result(function), &mut tree)?;
         request.preferences.check()?;
         let row_limit = request.preferences.row_limit();
         if row_limit.is_some() && !function.returns.is_set {
@@ -149,7 +149,7 @@ impl Planner<'_> {
         let is_read_only = by_get || !function.is_volatile;
         let sees_request = function.sees_request || self.body_sees_request(&body) || !shows_all(&tree);
         let is_guarded = row_limit.is_some() || must_be_single;
-        let rows = RowsOf::Call { function, is_read_only, is_guarded };
+        let rows = RowSource::Call { function, is_read_only, is_guarded };
         body.writer = self.body_writer(&mut tree, &body, rows);
         Ok(Plan::Call(Box::new(CallPlan {
             schema: function.schema.clone(),
@@ -264,12 +264,12 @@ impl Planner<'_> {
 }
 
 /// What a function's result looks like where a relation would give `shape`.
-fn shape(shape: Shape, function: &Function) -> Shape {
+fn shape(shape: BodyShape, function: &Function) -> BodyShape {
     let returns = &function.returns;
     match (shape, returns.is_composite, returns.is_set) {
-        (Shape::Array | Shape::Object, true, false) => Shape::FunctionRow,
-        (Shape::Array | Shape::Object, false, false) => Shape::Scalar,
-        (Shape::Array, false, true) => Shape::ScalarArray,
+        (BodyShape::Array | BodyShape::Object, true, false) => BodyShape::FunctionRow,
+        (BodyShape::Array | BodyShape::Object, false, false) => BodyShape::Scalar,
+        (BodyShape::Array, false, true) => BodyShape::ScalarArray,
         (shape, _, _) => shape,
     }
 }

@@ -22,11 +22,11 @@ pub use aggregate::{Aggregation, Grouping, Lifted};
 pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
-use plain::RowsOf;
+use plain::RowSource;
 pub use plain::{BodyWriter, PlainColumn};
 pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
-use representation::Produced;
-pub use representation::{AggregateInput, Body, Shape};
+use representation::BodySource;
+pub use representation::{AggregateInput, Body, BodyShape};
 pub use values::Values;
 
 use crate::error::Error;
@@ -164,9 +164,9 @@ impl Planner<'_> {
     fn read(&self, relation: &str) -> Result<Plan, Error> {
         let table = self.table(relation)?;
         let mut tree = self.tree(relation, Source::Table)?;
-        let mut body = self.body(Produced::Rows(table), &mut tree)?;
+        let mut body = self.body(BodySource::Rows(table), &mut tree)?;
         self.request.preferences.check()?;
-        body.writer = self.body_writer(&mut tree, &body, RowsOf::Read(table));
+        body.writer = self.body_writer(&mut tree, &body, RowSource::Read(table));
         let sees_request = self.body_sees_request(&body) || self.read_sees_request(&tree);
         Ok(Plan::Read(Box::new(ReadPlan { tree, body, sees_request })))
     }

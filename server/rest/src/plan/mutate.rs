@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::read::Source;
 use super::values::{self, Values};
-use super::{Body, Condition, Node, Plan, Planner, Produced, RowsOf};
+use super::{Body, BodySource, Condition, Node, Plan, Planner, RowSource};
 use crate::error::Error;
 use crate::request::syntax::{Filter, Operation, Operator};
 use crate::request::{self, Missing, Mutation, Representation, Resolution};
@@ -191,7 +191,7 @@ impl Planner<'_> {
         let change = self.change(table, mutation, &tree)?;
         preferences.check()?;
         self.check_filtered(&change)?;
-        let wanted = self.body(Produced::Rows(table), &mut tree)?;
+        let wanted = self.body(BodySource::Rows(table), &mut tree)?;
         let is_explained = wanted.explain().is_some();
         let must_be_single = mutation != Mutation::Put && wanted.must_be_single();
         let mut body = if self.wants_representation() { wanted } else { wanted.hidden() };
@@ -205,7 +205,7 @@ impl Planner<'_> {
         let row_limit = preferences.row_limit().filter(|_| limits_rows);
         let returning = self.returning(table, &tree);
         let is_guarded = row_limit.is_some() || must_be_single || !change.returns_all();
-        body.writer = self.body_writer(&mut tree, &body, RowsOf::Change { table, is_guarded });
+        body.writer = self.body_writer(&mut tree, &body, RowSource::Change { table, is_guarded });
         Ok(Plan::Mutate(Box::new(MutatePlan {
             schema: table.schema.clone(),
             relation: table.name.clone(),

@@ -5,7 +5,7 @@
 //! are. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set
 //! for the response then takes a statement of its own, which costs less even than the JSON of one row.
 
-use super::{Body, Column, Grouping, Node, Planner, Selected, Shape};
+use super::{Body, BodyShape, Column, Grouping, Node, Planner, Selected};
 use crate::request::Count;
 use crate::schema_cache::{Function, Table};
 
@@ -99,7 +99,7 @@ pub enum PlainColumn {
 
 /// Where the rows of a body come from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum RowsOf<'a> {
+pub(super) enum RowSource<'a> {
     /// A read of this relation.
     Read(&'a Table),
     /// A change of this relation's rows.
@@ -116,7 +116,7 @@ pub(super) enum RowsOf<'a> {
         function: &'a Function,
         /// Whether it changes nothing.
         is_read_only: bool,
-        /// As [`RowsOf::Change::is_guarded`].
+        /// As [`RowSource::Change::is_guarded`].
         is_guarded: bool,
     },
 }
@@ -127,23 +127,23 @@ type Types<'a> = Vec<(&'a str, &'a str)>;
 impl Planner<'_> {
     /// Decides who writes the `rows`, of which `tree` is shown, as `body`. The columns of `tree` are named one by one
     /// where that is needed for the server to write them.
-    pub(super) fn body_writer(&self, tree: &mut Node, body: &Body, rows: RowsOf<'_>) -> BodyWriter {
+    pub(super) fn body_writer(&self, tree: &mut Node, body: &Body, rows: RowSource<'_>) -> BodyWriter {
         if !self.is_list_of_objects(tree, body) {
             return BodyWriter::Postgres;
         }
         let is_bare = tree.embeds.is_empty() && tree.order.is_empty() && tree.conditions.is_empty();
         let columns = match rows {
-            RowsOf::Change { is_guarded: true, .. } | RowsOf::Call { is_guarded: true, .. } => None,
-            RowsOf::Read(table) => repeatable_columns(tree, &types_of(table)),
-            RowsOf::Call { function, is_read_only: true, .. } => {
+            RowSource::Change { is_guarded: true, .. } | RowSource::Call { is_guarded: true, .. } => None,
+            RowSource::Read(table) => repeatable_columns(tree, &types_of(table)),
+            RowSource::Call { function, is_read_only: true, .. } => {
                 repeatable_columns(tree, &self.result_types(function))
             }
-            RowsOf::Call { function, is_read_only: false, .. } => {
+            RowSource::Call { function, is_read_only: false, .. } => {
                 certain_columns(tree, &self.result_types(function))
             }
-            RowsOf::Change { table, .. } if is_bare => certain_columns(tree, &types_of(table)),
+            RowSource::Change { table, .. } if is_bare => certain_columns(tree, &types_of(table)),
             // `RETURNING` cannot do these.
-            RowsOf::Change { .. } => None,
+            RowSource::Change { .. } => None,
         };
         columns.map_or(BodyWriter::Postgres, BodyWriter::Server)
     }
@@ -162,7 +162,7 @@ impl Planner<'_> {
     /// Whether `body` is a list of the rows of `tree` as objects, or the one of them, and can be written without anything
     /// else being known of the rows.
     fn is_list_of_objects(&self, tree: &Node, body: &Body) -> bool {
-        let is_json = matches!(body.shape, Shape::Array | Shape::Object);
+        let is_json = matches!(body.shape, BodyShape::Array | BodyShape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
         let mut shown = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
         let is_empty = tree.columns.is_empty() && shown.peek().is_none();

@@ -12,7 +12,7 @@ use crate::schema_cache::{Function, MediaDomain, MediaHandler, QualifiedName, Ta
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
     /// Which rows become what.
-    pub shape: Shape,
+    pub shape: BodyShape,
     /// Whether keys that are null are left out.
     pub strips_nulls: bool,
     /// The body's media type.
@@ -23,7 +23,7 @@ pub struct Body {
 
 impl Body {
     /// A body that Postgres writes.
-    const fn new(shape: Shape, strips_nulls: bool, media: MediaType) -> Self {
+    const fn new(shape: BodyShape, strips_nulls: bool, media: MediaType) -> Self {
         Self { shape, strips_nulls, media, writer: BodyWriter::Postgres }
     }
 
@@ -37,18 +37,18 @@ impl Body {
 
     /// Whether there must be exactly one row.
     pub fn must_be_single(&self) -> bool {
-        self.shape == Shape::Object && self.explain().is_none()
+        self.shape == BodyShape::Object && self.explain().is_none()
     }
 
     /// The same for a request that shows nothing.
     pub fn hidden(self) -> Self {
-        Self { shape: Shape::Nothing, ..self }
+        Self { shape: BodyShape::Nothing, ..self }
     }
 }
 
 /// Which rows become what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum BodyShape {
     /// No body at all.
     Nothing,
     /// An array of objects.
@@ -89,7 +89,7 @@ pub enum AggregateInput {
 
 /// What a body is made of.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Produced<'a> {
+pub(super) enum BodySource<'a> {
     /// Rows of a relation.
     Rows(&'a Table),
     /// What a function gives.
@@ -101,13 +101,13 @@ impl Planner<'_> {
     /// whole rows, `tree` shows them.
     ///
     /// Errors: `PGRST107` when there is none.
-    pub(super) fn body(&self, produced: Produced<'_>, tree: &mut Node) -> Result<Body, Error> {
+    pub(super) fn body(&self, source: BodySource<'_>, tree: &mut Node) -> Result<Body, Error> {
         let accept = &self.request.accept;
-        let body = accept.iter().find_map(|media| self.representation(media, produced));
+        let body = accept.iter().find_map(|media| self.representation(media, source));
         let Some(body) = body else {
             return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().into_owned()).collect()));
         };
-        if matches!(body.shape, Shape::Aggregate { input: AggregateInput::WholeRow(_), .. }) {
+        if matches!(body.shape, BodyShape::Aggregate { input: AggregateInput::WholeRow(_), .. }) {
             // Columns that are shown by a cast of their domain would make it another row.
             tree.columns = vec![Selected::all()];
         }
@@ -115,46 +115,46 @@ impl Planner<'_> {
         Ok(if is_headless { body.hidden() } else { body })
     }
 
-    fn representation(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
+    fn representation(&self, media: &MediaType, source: BodySource<'_>) -> Option<Body> {
         let of = |shape, strips_nulls| Some(Body::new(shape, strips_nulls, media.clone()));
         match media {
-            MediaType::Object { stripped } => of(Shape::Object, *stripped),
-            MediaType::JsonStripped => of(Shape::Array, true),
+            MediaType::Object { stripped } => of(BodyShape::Object, *stripped),
+            MediaType::JsonStripped => of(BodyShape::Array, true),
             MediaType::Explain(explain) => {
                 let is_nested = matches!(explain.of, MediaType::Explain(_));
                 let explained =
                     if self.settings.db_plan_enabled && !is_nested { &explain.of } else { return None };
-                let body = self.representation(explained, produced)?;
+                let body = self.representation(explained, source)?;
                 Some(Body { media: media.clone(), ..body })
             }
-            other => self.handled(other, produced).or_else(|| self.built_in(other)),
+            other => self.handled(other, source).or_else(|| self.built_in(other)),
         }
     }
 
     /// By a handler that the database has.
-    fn handled(&self, media: &MediaType, produced: Produced<'_>) -> Option<Body> {
+    fn handled(&self, media: &MediaType, source: BodySource<'_>) -> Option<Body> {
         let of = |shape, media: &MediaType| Some(Body::new(shape, false, media.clone()));
         let for_any = MediaType::Any;
         if self.selects_all() {
             // A handler of any type comes before one of this type.
             for wanted in [&for_any, media] {
                 let is_wanted = |domain: &&MediaDomain| wanted.is_met_by(&domain.accepted);
-                if let Some(domain) = produced.value_type().filter(is_wanted) {
-                    return of(Shape::Raw, &domain.given);
+                if let Some(domain) = source.value_type().filter(is_wanted) {
+                    return of(BodyShape::Raw, &domain.given);
                 }
-                if let Some((schema, name)) = produced.relation()
+                if let Some((schema, name)) = source.relation()
                     && let Some((function, domain)) = self.aggregate(Some((schema, name)), wanted)
                 {
                     let relation = QualifiedName { schema: schema.to_owned(), name: name.to_owned() };
                     let input = AggregateInput::WholeRow(relation);
-                    return of(Shape::Aggregate { function, input }, &domain.given);
+                    return of(BodyShape::Aggregate { function, input }, &domain.given);
                 }
             }
         }
         let (function, domain) = self.aggregate(None, media)?;
-        let is_value = matches!(produced, Produced::Result(function) if function.gives_one_value());
+        let is_value = matches!(source, BodySource::Result(function) if function.gives_one_value());
         let input = if is_value { AggregateInput::Value } else { AggregateInput::Row };
-        of(Shape::Aggregate { function, input }, &domain.given)
+        of(BodyShape::Aggregate { function, input }, &domain.given)
     }
 
     /// The aggregate that makes `media` of the whole rows of `relation`; without one, of any rows.
@@ -174,9 +174,9 @@ impl Planner<'_> {
 
     fn built_in(&self, media: &MediaType) -> Option<Body> {
         let (shape, media) = match media {
-            MediaType::Any | MediaType::Json => (Shape::Array, MediaType::Json),
-            MediaType::Csv => (Shape::Csv, MediaType::Csv),
-            MediaType::GeoJson => (Shape::GeoJson(self.cache.geojson()?.clone()), MediaType::GeoJson),
+            MediaType::Any | MediaType::Json => (BodyShape::Array, MediaType::Json),
+            MediaType::Csv => (BodyShape::Csv, MediaType::Csv),
+            MediaType::GeoJson => (BodyShape::GeoJson(self.cache.geojson()?.clone()), MediaType::GeoJson),
             _ => return None,
         };
         Some(Body::new(shape, false, media))
@@ -188,7 +188,7 @@ impl Planner<'_> {
     }
 }
 
-impl Produced<'_> {
+impl BodySource<'_> {
     /// The media type that the one value is.
     fn value_type(&self) -> Option<&MediaDomain> {
         match self {

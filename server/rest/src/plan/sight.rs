@@ -4,13 +4,14 @@
 
 use super::plain::is_plain;
 use super::read::{Column, Condition, Node, Order, OrderTarget, Selected};
-use super::{Body, Grouping, Planner, Shape};
+use super::{Body, BodyShape, Grouping, Planner};
 use crate::schema_cache::{Cardinality, Table};
 
 impl Planner<'_> {
     /// Whether what comes before every statement, or makes rows into `body`, does.
     pub(super) fn body_sees_request(&self, body: &Body) -> bool {
-        let is_own = matches!(body.shape, Shape::GeoJson(_) | Shape::Aggregate { .. } | Shape::Raw);
+        let is_own =
+            matches!(body.shape, BodyShape::GeoJson(_) | BodyShape::Aggregate { .. } | BodyShape::Raw);
         self.settings.db_pre_request.is_some() || is_own || body.explain().is_some()
     }
 

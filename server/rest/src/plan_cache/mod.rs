@@ -1,7 +1,7 @@
 //! Plans of requests that came before, with their statements.
 //!
 //! An application sends the same few requests again and again, with other values in them. What two of them have in
-//! common is their [`Shape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
+//! common is their [`RequestShape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
 //! places for the values. A request whose shape is known needs to be neither parsed nor planned nor written as SQL.
 //!
 //! No value of a client's can get from one request into another, because no template ever holds one: it is made from
@@ -18,10 +18,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 
-pub use shape::Shape;
+pub use shape::RequestShape;
 pub use template::{Template, Values};
 
-use crate::live::Live;
+use crate::configuration::Configuration;
 use crate::schema_cache::SchemaCache;
 
 /// The most templates that are kept.
@@ -39,7 +39,7 @@ pub(crate) struct PlanCache {
 
 /// Everything that was planned with one schema cache and one set of settings.
 pub(crate) struct Generation {
-    live: Arc<Live>,
+    configuration: Arc<Configuration>,
     schema: Arc<SchemaCache>,
     hasher: RandomState,
     templates: RwLock<Templates>,
@@ -61,24 +61,28 @@ struct Entry {
 }
 
 impl PlanCache {
-    /// What was planned with `schema` and `live`.
-    pub(crate) fn of(&self, live: &Arc<Live>, schema: &Arc<SchemaCache>) -> Arc<Generation> {
+    /// What was planned with `schema` and `configuration`.
+    pub(crate) fn of(
+        &self,
+        configuration: &Arc<Configuration>,
+        schema: &Arc<SchemaCache>,
+    ) -> Arc<Generation> {
         if let Some(current) = &*self.current.load()
-            && Arc::ptr_eq(&current.live, live)
+            && Arc::ptr_eq(&current.configuration, configuration)
             && Arc::ptr_eq(&current.schema, schema)
         {
             return Arc::clone(current);
         }
-        let new = Arc::new(Generation::new(Arc::clone(live), Arc::clone(schema)));
+        let new = Arc::new(Generation::new(Arc::clone(configuration), Arc::clone(schema)));
         self.current.store(Some(Arc::clone(&new)));
         new
     }
 }
 
 impl Generation {
-    fn new(live: Arc<Live>, schema: Arc<SchemaCache>) -> Self {
+    fn new(configuration: Arc<Configuration>, schema: Arc<SchemaCache>) -> Self {
         Self {
-            live,
+            configuration,
             schema,
             hasher: RandomState::default(),
             templates: RwLock::default(),
@@ -88,7 +92,7 @@ impl Generation {
     }
 
     /// The template for requests of this shape, if there is one.
-    pub(crate) fn find(&self, shape: &Shape<'_>) -> Option<Arc<Template>> {
+    pub(crate) fn find(&self, shape: &RequestShape<'_>) -> Option<Arc<Template>> {
         let templates = self.templates.read().unwrap_or_else(PoisonError::into_inner);
         let entry = templates.by_shape.get(shape.key())?;
         entry.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
@@ -96,14 +100,14 @@ impl Generation {
     }
 
     /// Whether a request of this shape came before, so that a template will be of use.
-    pub(crate) fn expects(&self, shape: &Shape<'_>) -> bool {
+    pub(crate) fn expects(&self, shape: &RequestShape<'_>) -> bool {
         let hash = self.hasher.hash_one(shape.key());
         let place = usize::try_from(hash % CANDIDATES as u64).unwrap_or(0);
         self.candidates[place].swap(hash, Ordering::Relaxed) == hash
     }
 
     /// Keeps `template` for requests of this shape. Those that were not used for the longest time make room.
-    pub(crate) fn keep(&self, shape: &Shape<'_>, template: Template) {
+    pub(crate) fn keep(&self, shape: &RequestShape<'_>, template: Template) {
         let bytes = shape.key().len() + template.size();
         if bytes > MOST_BYTES / 16 {
             return;
@@ -120,7 +124,7 @@ impl Generation {
     }
 
     /// Forgets what requests of this shape have in common, since it was not right for one of them.
-    pub(crate) fn forget(&self, shape: &Shape<'_>) {
+    pub(crate) fn forget(&self, shape: &RequestShape<'_>) {
         self.templates.write().unwrap_or_else(PoisonError::into_inner).remove(shape.key());
     }
 }

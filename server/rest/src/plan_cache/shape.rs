@@ -28,13 +28,13 @@ const END: u8 = 0;
 
 /// The shape of a request, and its values.
 #[derive(Debug)]
-pub struct Shape<'r> {
+pub struct RequestShape<'r> {
     key: Vec<u8>,
     values: Vec<Cow<'r, str>>,
     payload: Option<Payload>,
 }
 
-impl<'r> Shape<'r> {
+impl<'r> RequestShape<'r> {
     /// Looks at a request no more than telling its shape takes. `None` for one that is not worth it or that cannot be
     /// right.
     pub fn of(incoming: &Incoming<'r>) -> Option<Self> {

@@ -6,12 +6,12 @@ use std::hash::{BuildHasher as _, RandomState};
 use bytes::Bytes;
 use percent_encoding::utf8_percent_encode;
 
-use super::shape::{Parameter, Shape};
+use super::shape::{Parameter, RequestShape};
 use crate::plan::{Body, Plan};
 use crate::request::{ENCODED, Incoming, Payload, Request};
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
-use crate::statement::{Gives, Statement, Statements};
+use crate::statement::{MainResult, Statement, Statements};
 
 /// How much larger a template is than its texts, about: plans have every name in an allocation of its own.
 const OVERHEAD: usize = 6;
@@ -22,7 +22,7 @@ pub struct Template {
     request: Request,
     plan: Plan,
     main: Text,
-    gives: Gives,
+    main_result: MainResult,
     response: Option<Text>,
     needs_response: bool,
     estimate: Option<Text>,
@@ -33,12 +33,12 @@ pub struct Template {
 #[derive(Debug)]
 struct Text {
     sql: String,
-    parameters: Vec<Place>,
+    parameters: Vec<ParameterSource>,
 }
 
 /// Where a parameter's value comes from.
 #[derive(Debug)]
-enum Place {
+enum ParameterSource {
     /// It belongs to the shape.
     Fixed(Option<Vec<u8>>),
     /// The value of a filter.
@@ -69,7 +69,7 @@ impl Template {
     /// is used for more than to be sent to Postgres as it is.
     pub fn new(
         incoming: &Incoming<'_>,
-        shape: &Shape<'_>,
+        shape: &RequestShape<'_>,
         request: &Request,
         cache: &SchemaCache,
         settings: &Settings,
@@ -83,7 +83,7 @@ impl Template {
         };
         let query = with_values(incoming.query, &filters);
         let model = Incoming { query: &query, body, ..*incoming };
-        let model_shape = Shape::of(&model)?;
+        let model_shape = RequestShape::of(&model)?;
         let request = Request::parse(&model, settings).ok()?;
         let plan = Plan::new(&request, cache, settings).ok()?;
         if matches!(plan, Plan::Describe(_) | Plan::Info(_)) || plan.body().and_then(Body::explain).is_some()
@@ -96,13 +96,13 @@ impl Template {
         let may_be_fixed = request.payload.as_ref().is_none_or(|payload| !payload.keys().is_empty());
         let text = |statement: &Statement<'_>| marks.text(statement, &values, may_be_fixed);
         let main = text(&statements.main)?;
-        let (gives, needs_response) = (statements.gives, statements.needs_response);
+        let (main_result, needs_response) = (statements.main_result, statements.needs_response);
         let response =
             statements.response.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
         let estimate =
             statements.estimate.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
         let canonical = marks.pieces(&request.query.canonical, filters.len());
-        Some(Self { request, plan, main, gives, response, needs_response, estimate, canonical })
+        Some(Self { request, plan, main, main_result, response, needs_response, estimate, canonical })
     }
 
     /// What every request of this shape is, with marks for values.
@@ -116,7 +116,7 @@ impl Template {
     }
 
     /// The values of the request that `shape` is of. `None` where its payload needs another statement.
-    pub fn values<'v>(&self, shape: &'v Shape<'_>) -> Option<Values<'v>> {
+    pub fn values<'v>(&self, shape: &'v RequestShape<'_>) -> Option<Values<'v>> {
         Values::of(shape, &self.plan)
     }
 
@@ -125,7 +125,7 @@ impl Template {
         let fill = |text: Option<&'t Text>| text.map_or(Some(None), |text| text.fill(values).map(Some));
         Some(Statements {
             main: self.main.fill(values)?,
-            gives: self.gives,
+            main_result: self.main_result,
             response: fill(self.response.as_ref())?,
             needs_response: self.needs_response,
             estimate: fill(self.estimate.as_ref())?,
@@ -133,7 +133,7 @@ impl Template {
     }
 
     /// The canonical query string of the request that `shape` is of.
-    pub fn canonical(&self, shape: &Shape<'_>) -> String {
+    pub fn canonical(&self, shape: &RequestShape<'_>) -> String {
         let mut text = String::with_capacity(self.request.query.canonical.len());
         for piece in &self.canonical {
             match piece {
@@ -160,10 +160,10 @@ impl Text {
     fn fill<'t>(&'t self, values: &'t Values<'_>) -> Option<Statement<'t>> {
         let parameters = self.parameters.iter().map(|place| {
             let value: Option<&[u8]> = match place {
-                Place::Fixed(value) => value.as_deref(),
-                Place::Filter(index) => Some(values.filters.get(*index)?.as_bytes()),
-                Place::Payload(index) => values.payload.get(*index)?.as_deref(),
-                Place::Whole => Some(values.whole?),
+                ParameterSource::Fixed(value) => value.as_deref(),
+                ParameterSource::Filter(index) => Some(values.filters.get(*index)?.as_bytes()),
+                ParameterSource::Payload(index) => values.payload.get(*index)?.as_deref(),
+                ParameterSource::Whole => Some(values.whole?),
             };
             Some(value.map(Cow::Borrowed))
         });
@@ -173,7 +173,7 @@ impl Text {
 
 impl<'v> Values<'v> {
     /// The values of the request that `shape` is of; `None` where `plan` is not one for its payload.
-    fn of(shape: &'v Shape<'_>, plan: &Plan) -> Option<Self> {
+    fn of(shape: &'v RequestShape<'_>, plan: &Plan) -> Option<Self> {
         let (payload, whole) = match shape.payload() {
             Some(payload @ Payload::Json { raw, .. }) => (plan.values_of(payload)?, Some(raw)),
             Some(_) => return None,
@@ -215,18 +215,18 @@ impl Marks {
             return None;
         }
         let place = |value: &Option<Cow<'_, [u8]>>| {
-            let Some(text) = value.as_deref() else { return Some(Place::Fixed(None)) };
+            let Some(text) = value.as_deref() else { return Some(ParameterSource::Fixed(None)) };
             let filter = || values.filters.iter().position(|mark| mark.as_bytes() == text);
             let payload = || values.payload.iter().position(|mark| mark.as_deref() == Some(text));
             let is_whole = || values.whole.is_some_and(|whole| *whole == text);
             Some(if !has_mark(text) {
-                return may_be_fixed.then(|| Place::Fixed(Some(text.to_vec())));
+                return may_be_fixed.then(|| ParameterSource::Fixed(Some(text.to_vec())));
             } else if let Some(index) = filter() {
-                Place::Filter(index)
+                ParameterSource::Filter(index)
             } else if let Some(index) = payload() {
-                Place::Payload(index)
+                ParameterSource::Payload(index)
             } else if is_whole() {
-                Place::Whole
+                ParameterSource::Whole
             } else {
                 return None;
             })

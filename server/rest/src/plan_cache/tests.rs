@@ -50,21 +50,21 @@ impl Message {
     }
 
     fn key(&self) -> Option<Vec<u8>> {
-        Shape::of(&self.incoming()).map(|shape| shape.key().to_vec())
+        RequestShape::of(&self.incoming()).map(|shape| shape.key().to_vec())
     }
 
     /// What requests like this one have in common.
     fn template(&self) -> Option<Template> {
         let (incoming, settings) = (self.incoming(), settings());
         let request = Request::parse(&incoming, &settings).unwrap();
-        Template::new(&incoming, &Shape::of(&incoming)?, &request, schema(), &settings)
+        Template::new(&incoming, &RequestShape::of(&incoming)?, &request, schema(), &settings)
     }
 
     /// Whether `template`, of whichever request, makes of this one what planning it does; `None` where it is not for
     /// this one.
     fn is_right(&self, template: &Template) -> Option<bool> {
         let (incoming, settings) = (self.incoming(), settings());
-        let shape = Shape::of(&incoming).unwrap();
+        let shape = RequestShape::of(&incoming).unwrap();
         let values = template.values(&shape)?;
         let request = Request::parse(&incoming, &settings).unwrap();
         let plan = Plan::new(&request, schema(), &settings).unwrap();
@@ -201,13 +201,13 @@ fn values_of_another_kind_have_another_statement() {
 
 #[test]
 fn the_oldest_make_room() {
-    let (live, schema) = (Live::for_tests(settings()), Arc::new(fixture::cache()));
-    let generation = Generation::new(Arc::new(live), schema);
+    let (configuration, schema) = (Configuration::for_tests(settings()), Arc::new(fixture::cache()));
+    let generation = Generation::new(Arc::new(configuration), schema);
     let message = |number: usize| Message::get(&format!("/players?limit={number}"));
-    let is_kept = |number| generation.find(&Shape::of(&message(number).incoming()).unwrap()).is_some();
+    let is_kept = |number| generation.find(&RequestShape::of(&message(number).incoming()).unwrap()).is_some();
     for number in 0..=MOST {
         let message = message(number);
-        let shape = Shape::of(&message.incoming()).unwrap();
+        let shape = RequestShape::of(&message.incoming()).unwrap();
         assert!(!generation.expects(&shape));
         assert!(generation.expects(&shape));
         generation.keep(&shape, message.template().unwrap());
@@ -222,14 +222,14 @@ fn the_oldest_make_room() {
 #[test]
 fn other_settings_and_another_schema_begin_anew() {
     let cache = PlanCache::default();
-    let live = || Arc::new(Live::for_tests(settings()));
+    let configuration = || Arc::new(Configuration::for_tests(settings()));
     let schema = || Arc::new(fixture::cache());
-    let (first_live, first_schema) = (live(), schema());
+    let (first_live, first_schema) = (configuration(), schema());
     let first = cache.of(&first_live, &first_schema);
     assert!(Arc::ptr_eq(&first, &cache.of(&first_live, &first_schema)));
     let second = cache.of(&first_live, &schema());
     assert!(!Arc::ptr_eq(&first, &second));
-    assert!(!Arc::ptr_eq(&second, &cache.of(&live(), &first_schema)));
+    assert!(!Arc::ptr_eq(&second, &cache.of(&configuration(), &first_schema)));
 }
 
 /// JSON of every kind, with texts that need escapes in one form or another.

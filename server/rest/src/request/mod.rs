@@ -118,14 +118,14 @@ pub struct Request {
 
 /// What a client sent that no plan depends on.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub struct HeaderSettings {
     /// The headers but the cookies, as a JSON object, for `request.headers`.
     pub headers: String,
     /// The cookies, as a JSON object, for `request.cookies`.
     pub cookies: Cow<'static, str>,
 }
 
-impl Sent {
+impl HeaderSettings {
     /// Reads it from the headers of a request.
     pub fn new(headers: &HeaderMap) -> Self {
         Self { headers: headers_json(headers), cookies: cookies_json(headers) }
@@ -427,15 +427,15 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("x-a", HeaderValue::from_bytes(b"\xe9\tx").unwrap());
         headers.insert("x-b", HeaderValue::from_bytes("é\\".as_bytes()).unwrap());
-        assert_eq!(Sent::new(&headers).headers, "{\"x-a\":\"\u{fffd}\\tx\",\"x-b\":\"é\\\\\"}");
+        assert_eq!(HeaderSettings::new(&headers).headers, "{\"x-a\":\"\u{fffd}\\tx\",\"x-b\":\"é\\\\\"}");
     }
 
     #[test]
     fn headers_become_json() {
         let headers = [("x-a", "1\"2"), ("x-b", "1"), ("cookie", "a=1; b=2"), ("x-b", "2")];
-        let found = Sent::new(&header_map(&headers));
+        let found = HeaderSettings::new(&header_map(&headers));
         assert_eq!(found.headers, r#"{"x-a":"1\"2","x-b":"2"}"#);
-        assert_eq!(Sent::new(&HeaderMap::new()).headers, "{}");
+        assert_eq!(HeaderSettings::new(&HeaderMap::new()).headers, "{}");
         assert_eq!(found.cookies, r#"{"a":"1","b":"2"}"#);
     }
 

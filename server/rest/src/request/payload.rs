@@ -38,12 +38,12 @@ impl Payload {
             let is_object = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
             return Ok(Self::Json { raw, is_object, keys: distinct(columns.to_vec()) });
         }
-        let shape: Shape = serde_json::from_slice(&raw).map_err(|error| refused(&error))?;
+        let shape: JsonOutline = serde_json::from_slice(&raw).map_err(|error| refused(&error))?;
         Ok(match shape {
-            Shape::Object(keys) => Self::Json { raw, is_object: true, keys: distinct(keys) },
-            Shape::Array(keys) => Self::Json { raw, is_object: false, keys: distinct(keys) },
+            JsonOutline::Object(keys) => Self::Json { raw, is_object: true, keys: distinct(keys) },
+            JsonOutline::Array(keys) => Self::Json { raw, is_object: false, keys: distinct(keys) },
             // Upstream takes a lone number, text or null for no rows at all.
-            Shape::Scalar => {
+            JsonOutline::Scalar => {
                 Self::Json { raw: Bytes::from_static(b"[]"), is_object: false, keys: Vec::new() }
             }
         })
@@ -78,36 +78,36 @@ fn refused(error: &serde_json::Error) -> Error {
 }
 
 /// What a JSON text is on its first two levels.
-enum Shape {
+enum JsonOutline {
     Object(Vec<String>),
     Array(Vec<String>),
     Scalar,
 }
 
-impl<'de> Deserialize<'de> for Shape {
+impl<'de> Deserialize<'de> for JsonOutline {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ShapeVisitor)
+        deserializer.deserialize_any(OutlineVisitor)
     }
 }
 
-struct ShapeVisitor;
+struct OutlineVisitor;
 
-impl<'de> Visitor<'de> for ShapeVisitor {
-    type Value = Shape;
+impl<'de> Visitor<'de> for OutlineVisitor {
+    type Value = JsonOutline;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonOutline, A::Error> {
         let mut keys = Vec::new();
         while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
             keys.push(key);
         }
-        Ok(Shape::Object(keys))
+        Ok(JsonOutline::Object(keys))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Shape, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<JsonOutline, A::Error> {
         let mut first: Option<IndexSet<String>> = None;
         while let Some(KeysOf(keys)) = elements.next_element()? {
             match &first {
@@ -120,31 +120,31 @@ impl<'de> Visitor<'de> for ShapeVisitor {
                 }
             }
         }
-        Ok(Shape::Array(first.unwrap_or_default().into_iter().collect()))
+        Ok(JsonOutline::Array(first.unwrap_or_default().into_iter().collect()))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_bool<E>(self, _: bool) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_i64<E>(self, _: i64) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_u64<E>(self, _: u64) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_f64<E>(self, _: f64) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_str<E>(self, _: &str) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 
-    fn visit_unit<E>(self) -> Result<Shape, E> {
-        Ok(Shape::Scalar)
+    fn visit_unit<E>(self) -> Result<JsonOutline, E> {
+        Ok(JsonOutline::Scalar)
     }
 }
 

@@ -10,8 +10,8 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{LoadError, SchemaCache, load};
+use crate::configuration::SharedConfiguration;
 use crate::error::Suspicion;
-use crate::live::Shared;
 
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -147,13 +147,17 @@ impl SharedCache {
     /// Reads the settings and loads the cache once, replacing the current ones.
     ///
     /// Errors: [`LoadError`]; the current cache then stays.
-    pub(crate) async fn refresh(&self, database: &Database, live: &Shared) -> Result<(), LoadError> {
-        live.reread(database).await?;
-        let live = live.current();
+    pub(crate) async fn refresh(
+        &self,
+        database: &Database,
+        configuration: &SharedConfiguration,
+    ) -> Result<(), LoadError> {
+        configuration.reread(database).await?;
+        let configuration = configuration.current();
         let started = Instant::now();
-        let catalog = load(database, &live.settings).await?.complete()?;
+        let catalog = load(database, &configuration.settings).await?.complete()?;
         let elapsed = started.elapsed();
-        let cache = SchemaCache::new(catalog, &live.settings.db_schemas);
+        let cache = SchemaCache::new(catalog, &configuration.settings.db_schemas);
         tracing::info!(summary = cache.summary(), ?elapsed, "schema cache loaded");
         self.current.store(Some(Arc::new(cache)));
         self.loads.succeeded(elapsed);
@@ -161,11 +165,16 @@ impl SharedCache {
     }
 
     /// Loads the cache and keeps it fresh until `stop` is cancelled.
-    pub(crate) async fn keep_fresh(&self, database: &Database, live: &Shared, stop: &CancellationToken) {
-        stop.run_until_cancelled(self.reload_for_ever(database, live)).await;
+    pub(crate) async fn keep_fresh(
+        &self,
+        database: &Database,
+        configuration: &SharedConfiguration,
+        stop: &CancellationToken,
+    ) {
+        stop.run_until_cancelled(self.reload_for_ever(database, configuration)).await;
     }
 
-    async fn reload_for_ever(&self, database: &Database, live: &Shared) {
+    async fn reload_for_ever(&self, database: &Database, configuration: &SharedConfiguration) {
         let mut changes = database.catalog_changes();
         if database.has_listener() {
             // That somebody listens from now on counts as a change, and would have all of it loaded a second time.
@@ -174,7 +183,7 @@ impl SharedCache {
         loop {
             // Marked as seen before loading, so that a change in the meantime is loaded again.
             let seen = *changes.borrow_and_update();
-            self.refresh_until_done(database, live).await;
+            self.refresh_until_done(database, configuration).await;
             self.changes_seen.store(seen, Ordering::Relaxed);
             self.is_settled.store(true, Ordering::Relaxed);
             self.finished.send_modify(|loads| *loads += 1);
@@ -194,9 +203,9 @@ impl SharedCache {
         }
     }
 
-    async fn refresh_until_done(&self, database: &Database, live: &Shared) {
+    async fn refresh_until_done(&self, database: &Database, configuration: &SharedConfiguration) {
         let mut pause = FIRST_PAUSE;
-        while let Err(error) = self.refresh(database, live).await {
+        while let Err(error) = self.refresh(database, configuration).await {
             self.loads.failed();
             tracing::warn!(%error, retry_in = ?pause, "the schema cache could not be loaded; the old one is kept");
             self.next_attempt.store(pause.as_secs(), Ordering::Relaxed);

@@ -48,12 +48,12 @@ struct Target {
 }
 
 /// The columns of a table that a view shows, and what they are called there: a column may be shown more than once.
-type Shown = HashMap<String, Vec<String>>;
+type ViewColumns = HashMap<String, Vec<String>>;
 
 /// A view, and which of its columns are those of a table.
 struct Image {
     view: QualifiedName,
-    columns: Shown,
+    columns: ViewColumns,
 }
 
 impl Image {
@@ -111,14 +111,14 @@ fn sources(
     view: &Relation,
     relations: &HashMap<u32, &Relation>,
     targets: &HashMap<u32, Vec<Target>>,
-) -> Vec<(u32, Shown)> {
-    let mut found: Vec<(u32, Shown)> = Vec::new();
+) -> Vec<(u32, ViewColumns)> {
+    let mut found: Vec<(u32, ViewColumns)> = Vec::new();
     for target in targets.get(&view.oid).into_iter().flatten() {
         let (table, number) = origin(target.origin, targets);
         let column = relations.get(&table).and_then(|table| table.columns.get(&number));
         let (Some(column), Some(name)) = (column, view.columns.get(&target.number)) else { continue };
         let index = found.iter().position(|(oid, _)| *oid == table).unwrap_or_else(|| {
-            found.push((table, Shown::new()));
+            found.push((table, ViewColumns::new()));
             found.len() - 1
         });
         found[index].1.entry(column.clone()).or_default().push(name.clone());

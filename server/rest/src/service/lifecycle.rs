@@ -6,7 +6,7 @@ use database::Database;
 use tokio_util::sync::CancellationToken;
 
 use super::Rest;
-use crate::live::Live;
+use crate::configuration::Configuration;
 use crate::schema_cache::LoadError;
 use crate::schema_cache::reload::SharedCache;
 
@@ -15,21 +15,21 @@ impl Rest {
     /// the database, and after its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
-        inner.cache.keep_fresh(&inner.database, &inner.live, &stop).await;
+        inner.cache.keep_fresh(&inner.database, &inner.configuration, &stop).await;
     }
 
     /// Reads settings and schema cache once, for those who want to look at them and not to serve.
     ///
     /// Errors: when the database is not there or the catalog cannot be read.
     pub async fn load(&self) -> Result<(), LoadError> {
-        self.inner.cache.refresh(&self.inner.database, &self.inner.live).await
+        self.inner.cache.refresh(&self.inner.database, &self.inner.configuration).await
     }
 
     /// Reads the database's settings once, for those who want to look at them and not to serve.
     ///
     /// Errors: when the database is not there.
     pub async fn read_settings(&self) -> Result<(), database::Error> {
-        self.inner.live.reread(&self.inner.database).await
+        self.inner.configuration.reread(&self.inner.database).await
     }
 
     /// Reads settings and schema cache again, as a notice from the database would.
@@ -60,7 +60,7 @@ impl Rest {
         &self.inner.cache
     }
 
-    pub(crate) fn live(&self) -> Arc<Live> {
-        self.inner.live.current()
+    pub(crate) fn current_configuration(&self) -> Arc<Configuration> {
+        self.inner.configuration.current()
     }
 }

@@ -2,26 +2,26 @@
 
 use super::PAGE;
 use super::sql::Sql;
-use crate::plan::{AggregateInput, Body, SCALAR, Shape};
+use crate::plan::{AggregateInput, Body, BodyShape, SCALAR};
 use crate::schema_cache::QualifiedName;
 
 /// The value of `body`.
 pub(super) fn value(sql: &mut Sql<'_>, body: &Body) {
     match &body.shape {
-        Shape::Nothing => {
+        BodyShape::Nothing => {
             sql.push("NULL");
         }
-        Shape::Csv => csv(sql),
-        Shape::GeoJson(feature) => features(sql, feature),
-        Shape::Aggregate { function, input } => aggregate(sql, function, input),
+        BodyShape::Csv => csv(sql),
+        BodyShape::GeoJson(feature) => features(sql, feature),
+        BodyShape::Aggregate { function, input } => aggregate(sql, function, input),
         // There is one row, yet where rows are counted any column of it has to be aggregated too.
-        Shape::Raw => {
+        BodyShape::Raw => {
             sql.push("(array_agg(").qualified(PAGE, SCALAR).push("))[1]");
         }
-        Shape::Array => json(sql, body.strips_nulls, None, false, "[]"),
-        Shape::Object | Shape::FunctionRow => json(sql, body.strips_nulls, None, true, "null"),
-        Shape::Scalar => json(sql, body.strips_nulls, Some(SCALAR), true, "null"),
-        Shape::ScalarArray => json(sql, body.strips_nulls, Some(SCALAR), false, "[]"),
+        BodyShape::Array => json(sql, body.strips_nulls, None, false, "[]"),
+        BodyShape::Object | BodyShape::FunctionRow => json(sql, body.strips_nulls, None, true, "null"),
+        BodyShape::Scalar => json(sql, body.strips_nulls, Some(SCALAR), true, "null"),
+        BodyShape::ScalarArray => json(sql, body.strips_nulls, Some(SCALAR), false, "[]"),
     }
 }
 

@@ -59,13 +59,13 @@ pub enum ResultColumn {
 
 /// What the main statement of a request gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
+pub enum MainResult {
     /// One row with the columns of [`ResultColumn`].
     Page,
     /// Plain rows, to be written as JSON.
-    Rows,
+    PlainRows,
     /// Nothing but the number of rows that were changed, in its command tag.
-    Count,
+    RowCount,
 }
 
 /// The columns of what the database set for the response.
@@ -85,8 +85,8 @@ pub struct Statements<'p> {
     /// Does what was asked for.
     pub main: Statement<'p>,
     /// What that gives.
-    pub gives: Gives,
-    /// Where that is no [`Gives::Page`]: gives what the database set for the response, as one row of
+    pub main_result: MainResult,
+    /// Where that is no [`MainResult::Page`]: gives what the database set for the response, as one row of
     /// [`ResponseColumn`].
     pub response: Option<Statement<'p>>,
     /// Whether that tells something that is needed whatever the database set.
@@ -116,7 +116,7 @@ impl<'p> Statements<'p> {
     }
 
     const fn only(main: Statement<'p>) -> Self {
-        Self { main, gives: Gives::Page, response: None, needs_response: false, estimate: None }
+        Self { main, main_result: MainResult::Page, response: None, needs_response: false, estimate: None }
     }
 
     fn of(plan: &'p Plan, request: &Request, settings: &Settings) -> Option<Self> {
@@ -128,7 +128,7 @@ impl<'p> Statements<'p> {
                     read::plain_rows(&mut sql, &plan.tree, columns);
                     return Some(Self {
                         main: sql.into(),
-                        gives: Gives::Rows,
+                        main_result: MainResult::PlainRows,
                         response: Some(set()),
                         needs_response: false,
                         estimate: estimate(count, plan),
@@ -146,7 +146,7 @@ impl<'p> Statements<'p> {
             Plan::Mutate(plan) => Some(mutate::statements(plan)),
             Plan::Call(plan) => Some(match &plan.body.writer {
                 BodyWriter::Server(columns) => Self {
-                    gives: Gives::Rows,
+                    main_result: MainResult::PlainRows,
                     response: Some(set()),
                     ..Self::only(call::plain_rows(plan, columns))
                 },

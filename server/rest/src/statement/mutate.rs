@@ -3,9 +3,10 @@
 use super::condition::condition;
 use super::sql::{Sql, Statement};
 use super::{
-    Gives, MAX_AFFECTED, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read, set,
+    MAX_AFFECTED, MainResult, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read,
+    set,
 };
-use crate::plan::{BodyWriter, Change, Condition, MutatePlan, Payload, Shape, TypedColumn, Values};
+use crate::plan::{BodyShape, BodyWriter, Change, Condition, MutatePlan, Payload, TypedColumn, Values};
 use crate::request::Resolution;
 
 /// The name of the payload's rows.
@@ -27,7 +28,11 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
         let mut main = Sql::default();
         change(&mut main, plan);
         read::plain_columns(main.push(" RETURNING "), &plan.tree, columns);
-        return Statements { gives: Gives::Rows, response: Some(set()), ..Statements::only(main.into()) };
+        return Statements {
+            main_result: MainResult::PlainRows,
+            response: Some(set()),
+            ..Statements::only(main.into())
+        };
     }
     if !is_bare(plan) {
         return Statements::only(with_result(plan));
@@ -41,7 +46,7 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     }
     Statements {
         main: main.into(),
-        gives: Gives::Count,
+        main_result: MainResult::RowCount,
         response: Some(response.into()),
         needs_response,
         estimate: None,
@@ -53,7 +58,7 @@ fn is_bare(plan: &MutatePlan) -> bool {
     let has_location = plan.location.as_ref().is_some_and(|key| !key.is_empty());
     let is_guarded =
         matches!(plan.change, Change::Put { .. }) || plan.must_be_single || plan.row_limit.is_some();
-    plan.body.shape == Shape::Nothing && !has_location && !is_guarded
+    plan.body.shape == BodyShape::Nothing && !has_location && !is_guarded
 }
 
 /// The change, and what is shown of it.
@@ -76,7 +81,7 @@ fn with_result(plan: &MutatePlan) -> Statement<'_> {
     inserted(&mut sql, plan);
     location(&mut sql, plan);
     sql.push(" FROM ");
-    if plan.body.shape == Shape::Nothing {
+    if plan.body.shape == BodyShape::Nothing {
         // What is not shown need not be read: names in the select list must not fail either.
         sql.identifier(SOURCE);
     } else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use database::{Answer, Row, Rows, Transaction, quote_identifier};
 
 use crate::error::Error;
-use crate::statement::{Gives, Statement, Statements};
+use crate::statement::{MainResult, Statement, Statements};
 
 /// What a transaction runs after its settings.
 pub(super) struct Batch<'s> {
@@ -14,7 +14,7 @@ pub(super) struct Batch<'s> {
     /// Does what the request asks for.
     pub(super) main: &'s Statement<'s>,
     /// What that gives.
-    pub(super) gives: Gives,
+    pub(super) main_result: MainResult,
     /// Asks what the database set for the response.
     pub(super) response: Option<&'s Statement<'s>>,
     /// Asks for the planner's estimate of the number of rows.
@@ -38,7 +38,7 @@ impl<'s> Batch<'s> {
         Self {
             pre_request: pre_request.map(call),
             main: &statements.main,
-            gives: statements.gives,
+            main_result: statements.main_result,
             response: statements.response.as_ref().filter(|_| is_seen || statements.needs_response),
             estimate: statements.estimate.as_ref(),
         }
@@ -49,9 +49,9 @@ impl<'s> Batch<'s> {
         if let Some(sql) = &self.pre_request {
             transaction = transaction.statement(sql.as_str(), Vec::new());
         }
-        transaction = match self.gives {
-            Gives::Rows => transaction.json_statement(&*self.main.sql, parameters(self.main)),
-            Gives::Page | Gives::Count => append(transaction, self.main),
+        transaction = match self.main_result {
+            MainResult::PlainRows => transaction.json_statement(&*self.main.sql, parameters(self.main)),
+            MainResult::Page | MainResult::RowCount => append(transaction, self.main),
         };
         for statement in [self.response, self.estimate].into_iter().flatten() {
             transaction = append(transaction, statement);

@@ -10,13 +10,13 @@ use crate::settings::{ReadError, Settings, read_in_database};
 
 /// Settings, and the verifier that they lead to.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct Configuration {
     pub(crate) settings: Settings,
     /// `None` where no key is known: tokens are refused.
     pub(crate) verifier: Option<Verifier>,
 }
 
-impl Live {
+impl Configuration {
     fn new(settings: Settings, given: Option<&Verifier>) -> Result<Self, KeyError> {
         if settings.jwt_role_claim_key.is_deprecated() {
             tracing::warn!(
@@ -39,7 +39,7 @@ impl Live {
 }
 
 #[cfg(test)]
-impl Live {
+impl Configuration {
     /// These settings, and no key.
     pub(crate) const fn for_tests(settings: Settings) -> Self {
         Self { settings, verifier: None }
@@ -49,26 +49,26 @@ impl Live {
 /// Gives the settings as they are outside of the database.
 type Source = Box<dyn Fn() -> Settings + Send + Sync>;
 
-/// The current [`Live`], and what it is made from.
-pub(crate) struct Shared {
+/// The current [`Configuration`], and what it is made from.
+pub(crate) struct SharedConfiguration {
     base: Source,
     given: Option<Verifier>,
-    current: ArcSwap<Live>,
+    current: ArcSwap<Configuration>,
 }
 
-impl Shared {
+impl SharedConfiguration {
     /// Begins with `base` alone. A secret in it that is no key leaves no key.
     pub(crate) fn new(base: Source, given: Option<Verifier>) -> Self {
         let settings = base();
-        let live = Live::new(settings.clone(), given.as_ref()).unwrap_or_else(|error| {
+        let configuration = Configuration::new(settings.clone(), given.as_ref()).unwrap_or_else(|error| {
             tracing::error!(%error, "no token can be verified");
-            Live { settings, verifier: None }
+            Configuration { settings, verifier: None }
         });
-        Self { base, given, current: ArcSwap::from_pointee(live) }
+        Self { base, given, current: ArcSwap::from_pointee(configuration) }
     }
 
     /// What holds now.
-    pub(crate) fn current(&self) -> Arc<Live> {
+    pub(crate) fn current(&self) -> Arc<Configuration> {
         self.current.load_full()
     }
 
@@ -87,9 +87,9 @@ impl Shared {
         };
         // Settings that are the same keep their cache of tokens.
         if settings != self.current.load().settings {
-            match Live::new(settings, self.given.as_ref()) {
-                Ok(live) => {
-                    self.current.store(Arc::new(live));
+            match Configuration::new(settings, self.given.as_ref()) {
+                Ok(configuration) => {
+                    self.current.store(Arc::new(configuration));
                     tracing::info!("settings read again");
                 }
                 Err(error) => tracing::error!(%error, "the old keys still hold"),
