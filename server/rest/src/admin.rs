@@ -16,23 +16,23 @@ use crate::settings::Settings;
 use crate::standalone;
 
 /// The paths `/live`, `/ready`, `/metrics`, `/schema_cache` and `/config`, for a port that only operators reach:
-/// the schema cache tells everything that there is in the exposed schemas.
+/// the schema cache lists everything that there is in the exposed schemas.
 #[derive(Clone)]
 pub struct Admin {
     rest: Rest,
     is_open: Probe,
 }
 
-/// Tells whether the place where clients are answered is open.
+/// Reports whether clients can reach the service.
 pub type Probe = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 impl Rest {
-    /// The endpoint for operators; `is_open` looks at where clients are answered.
+    /// Returns the endpoint for operators. `is_open` reports whether clients can reach the service.
     pub fn admin(&self, is_open: Probe) -> Admin {
         Admin { rest: self.clone(), is_open }
     }
 
-    /// The settings in force, one a line, in the order of their names. Secrets are told of, not shown.
+    /// Returns the settings in force, one a line, in the order of their names. Of secrets there is the name alone.
     pub fn configuration(&self) -> String {
         let mut lines = self.current_configuration().settings.named();
         lines.sort();
@@ -42,12 +42,12 @@ impl Rest {
         })
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     pub fn settings(&self) -> Settings {
         self.current_configuration().settings.clone()
     }
 
-    /// The schema cache as JSON text; empty while none is loaded.
+    /// Returns the schema cache as JSON text; empty while none is loaded.
     ///
     /// Errors: none that a cache is known to cause.
     pub fn schema_cache(&self) -> Result<String, serde_json::Error> {

@@ -2,7 +2,7 @@
 //!
 //! Source: PostgreSQL documentation, "Binary Data Types".
 
-/// The bytes in hexadecimal form.
+/// Returns the bytes in hexadecimal form.
 pub(crate) fn encode(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = b"\\x".to_vec();
@@ -13,7 +13,8 @@ pub(crate) fn encode(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The bytes of what Postgres printed, in hexadecimal form or, where a role has `bytea_output` so, in escape form.
+/// Returns the bytes of what Postgres printed, in hexadecimal form or, where a role has `bytea_output` so, in escape
+/// form.
 pub(crate) fn decode(text: &[u8]) -> Vec<u8> {
     match text.strip_prefix(b"\\x") {
         Some(digits) => {
@@ -23,7 +24,7 @@ pub(crate) fn decode(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Escape form: two backslashes for one, and one before three octal digits of what cannot be printed.
+/// Decodes the escape form: two backslashes for one, and one before three octal digits of what cannot be printed.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -46,7 +47,7 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The value of a digit; Postgres prints nothing else where one must stand.
+/// Returns the value of a digit; Postgres prints nothing else where one must stand.
 fn digit(character: u8, radix: u32) -> u8 {
     char::from(character).to_digit(radix).and_then(|value| u8::try_from(value).ok()).unwrap_or_default()
 }

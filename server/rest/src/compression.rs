@@ -14,12 +14,12 @@ const LEAST: usize = 1400;
 /// From this size on compressing takes so long that it must not hold up the connections of the same thread.
 const LARGE: usize = 64 * 1024;
 
-/// Whether the client of `request` takes an answer in gzip.
+/// Reports whether the client of `request` takes an answer in gzip.
 pub(crate) fn is_accepted(request: &Request) -> bool {
     *request.method() != Method::HEAD && gateway::accepts_coding(request.headers(), "gzip")
 }
 
-/// `response` with its body in gzip, where that makes it smaller.
+/// Returns `response` with its body in gzip, where that makes it smaller.
 pub(crate) async fn compress(mut response: Response) -> Response {
     if !gains(response.headers()) {
         return response;
@@ -49,7 +49,8 @@ pub(crate) async fn compress(mut response: Response) -> Response {
     response
 }
 
-/// Whether a body with these headers is of a kind that becomes smaller, and nobody has said that it stays as it is.
+/// Reports whether a body with these headers is of a kind that becomes smaller, and nobody has said that it stays as it
+/// is.
 fn gains(headers: &HeaderMap) -> bool {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the service runs with at this moment: settings and keys, swapped as one when the database changes them.
+//! The settings and keys in force, which are replaced together when the database changes them.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Configuration {
 
 #[cfg(test)]
 impl Configuration {
-    /// These settings, and no key.
+    /// Returns a configuration with these settings and no key.
     pub(crate) const fn for_tests(settings: Settings) -> Self {
         Self { settings, verifier: None }
     }
@@ -57,7 +57,7 @@ pub(crate) struct SharedConfiguration {
 }
 
 impl SharedConfiguration {
-    /// Begins with `base` alone. A secret in it that is no key leaves no key.
+    /// Starts with `base` alone. If the secret in it is not a key, no token can be verified.
     pub(crate) fn new(base: Source, given: Option<Verifier>) -> Self {
         let settings = base();
         let configuration = Configuration::new(settings.clone(), given.as_ref()).unwrap_or_else(|error| {
@@ -67,13 +67,13 @@ impl SharedConfiguration {
         Self { base, given, current: ArcSwap::from_pointee(configuration) }
     }
 
-    /// What holds now.
+    /// Returns the settings and keys in force.
     pub(crate) fn current(&self) -> Arc<Configuration> {
         self.current.load_full()
     }
 
-    /// Reads the settings again, outside of the database and in it. Settings that cannot be used are logged, and what held before still
-    /// holds.
+    /// Reads the settings again, outside of the database and in it. If they cannot be used, this is logged and the previous
+    /// ones stay in force.
     ///
     /// Errors: when the database is not there.
     pub(crate) async fn reread(&self, database: &Database) -> Result<(), database::Error> {

@@ -4,9 +4,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How many callers are told apart. Callers that share a place keep each other off the replicas, which costs the
+/// How many slots there are for callers. Callers that share a slot keep each other off the replicas, which costs the
 /// primary a few reads and nobody their own writes.
-const PLACES: usize = 4096;
+const SLOTS: usize = 4096;
 
 /// When callers wrote last. Its size does not depend on how many there are.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Writers {
 
 impl Default for Writers {
     fn default() -> Self {
-        let last_writes = std::iter::repeat_with(AtomicU64::default).take(PLACES).collect();
+        let last_writes = std::iter::repeat_with(AtomicU64::default).take(SLOTS).collect();
         Self { last_writes, hasher: RandomState::new(), start: Instant::now() }
     }
 }
@@ -27,12 +27,12 @@ impl Default for Writers {
 impl Writers {
     /// Notes that the caller with these claims has written.
     pub fn note(&self, claims: &str) {
-        self.place(claims).fetch_max(self.now(), Ordering::Relaxed);
+        self.slot(claims).fetch_max(self.now(), Ordering::Relaxed);
     }
 
-    /// Whether the caller with these claims wrote within the last `interval`.
+    /// Reports whether the caller with these claims wrote within the last `interval`.
     pub fn have_written(&self, claims: &str, interval: Duration) -> bool {
-        let last = self.place(claims).load(Ordering::Relaxed);
+        let last = self.slot(claims).load(Ordering::Relaxed);
         last > 0 && u128::from(self.now() - last.min(self.now())) < interval.as_millis()
     }
 
@@ -40,8 +40,8 @@ impl Writers {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1
     }
 
-    fn place(&self, claims: &str) -> &AtomicU64 {
-        let hash = usize::try_from(self.hasher.hash_one(claims) % PLACES as u64).unwrap_or(0);
+    fn slot(&self, claims: &str) -> &AtomicU64 {
+        let hash = usize::try_from(self.hasher.hash_one(claims) % SLOTS as u64).unwrap_or(0);
         &self.last_writes[hash]
     }
 }
@@ -56,7 +56,7 @@ mod tests {
         writers.note("ada");
         assert!(writers.have_written("ada", Duration::from_secs(60)));
         assert!(!writers.have_written("ada", Duration::ZERO));
-        // One in 4096 shares the place of another.
+        // One in 4096 shares the slot of another.
         let others = (0..100).filter(|n| writers.have_written(&n.to_string(), Duration::from_secs(60)));
         assert!(others.count() < 5);
     }

@@ -5,7 +5,7 @@
 use crate::plan::{Embed, Node, Plan};
 use crate::request::Request;
 
-/// The value of the `Warning` header (RFC 7234, section 5.5), if `request` has such names in it.
+/// Returns the value of the `Warning` header (RFC 7234, section 5.5), if `request` has such names in it.
 pub(crate) fn warning(request: &Request, plan: &Plan) -> Option<String> {
     let root = match plan {
         Plan::Read(read) => &read.tree,
@@ -37,7 +37,7 @@ pub(crate) fn warning(request: &Request, plan: &Plan) -> Option<String> {
     })
 }
 
-/// The embeds on the way along `path` that it names by their relation.
+/// Returns the embeds on the way along `path` that it names by their relation.
 fn addressed<'p>(root: &'p Node, path: &[String]) -> Vec<&'p Embed> {
     let mut found = Vec::new();
     let mut node = root;

@@ -32,7 +32,7 @@ struct Draft {
 /// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
 const HEADERS: usize = 12;
 
-/// The answer to `request`, whose canonical query string is `query`.
+/// Returns the answer to `request`, whose canonical query string is `query`.
 ///
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
@@ -77,7 +77,7 @@ pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) ->
     draft.finish(outcome.headers.as_deref(), request.headers_only)
 }
 
-/// The answer that says what went wrong.
+/// Returns the answer that says what went wrong.
 pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> Response {
     let mut response = Response::builder()
         .status(error.status())
@@ -102,12 +102,12 @@ pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> 
     response
 }
 
-/// `code` as a structured field's token, whatever a function raised.
+/// Returns `code` as a structured field's token, whatever a function raised.
 fn printable(code: &str) -> String {
     code.chars().filter(char::is_ascii_graphic).collect()
 }
 
-/// The document of a schema. Nothing that functions set and no preference changes it.
+/// Returns the document of a schema. Nothing that functions set and no preference changes it.
 fn described(request: &Request, document: Bytes) -> Draft {
     let mut draft = Draft { body: document, ..Draft::new(StatusCode::OK) };
     if let Some(content_type) = MediaType::OpenApi.content_type() {
@@ -147,7 +147,7 @@ fn ranged(request: &Request, outcome: &Outcome) -> Result<Draft, Error> {
     Ok(draft)
 }
 
-/// `first-last/total`, with `*` for no rows and for an unknown total (RFC 9110, section 14.4).
+/// Returns `first-last/total`, with `*` for no rows and for an unknown total (RFC 9110, section 14.4).
 fn content_range(range: Range, total: Option<i64>) -> String {
     let rows = range.limit.unwrap_or(0);
     let mut text = String::with_capacity(32);
@@ -219,7 +219,7 @@ fn mutated(request: &Request, plan: &Plan, mutation: &MutatePlan, outcome: &Outc
     draft
 }
 
-/// Where the one new row is, by its primary key.
+/// Returns where the one new row is, by its primary key.
 fn location(mutation: &MutatePlan, outcome: &Outcome) -> Option<String> {
     let key = mutation.location.as_ref()?;
     if outcome.location.is_empty() {
@@ -233,7 +233,7 @@ fn location(mutation: &MutatePlan, outcome: &Outcome) -> Option<String> {
     Some(format!("/{}?{}", utf8_percent_encode(&mutation.relation, ENCODED), filters.join("&")))
 }
 
-/// The preferences that this kind of request heeds.
+/// Returns the preferences that count for this kind of request.
 fn applied(request: &Request, plan: &Plan) -> Preferences {
     let mut applied = Preferences { invalid: Vec::new(), ..request.preferences.clone() };
     let mutation = match &request.action {
@@ -314,7 +314,7 @@ impl Draft {
     }
 }
 
-/// `response.headers`: a JSON array of objects, each with one key and a text.
+/// Returns `response.headers`: a JSON array of objects, each with one key and a text.
 ///
 /// Errors: `PGRST111` for anything else.
 fn guc_headers(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, Error> {

@@ -36,7 +36,7 @@ use crate::statement::Statements;
 use crate::timing::Timing;
 use crate::transaction::{Attempt, Context, Outcome};
 
-/// The channel in which the platform's event triggers tell of changes to the catalog.
+/// The channel in which the platform's event triggers announce changes to the catalog.
 const NOTICES: &str = "pgrst";
 
 /// How many more times a request is planned at most because the catalog has changed meanwhile.
@@ -65,8 +65,8 @@ pub fn service(settings: Settings, database: Database, verifier: impl Into<Optio
     service_from(move || settings.clone(), database, verifier)
 }
 
-/// As [`service`], with settings that are asked for again whenever they are read again, so that a file that an operator
-/// has edited takes effect. `settings` has to answer at once.
+/// Makes the service as [`service`] does. `settings` is called whenever the settings are read again, so that a file that
+/// an operator has edited takes effect. It has to return at once.
 pub fn service_from(
     settings: impl Fn() -> Settings + Send + Sync + 'static,
     database: Database,
@@ -173,7 +173,7 @@ struct PendingRequest<'a> {
     cache: Arc<SchemaCache>,
     identity: &'a Identity,
     incoming: &'a Incoming<'a>,
-    /// What it has in common with others, if that can be told.
+    /// What it has in common with others; `None` where a template is of no use.
     shape: Option<&'a RequestShape<'a>>,
     timing: Timing,
 }
@@ -312,7 +312,7 @@ impl PendingRequest<'_> {
         true
     }
 
-    /// Returns what the client is told of `error`: that functions cannot be told apart is said in one way, whether it was
+    /// Returns the error for the client: that several functions are candidates is said in one way, whether it was
     /// found here or, since some cannot be called by name and are not known here, by Postgres.
     fn explained(&self, request: &Request, error: Error) -> Error {
         let Action::Call { function, .. } = &request.action else { return error };
@@ -331,7 +331,7 @@ fn add(response: &mut Response, name: &'static str, value: Option<String>) {
     }
 }
 
-/// Puts the document of the request's schema in place of the privileges that `outcome` tells of.
+/// Puts the document of the request's schema in place of the privileges that are the body of `outcome`.
 fn described(
     request: &Request,
     cache: &SchemaCache,

@@ -37,7 +37,7 @@ const HOISTED: [&str; 3] =
     ["statement_timeout", "plan_filter.statement_cost_limit", "default_transaction_isolation"];
 
 ::settings::settings! {
-    /// What the service may be told.
+    /// The settings of the service.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
         /// Schemas whose relations and functions are exposed; the first is the default.
@@ -209,12 +209,12 @@ fn schemas(schemas: Vec<String>) -> Result<Vec<String>, &'static str> {
     }
 }
 
-/// The function is looked for in the schema of the request.
+/// Takes the schema from the name: the function is looked up in the schema of the request.
 fn root_spec(function: Option<String>) -> Result<Option<String>, &'static str> {
     Ok(function.map(|name| name.rsplit_once('.').map(|(_, name)| name.to_owned()).unwrap_or(name)))
 }
 
-/// A text with a colon in it has to be a URI (RFC 7519, section 2, StringOrURI).
+/// Checks that a text with a colon in it is a URI (RFC 7519, section 2, StringOrURI).
 fn audience(audience: Option<String>) -> Result<Option<String>, &'static str> {
     let is_uri = |text: &str| {
         text.split_once(':').is_none_or(|(scheme, _)| {

@@ -23,7 +23,7 @@ const MAX_AGE: &str = "86400";
 pub struct Standalone(Rest);
 
 impl Rest {
-    /// The endpoint for a port that clients reach directly.
+    /// Returns the endpoint for a port that clients reach directly.
     pub fn standalone(&self) -> Standalone {
         Standalone(self.clone())
     }
@@ -57,14 +57,15 @@ impl Endpoint for Standalone {
 
 /// An origin whose scripts may read the answer.
 enum Admission {
-    /// As any other.
+    /// Any origin is allowed.
     Any,
-    /// Because it is listed; its credentials may be sent.
+    /// This one is listed as allowed; its credentials may be sent.
     Listed(HeaderValue),
 }
 
 impl Admission {
-    /// `None` for requests that name no origin, or one that is not `allowed`.
+    /// Returns the admission of a request with these `headers`; `None` if it names no origin, or one that is not
+    /// `allowed`.
     fn of(headers: &HeaderMap, allowed: &[String]) -> Option<Self> {
         let origin = headers.get(header::ORIGIN)?;
         if allowed.is_empty() {
@@ -85,10 +86,10 @@ impl Admission {
     }
 }
 
-/// The answer to a preflight (Fetch standard, section 3.3.4); `None` for every other request.
+/// Returns the answer to a preflight (Fetch standard, section 3.3.4); `None` for every other request.
 fn preflight(request: &Request) -> Option<Response> {
-    let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD)?.to_str().ok()?;
-    if request.method() != Method::OPTIONS || !METHODS.split(", ").any(|method| method == asked) {
+    let requested = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD)?.to_str().ok()?;
+    if request.method() != Method::OPTIONS || !METHODS.split(", ").any(|method| method == requested) {
         return None;
     }
     let wanted = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS);
@@ -111,7 +112,7 @@ fn insert(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-/// The path alone: query strings hold what people search for.
+/// Logs a request, by its path alone: query strings hold what people search for.
 fn log(method: &Method, path: &str, status: StatusCode) {
     let code = status.as_u16();
     match code {

@@ -22,7 +22,7 @@ impl Timing {
         *since = now;
     }
 
-    /// The header's value.
+    /// Returns the header's value.
     pub(crate) fn header(&mut self) -> Option<String> {
         self.0.take().map(|(_, text)| text)
     }

@@ -79,7 +79,7 @@ impl Context<'_> {
         }
         let answer = database.run(&transaction).await;
         if !plan.is_read_only() {
-            // Noted at the end of the write, and whatever became of it: a lost connection tells nothing.
+            // Noted at the end of the write, whether it succeeded or not: after a lost connection nobody knows.
             self.writers.note(&self.identity.claims);
         }
         let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated));
@@ -96,7 +96,7 @@ impl Context<'_> {
         }
     }
 
-    /// What the `results` of the statements of `plan` come to.
+    /// Returns what the `results` of the statements of `plan` come to.
     fn attempt(&self, plan: &Plan, results: &Results<'_>, main_result: MainResult) -> Result<Attempt, Error> {
         if plan.body().and_then(Body::explain).is_some() {
             return Ok(Attempt::Done(Outcome::of_explanation(results)));
@@ -117,7 +117,7 @@ impl Context<'_> {
         Ok(Attempt::Done(outcome))
     }
 
-    /// The transaction with all its settings. Those of the role come before the role: the login role may be
+    /// Returns the transaction with all its settings. Those of the role come before the role: the login role may be
     /// allowed to set what the caller's may not.
     fn configured<'t>(
         &'t self,
@@ -187,7 +187,7 @@ impl Context<'_> {
         }
     }
 
-    /// The total by the planner's estimate: always, or where counting gave up at `db-max-rows`.
+    /// Returns the total by the planner's estimate: always, or where counting gave up at `db-max-rows`.
     fn estimated(&self, counted: Option<i64>, explained: Option<&[u8]>) -> Option<i64> {
         let estimate = explained.and_then(plan_rows);
         if self.request.preferences.count == Some(Count::Planned) {
@@ -209,7 +209,7 @@ fn isolation(name: &str, value: &str) -> Option<Isolation> {
     }
 }
 
-/// At the level at which the request itself is logged.
+/// Logs `sql` at the level at which the request itself is logged.
 fn log_query(sql: &str, error: Option<&Error>) {
     match error {
         Some(error) if error.status().is_server_error() => tracing::error!(target: "access", sql),

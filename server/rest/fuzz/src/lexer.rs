@@ -17,7 +17,7 @@ pub(crate) enum Token<'s> {
     Symbol(char),
 }
 
-/// The parts of `sql`, or what is left of it at something that our statements never have: a quote that is not
+/// Returns the parts of `sql`, or what is left of it at something that our statements never have: a quote that is not
 /// closed, a comment, the end of a statement, a character that is not ASCII outside of quotes.
 pub(crate) fn tokens(sql: &str) -> impl Iterator<Item = Result<Token<'_>, &str>> {
     let mut rest = sql.trim_start();
@@ -34,7 +34,7 @@ pub(crate) fn tokens(sql: &str) -> impl Iterator<Item = Result<Token<'_>, &str>>
     })
 }
 
-/// The first token of `sql`, and its length in bytes.
+/// Returns the first token of `sql`, and its length in bytes.
 fn token(sql: &str) -> Option<(Token<'_>, usize)> {
     let run = |from: usize, is_in: fn(&u8) -> bool| {
         from + sql.as_bytes()[from..].iter().take_while(|byte| is_in(byte)).count()
@@ -58,7 +58,7 @@ fn token(sql: &str) -> Option<(Token<'_>, usize)> {
     }
 }
 
-/// Where the text ends whose opening quote is before `start`; a doubled quote is part of it.
+/// Returns where the text ends whose opening quote is before `start`; a doubled quote is part of it.
 fn quoted(sql: &str, start: usize, quote: u8, has_escapes: bool) -> Option<usize> {
     let bytes = sql.as_bytes();
     let mut at = start;

@@ -56,7 +56,7 @@ pub(crate) fn check(input: &[u8]) {
     }
 }
 
-/// What requests of one shape have in common makes of this one what planning it did.
+/// Panics unless the template of the request's shape makes of the request what planning it did.
 fn check_template(incoming: &Incoming<'_>, request: &Request, planned: &Statements<'_>, settings: &Settings) {
     let Some(shape) = RequestShape::of(incoming) else { return };
     let Some(template) = Template::new(incoming, &shape, request, cache(), settings) else { return };
@@ -68,8 +68,8 @@ fn check_template(incoming: &Incoming<'_>, request: &Request, planned: &Statemen
     assert_eq!(template.request().preferences, request.preferences);
 }
 
-/// A refusal is the client's mistake, has a code of the interface or the one for two embeds of one name, and can be told
-/// over HTTP.
+/// Panics unless a refusal is the client's mistake, has a code of the interface or the one for two embeds of one name,
+/// and can be sent over HTTP.
 fn check_refusal(error: &Error, settings: &Settings) {
     let (status, code) = (error.status(), error.code());
     assert!(status.is_client_error() || status == http::StatusCode::MULTIPLE_CHOICES, "{status}: {error:?}");
@@ -78,7 +78,8 @@ fn check_refusal(error: &Error, settings: &Settings) {
     assert_eq!(response.status(), status);
 }
 
-/// Outside of quotes there are only words that the statements are made of, and every parameter has its place.
+/// Panics unless outside of quotes there are only words that the statements are made of, and every parameter is used
+/// once.
 fn check_statement(statement: &Statement<'_>, request_size: usize) {
     let sql = &*statement.sql;
     let (least, times) = LARGEST;
@@ -105,8 +106,8 @@ fn check_statement(statement: &Statement<'_>, request_size: usize) {
     assert!(placeholders.iter().all(|uses| *uses == 1), "{placeholders:?} uses of the values in {sql}");
 }
 
-/// Every word that may stand outside of quotes, in the order of bytes: those of our own SQL, and the names of types
-/// in the catalog.
+/// Returns every word that may stand outside of quotes, in the order of bytes: those of our own SQL, and the names of
+/// types in the catalog.
 fn words() -> &'static [&'static str] {
     static WORDS: OnceLock<Vec<&'static str>> = OnceLock::new();
     WORDS.get_or_init(|| {
@@ -116,7 +117,7 @@ fn words() -> &'static [&'static str] {
     })
 }
 
-/// The catalog that requests are planned against. Some of its names are hostile.
+/// Returns the catalog that requests are planned against. Some of its names are hostile.
 fn cache() -> &'static SchemaCache {
     static CACHE: OnceLock<SchemaCache> = OnceLock::new();
     CACHE.get_or_init(|| {

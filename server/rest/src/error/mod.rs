@@ -148,13 +148,13 @@ pub enum Error {
         /// A name that is near.
         suggestion: Option<String>,
     },
-    /// `PGRST300` to `PGRST303`: who calls could not be told.
+    /// `PGRST300` to `PGRST303`: the caller is not known.
     Jwt(JwtError),
     /// An error of Postgres itself, under its SQLSTATE.
     Postgres {
         /// What Postgres said.
         error: Box<database::ServerError>,
-        /// Whether the caller is more than the anonymous role, which tells 403 from 401.
+        /// Whether the caller is more than the anonymous role: then the status is 403, else 401.
         is_authenticated: bool,
     },
 }
@@ -199,7 +199,7 @@ pub struct NoFunction {
     pub suggestion: Option<String>,
 }
 
-/// Why who calls could not be told.
+/// Why the caller is not known.
 #[derive(Debug)]
 pub enum JwtError {
     /// `PGRST301`: the token cannot be verified.
@@ -218,7 +218,7 @@ pub enum JwtError {
 }
 
 impl Error {
-    /// Its code: `PGRSTxxx`, an SQLSTATE, or what the database raised.
+    /// Returns its code: `PGRSTxxx`, an SQLSTATE, or what the database raised.
     pub fn code(&self) -> Cow<'static, str> {
         match self {
             Self::Postgres { error, .. } => postgres::code(error),
@@ -226,27 +226,27 @@ impl Error {
         }
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.entry().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// What went wrong.
+    /// Returns what went wrong.
     pub fn message(&self) -> Cow<'static, str> {
         self.entry().message
     }
 
-    /// More about it.
+    /// Returns more about what went wrong.
     pub fn details(&self) -> Option<Value> {
         self.entry().details
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         self.entry().hint
     }
 
-    /// What the status line says behind the status, where a function has raised that. HTTP/2 has no such thing.
+    /// Returns what the status line says behind the status, where a function has raised that. HTTP/2 has no such thing.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::Postgres { error, .. } => postgres::reason(error),
@@ -254,7 +254,7 @@ impl Error {
         }
     }
 
-    /// The body: `{code, message, details, hint}`.
+    /// Returns the body: `{code, message, details, hint}`.
     pub fn body(&self, verbosity: Verbosity) -> String {
         let line = self.entry();
         let body = match verbosity {
@@ -277,7 +277,7 @@ impl Error {
                 "Bearer error=\"invalid_token\", error_description={}",
                 Value::from(self.message().into_owned())
             )),
-            // How many there are is told as RFC 9110, section 15.5.17, asks for.
+            // RFC 9110, section 15.5.17, asks for the number of rows.
             Self::InvalidRange(RangeError::OutOfBounds { total, .. }) => {
                 vec![("content-range".to_owned(), format!("*/{total}"))]
             }
@@ -290,12 +290,13 @@ impl Error {
         }
     }
 
-    /// Whether Postgres refused a value: data exceptions, and values beyond its limits (SQLSTATE classes 22 and 54).
+    /// Reports whether Postgres refused a value: data exceptions, and values beyond its limits (SQLSTATE classes 22 and
+    /// 54).
     pub fn is_about_values(&self) -> bool {
         matches!(self, Self::Postgres { error, .. } if error.code.starts_with("22") || error.code.starts_with("54"))
     }
 
-    /// Whether a schema cache that is not fresh would explain it, and how.
+    /// Reports whether a schema cache that is not fresh would explain it, and how.
     pub(crate) fn suspects_catalog(&self) -> Option<Suspicion> {
         match self {
             Self::NoFunction(_)
@@ -315,8 +316,8 @@ impl Error {
         }
     }
 
-    /// Whether Postgres could not tell which function a statement calls, as opposed to one that a function calls: only
-    /// the former has a place in the statement's own text.
+    /// Reports whether Postgres did not know which function a statement calls, as opposed to one that a function
+    /// calls: only the former has a place in the statement's own text.
     pub fn is_ambiguous_call(&self) -> bool {
         matches!(self, Self::Postgres { error, .. } if error.code == "42725" && error.position.is_some())
     }

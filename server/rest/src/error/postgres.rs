@@ -23,7 +23,7 @@ const GUARDS: [(&str, Refusal); 3] = [
 /// Makes an error of a number of rows.
 type Refusal = fn(u64) -> Error;
 
-/// The error that a statement's own guard stands for, if `error` is a guard's.
+/// Returns the error that a statement's own guard stands for, if `error` is a guard's.
 pub(super) fn guard(error: &ServerError) -> Option<Error> {
     if error.code != "22P02" {
         return None;
@@ -52,7 +52,7 @@ struct RaisedDetail {
     headers: BTreeMap<String, String>,
 }
 
-/// What a `RAISE` with SQLSTATE `PGRST` asks for; `None` for any other error.
+/// Returns what a `RAISE` with SQLSTATE `PGRST` asks for; `None` for any other error.
 fn raised(error: &ServerError) -> Option<Result<(RaisedMessage, RaisedDetail), Entry>> {
     if error.code != "PGRST" {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn code(error: &ServerError) -> Cow<'static, str> {
     }
 }
 
-/// The headers that a `RAISE` with SQLSTATE `PGRST` asks for.
+/// Returns the headers that a `RAISE` with SQLSTATE `PGRST` asks for.
 pub(super) fn raised_headers(error: &ServerError) -> Option<Vec<(String, String)>> {
     match raised(error)? {
         Ok((_, detail)) => Some(detail.headers.into_iter().collect()),
@@ -95,7 +95,7 @@ pub(super) fn raised_headers(error: &ServerError) -> Option<Vec<(String, String)
     }
 }
 
-/// The text of the status that a `RAISE` with SQLSTATE `PGRST` or `PTxyz` asks for.
+/// Returns the text of the status that a `RAISE` with SQLSTATE `PGRST` or `PTxyz` asks for.
 pub(super) fn reason(error: &ServerError) -> Option<String> {
     match raised(error) {
         Some(Ok((_, detail))) => detail.status_text,
@@ -104,7 +104,7 @@ pub(super) fn reason(error: &ServerError) -> Option<String> {
     }
 }
 
-/// The status in a SQLSTATE `PTxyz`; an error where `xyz` is no number.
+/// Returns the status in a SQLSTATE `PTxyz`; an error where `xyz` is no number.
 fn custom_status(code: &str) -> Option<Result<u16, std::num::ParseIntError>> {
     code.strip_prefix("PT").map(str::parse)
 }
@@ -129,7 +129,7 @@ pub(super) fn entry(error: &ServerError, is_authenticated: bool) -> Entry {
     }
 }
 
-/// The HTTP status of a SQLSTATE.
+/// Returns the HTTP status of a SQLSTATE.
 fn status(error: &ServerError, is_authenticated: bool) -> u16 {
     let message = &error.message;
     match error.code.as_str() {
@@ -157,7 +157,7 @@ fn status(error: &ServerError, is_authenticated: bool) -> u16 {
     }
 }
 
-/// The HTTP status of a class of SQLSTATEs: their first two characters.
+/// Returns the HTTP status of a class of SQLSTATEs: their first two characters.
 fn class_status(code: &str) -> u16 {
     match code.get(..2).unwrap_or_default() {
         "08" | "53" => 503,

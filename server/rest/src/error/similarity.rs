@@ -13,7 +13,7 @@ const SHARED: [usize; 2] = [3, 2];
 /// Stands before and after a name, so that how it begins and ends counts.
 const EDGE: char = '-';
 
-/// The candidate nearest to `name`, if it is at least as near as `threshold` (1 is equal, 0 has nothing in
+/// Returns the candidate nearest to `name`, if it is at least as near as `threshold` (1 is equal, 0 has nothing in
 /// common). Upper and lower case count as the same; among equals the first in alphabetical order is taken.
 pub(crate) fn closest<'a>(
     name: &str,
@@ -38,7 +38,7 @@ pub(crate) fn closest<'a>(
     })
 }
 
-/// Every `length` characters in a row of `name`, of which only letters, digits, spaces and commas count.
+/// Returns every `length` characters in a row of `name`, of which only letters, digits, spaces and commas count.
 fn grams(name: &str, length: usize) -> HashSet<Vec<char>> {
     let counts = |c: &char| c.is_alphanumeric() || c.is_whitespace() || *c == ',';
     let characters: Vec<char> =
@@ -46,7 +46,7 @@ fn grams(name: &str, length: usize) -> HashSet<Vec<char>> {
     characters.windows(length).map(<[char]>::to_vec).collect()
 }
 
-/// As [`closest`], but nothing when `name` itself is a candidate: then the name is not what is wrong.
+/// Returns what [`closest`] does, but nothing when `name` itself is a candidate: then the name is not what is wrong.
 pub(crate) fn closest_inexact<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,

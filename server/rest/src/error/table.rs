@@ -31,7 +31,7 @@ impl Entry {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// `hint`, if there is one.
+    /// Returns `hint`, if there is one.
     fn maybe_hint(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
@@ -44,7 +44,7 @@ const SINGLE_RPC: &str =
     "Function must return SETOF or TABLE when max-affected preference is used with handling=strict";
 
 impl Error {
-    /// The table. What Postgres itself refuses has its lines in [`postgres`].
+    /// Returns the table. What Postgres itself refuses has its lines in [`postgres`].
     pub(super) fn entry(&self) -> Entry {
         match self {
             Self::Unreachable(why) => entry("PGRST000", 503, "Database connection error.").details(&**why),
@@ -59,7 +59,7 @@ impl Error {
             }
             Self::Timeout(after) => entry("57014", 500, format!("canceling statement after {after:?}"))
                 .hint("Ask for less at once, or raise the server's transaction timeout."),
-            // As the extension `safeupdate` says it, for clients that look for the words.
+            // The words of the extension `safeupdate`, for clients that look for them.
             Self::NoFilter(statement) => entry("21000", 400, format!("{statement} requires a WHERE clause")),
             Self::Syntax { message, details } => entry("PGRST100", 400, message.clone()).details(&**details),
             Self::InvalidRpcMethod(method) => {
@@ -257,7 +257,7 @@ impl NoFunction {
     }
 }
 
-/// How the client can name `relationship` without ambiguity; a computed one takes no hint.
+/// Returns how the client can name `relationship` without ambiguity; a computed one takes no hint.
 fn embed_hint(relationship: &Relationship) -> Option<String> {
     let by = match &relationship.cardinality {
         Cardinality::ManyToMany(junction) => &junction.table.name,
@@ -266,7 +266,7 @@ fn embed_hint(relationship: &Relationship) -> Option<String> {
     Some(format!("'{}!{by}'", relationship.foreign_table.name))
 }
 
-/// `relationship` as a candidate in the details of `PGRST201`.
+/// Returns `relationship` as a candidate in the details of `PGRST201`.
 fn describe(relationship: &Relationship) -> Value {
     let (table, foreign) = (&relationship.table.name, &relationship.foreign_table.name);
     let own =

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Listed, types};
 use crate::schema_cache::{Cardinality, Column, Relationship, Schema, Table};
 
-/// A schema for each relation, by its name.
+/// Returns a schema for each relation, by its name.
 pub(super) fn all(listed: &Listed<'_>) -> Value {
     let tables = listed.tables.iter();
     Value::Object(tables.map(|table| (table.name.clone(), definition(table, listed.schema))).collect())
@@ -56,7 +56,7 @@ fn property(table: &Table, column: &Column, reference: Option<&str>) -> Value {
     Value::Object(property)
 }
 
-/// The column's comment and notes on its keys. Generators of clients find the keys by their tags.
+/// Returns the column's comment and notes on its keys. Generators of clients find the keys by their tags.
 fn description(table: &Table, column: &Column, reference: Option<&str>) -> Option<String> {
     let is_key = table.primary_key.contains(&column.name);
     let key = is_key.then_some("This is a Primary Key.<pk/>");
@@ -68,7 +68,7 @@ fn description(table: &Table, column: &Column, reference: Option<&str>) -> Optio
     Some(format!("{comment}Note:\n{}", notes.join("\n")))
 }
 
-/// A note on what the column alone refers to: a table rather than a view of it.
+/// Returns a note on what the column alone refers to: a table rather than a view of it.
 fn reference<'a>(column: &Column, relationships: impl Iterator<Item = &'a Relationship>) -> Option<String> {
     let target = |relationship: &'a Relationship| match &relationship.cardinality {
         Cardinality::ManyToOne { columns, .. } | Cardinality::OneToOne { columns, refers: true, .. } => {

@@ -47,7 +47,7 @@ struct Listed<'a> {
     functions: Vec<Cow<'a, Function>>,
 }
 
-/// The document of `schema` as JSON text. `privileges` are what the statement for it told of the caller's role;
+/// Returns the document of `schema` as JSON text. `privileges` are what the statement for it said of the caller's role;
 /// empty where they do not matter.
 ///
 /// Errors: `PGRST001` for privileges that are not of the form expected.
@@ -78,8 +78,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// `function` with the types of its arguments as its caller sees them; `None` for one that is not among those that
-/// may be called.
+/// Returns `function` with the types of its arguments as its caller sees them; `None` for one that is not among those
+/// that may be called.
 fn seen<'a>(function: &'a Function, callable: &HashMap<u32, Vec<String>>) -> Option<Cow<'a, Function>> {
     let types = callable.get(&function.oid)?;
     let is_same = function.parameters.iter().map(|parameter| &parameter.type_name).eq(types);
@@ -136,7 +136,7 @@ fn security() -> Value {
     } })
 }
 
-/// Where clients reach the service.
+/// Returns where clients reach the service.
 fn server(settings: &Settings) -> ProxyUri {
     settings.openapi_server_proxy_uri.clone().unwrap_or_else(|| ProxyUri {
         scheme: "http".to_owned(),
@@ -150,14 +150,14 @@ fn server(settings: &Settings) -> ProxyUri {
     })
 }
 
-/// A comment's first line, and the others if there are any.
+/// Returns a comment's first line, and the others if there are any.
 fn summarised(comment: &str) -> (&str, Option<&str>) {
     let (first, rest) = comment.split_once('\n').unwrap_or((comment, ""));
     let rest = rest.trim_start_matches('\n');
     (first, (!rest.is_empty()).then_some(rest))
 }
 
-/// A reference inside the document.
+/// Returns a reference inside the document.
 fn reference(place: &str, name: &str) -> Value {
     // A slash or tilde in a name would end a step of the JSON pointer (RFC 6901, section 3).
     json!({ "$ref": format!("#/{place}/{}", name.replace('~', "~0").replace('/', "~1")) })

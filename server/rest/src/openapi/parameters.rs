@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Listed, reference};
 use crate::schema_cache::{Column, Table};
 
-/// All of them: those that every relation takes, then each relation's body and filters.
+/// Returns all parameters: those that every relation takes, then each relation's body and filters.
 pub(super) fn all(listed: &Listed<'_>) -> Value {
     let mut all = Map::new();
     let mut add = |name: &str, parameter: Value| all.insert(name.to_owned(), parameter);
@@ -34,12 +34,12 @@ pub(super) fn all(listed: &Listed<'_>) -> Value {
     Value::Object(all)
 }
 
-/// The name of the parameter for a relation's body.
+/// Returns the name of the parameter for a relation's body.
 pub(super) fn body(table: &Table) -> String {
     format!("body.{}", table.name)
 }
 
-/// The name of the parameter for a filter on a column.
+/// Returns the name of the parameter for a filter on a column.
 pub(super) fn filter(table: &Table, column: &Column) -> String {
     format!("rowFilter.{}.{}", table.name, column.name)
 }

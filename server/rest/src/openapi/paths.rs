@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{JSON_TYPES, Listed, MEDIA_TYPE, parameters, reference, summarised, types};
 use crate::schema_cache::{Function, Parameter, Table};
 
-/// An item for each path.
+/// Returns an item for each path.
 pub(super) fn all(listed: &Listed<'_>) -> Value {
     let mut paths = Map::new();
     paths.insert("/".to_owned(), root());
@@ -27,7 +27,8 @@ fn root() -> Value {
     } })
 }
 
-/// A relation can be read; what can be changed in any way offers every change, as upstream has it.
+/// Returns the operations of a relation: it can be read; what can be changed in any way offers every change, as
+/// upstream has it.
 fn relation(table: &Table) -> Value {
     let filters: Vec<String> = table.columns.iter().map(|column| parameters::filter(table, column)).collect();
     let operation = |own: &[&str], filtered: bool, responses: Value| {
@@ -60,7 +61,7 @@ fn relation(table: &Table) -> Value {
     Value::Object(item)
 }
 
-/// A function can be called by POST, and by GET where it cannot write.
+/// Returns the operations of a function: it can be called by POST, and by GET where it cannot write.
 fn call(function: &Function) -> Value {
     let operation = |parameters: Value| {
         let mut operation = described(&format!("(rpc) {}", function.name), function.comment.as_deref());
@@ -82,7 +83,7 @@ fn call(function: &Function) -> Value {
     Value::Object(item)
 }
 
-/// An operation's tag, and its comment taken apart.
+/// Returns an operation's tag, and its comment taken apart.
 fn described(tag: &str, comment: Option<&str>) -> Map<String, Value> {
     let mut operation = Map::new();
     operation.insert("tags".to_owned(), json!([tag]));
@@ -96,7 +97,7 @@ fn described(tag: &str, comment: Option<&str>) -> Map<String, Value> {
     operation
 }
 
-/// An argument in a query string: an array in Postgres' own text form, a variadic one repeated.
+/// Returns an argument in a query string: an array in Postgres' own text form, a variadic one repeated.
 fn query_parameter(parameter: &Parameter) -> Value {
     let type_name = parameter.type_name.as_str();
     let mut described = json!({ "name": parameter.name, "required": parameter.is_required, "in": "query" });

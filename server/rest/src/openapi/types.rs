@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema_cache::Column;
 
-/// The JSON type of `type_name`; `None` for a type that may hold any JSON.
+/// Returns the JSON type of `type_name`; `None` for a type that may hold any JSON.
 pub(super) fn json_type(type_name: &str) -> Option<&'static str> {
     match type_name {
         "boolean" => Some("boolean"),
@@ -16,7 +16,7 @@ pub(super) fn json_type(type_name: &str) -> Option<&'static str> {
     }
 }
 
-/// The format of `type_name`: a number's width, else the type's own name.
+/// Returns the format of `type_name`: a number's width, else the type's own name.
 pub(super) fn format(type_name: &str) -> &str {
     match type_name {
         "smallint" | "integer" => "int32",
@@ -25,12 +25,12 @@ pub(super) fn format(type_name: &str) -> &str {
     }
 }
 
-/// The type of an array's elements.
+/// Returns the type of an array's elements.
 pub(super) fn element(type_name: &str) -> &str {
     type_name.strip_suffix("[]").unwrap_or(type_name)
 }
 
-/// The type that a column is described by: of a domain on one of Postgres' own types that type, else its own.
+/// Returns the type that a column is described by: of a domain on one of Postgres' own types that type, else its own.
 pub(super) fn described(column: &Column) -> &str {
     // The catalog is read with an empty search path, so only types outside `pg_catalog` carry a schema.
     if column.base_type.contains('.') { &column.type_name } else { &column.base_type }
@@ -47,8 +47,8 @@ pub(super) fn describe(schema: &mut Map<String, Value>, type_name: &str) {
     }
 }
 
-/// A column's default as JSON, where it is a constant of its type. Texts are shown as the expressions that they are,
-/// but for the quotes and the cast of a plain literal.
+/// Returns a column's default as JSON, where it is a constant of its type. Texts are shown as the expressions that they
+/// are, but for the quotes and the cast of a plain literal.
 pub(super) fn default(type_name: &str, expression: &str) -> Option<Value> {
     if json_type(type_name) == Some("string") {
         let literal = expression.strip_suffix(type_name).and_then(|text| text.strip_suffix("::"));

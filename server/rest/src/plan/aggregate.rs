@@ -88,8 +88,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// What `node` adds to its parent's row, each name once. Its aggregates, and those that are lifted into it, go
-    /// along; the plain values stay.
+    /// Returns what `node` adds to its parent's row, each name once. Its aggregates, and those that are lifted into it,
+    /// go along; the plain values stay.
     fn lift(&self, node: &mut Node) -> Result<Vec<Lifted>, Error> {
         self.settle_embeds(node)?;
         let mut lifted = Vec::new();
@@ -131,7 +131,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether `node` or something embedded into it asks for an aggregate.
+/// Reports whether `node` or something embedded into it asks for an aggregate.
 fn has_aggregates(node: &Node) -> bool {
     node.columns.iter().any(|selected| selected.aggregation.is_some())
         || node.embeds.iter().any(|embed| has_aggregates(&embed.node))

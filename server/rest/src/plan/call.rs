@@ -34,7 +34,7 @@ pub struct CallPlan {
     pub returning: Vec<String>,
     /// Whether it gives nothing.
     pub is_void: bool,
-    /// Whether its rows' columns are told by nothing before the call.
+    /// Whether the columns of its rows are known only from the call.
     pub is_untyped: bool,
     /// Whether its value is of the type `json`, which keeps the space around it.
     pub is_json: bool,
@@ -74,14 +74,14 @@ pub struct Argument {
 pub enum ArgumentValue {
     /// In the type's own text form; `None` is null.
     Text(Option<Bytes>),
-    /// As JSON text, to be made a value by Postgres: for arrays, composites and domains.
+    /// In JSON, of which Postgres makes the value: for arrays, composites and domains.
     Json(Bytes),
     /// Several texts, for a variadic parameter.
     Texts(Vec<String>),
 }
 
 impl CallPlan {
-    /// As [`Plan::values_of`].
+    /// Implements [`Plan::values_of`].
     pub(super) fn values_of(&self, payload: &Payload) -> Option<Vec<Option<Bytes>>> {
         let Payload::Json { raw, .. } = payload else { return None };
         if let [whole] = self.arguments.as_slice()
@@ -101,13 +101,13 @@ impl CallPlan {
         values.collect()
     }
 
-    /// Whether the function's one value is the body, whatever it is.
+    /// Reports whether the function's one value is the body, whatever it is.
     pub fn shows_value_alone(&self) -> bool {
         self.body.shape == BodyShape::Scalar && shows_all(&self.tree)
     }
 }
 
-/// Whether of a function's result there is shown nothing but its one value.
+/// Reports whether of a function's result there is shown nothing but its one value.
 fn shows_all(tree: &Node) -> bool {
     let Node { columns, embeds, conditions, grouping, order, range, .. } = tree;
     *columns == [Selected::scalar()]
@@ -171,8 +171,8 @@ impl Planner<'_> {
         })))
     }
 
-    /// The function called `name` that takes exactly `arguments`. `body_type` is the body's, if there is one: it
-    /// may be meant as a whole for a single unnamed parameter.
+    /// Returns the function called `name` that takes exactly `arguments`. `body_type` is the body's, if there is one:
+    /// it may be meant as a whole for a single unnamed parameter.
     ///
     /// Errors: `PGRST202` for none, `PGRST203` for several.
     pub(super) fn function(
@@ -263,7 +263,7 @@ impl Planner<'_> {
     }
 }
 
-/// What a function's result looks like where a relation would give `shape`.
+/// Returns what a function's result looks like where a relation would give `shape`.
 fn shape(shape: BodyShape, function: &Function) -> BodyShape {
     let returns = &function.returns;
     match (shape, returns.is_composite, returns.is_set) {
@@ -274,7 +274,8 @@ fn shape(shape: BodyShape, function: &Function) -> BodyShape {
     }
 }
 
-/// Whether `function` can be called with exactly these arguments by name, which is "" of a parameter without one.
+/// Reports whether `function` can be called with exactly these arguments by name, which is "" of a parameter without
+/// one.
 fn takes(function: &Function, arguments: &[String], body_type: Option<&MediaType>) -> bool {
     if function.parameters.is_empty() {
         let is_raw = matches!(body_type, Some(MediaType::OctetStream | MediaType::Text | MediaType::Xml));
@@ -286,7 +287,7 @@ fn takes(function: &Function, arguments: &[String], body_type: Option<&MediaType
     has_all_required && given.iter().all(|name| function.parameters.iter().any(|p| p.name == *name))
 }
 
-/// Whether `function` takes the whole body as its only, unnamed parameter.
+/// Reports whether `function` takes the whole body as its only, unnamed parameter.
 fn takes_body(function: &Function, body_type: Option<&MediaType>) -> bool {
     let [parameter] = function.parameters.as_slice() else { return false };
     parameter.name.is_empty()
@@ -309,7 +310,7 @@ fn argument(parameter: &Parameter, value: ArgumentValue) -> Argument {
     }
 }
 
-/// Names and values as one JSON object: what a parameter that takes a whole body is given of them.
+/// Returns names and values as one JSON object, which is what a parameter that takes a whole body is given of them.
 fn object(pairs: &[(String, String)]) -> Bytes {
     let fields = pairs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
     Bytes::from(Value::Object(fields.collect()).to_string())
@@ -351,6 +352,8 @@ fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<V
 struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
+    /// Takes the object apart.
+    ///
     /// Errors: `PGRST102` for anything else.
     fn read(raw: &'a [u8]) -> Result<Self, Error> {
         let invalid = |_| Error::InvalidBody("Empty or invalid json".to_owned());
@@ -364,14 +367,14 @@ impl<'a> Fields<'a> {
         Ok(Self(fields))
     }
 
-    /// That of the key `name`; null without one.
+    /// Returns the value of the key `name`; null without one.
     fn value(&self, name: &str) -> &'a str {
         self.0.get(name).map_or("null", |value| value.get())
     }
 }
 
-/// The value that Postgres' `json_to_record` would make of the JSON text `value`: the unquoted text of a string,
-/// the JSON text itself of anything else, null of null; JSON types keep the quotes.
+/// Returns the value that Postgres' `json_to_record` would make of the JSON text `value`: the unquoted text of a
+/// string, the JSON text itself of anything else, null of null; JSON types keep the quotes.
 fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     if !is_scalar {
         return ArgumentValue::Json(wrapped(value));
@@ -390,7 +393,7 @@ fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     }
 }
 
-/// `value` as the only field of an object.
+/// Returns `value` as the only field of an object.
 fn wrapped(value: &str) -> Bytes {
     Bytes::from(format!("{{\"value\":{value}}}"))
 }

@@ -15,6 +15,8 @@ pub struct DescribePlan {
 }
 
 impl Planner<'_> {
+    /// Plans the document of the schema.
+    ///
     /// Errors: `PGRST107` for a client that takes neither OpenAPI nor JSON.
     pub(super) fn describe(&self) -> Result<Plan, Error> {
         let accept = &self.request.accept;

@@ -8,7 +8,7 @@ use crate::request::syntax::Field;
 use crate::schema_cache::DomainCasts;
 
 impl Planner<'_> {
-    /// All columns of `node`: each by its name where one of them is not shown as it is.
+    /// Returns all columns of `node`: each by its name where one of them is not shown as it is.
     pub(super) fn all(&self, node: &Node) -> Vec<Selected> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let is_formatted =
@@ -16,7 +16,7 @@ impl Planner<'_> {
         if is_formatted { self.each(node) } else { vec![Selected::all()] }
     }
 
-    /// All columns of `node`, each by its name; none where it is no relation.
+    /// Returns all columns of `node`, each by its name; none where it is no relation.
     pub(super) fn each(&self, node: &Node) -> Vec<Selected> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let selected = columns.iter().map(|column| {
@@ -27,13 +27,13 @@ impl Planner<'_> {
         selected.collect()
     }
 
-    /// The column, as it is shown.
+    /// Returns the column, as it is shown.
     pub(super) fn shown_column(&self, node: &Node, field: &Field) -> Column {
         let format = self.casts(node, field).and_then(|casts| casts.to_json.clone());
         Column { format, ..self.column(node, field) }
     }
 
-    /// The casts of a whole column's domain; a step into its JSON leaves the domain.
+    /// Returns the casts of a whole column's domain; a step into its JSON leaves the domain.
     pub(super) fn casts(&self, node: &Node, field: &Field) -> Option<&DomainCasts> {
         let table = self.relation_of(node).filter(|_| field.path.is_empty())?;
         table.column(&field.name)?.casts.as_deref()

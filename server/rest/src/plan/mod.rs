@@ -77,13 +77,13 @@ impl Plan {
             Action::Mutate { relation, mutation } => planner.mutate(relation, *mutation),
             Action::Call { function, by_get } => planner.call(function, *by_get),
             Action::Describe => planner.describe(),
-            Action::RootInfo => Ok(Plan::Info("OPTIONS,GET,HEAD".to_owned())),
+            Action::RootInfo => Ok(Self::Info("OPTIONS,GET,HEAD".to_owned())),
             Action::RelationInfo { relation } => planner.relation_info(relation),
             Action::FunctionInfo { function } => planner.function_info(function),
         }
     }
 
-    /// How the answer's body is made; `None` for an answer that never has one.
+    /// Returns how the answer's body is made; `None` for an answer that never has one.
     pub const fn body(&self) -> Option<&Body> {
         match self {
             Self::Read(plan) => Some(&plan.body),
@@ -93,8 +93,8 @@ impl Plan {
         }
     }
 
-    /// The values that the statement of this plan would have of `payload`, whose keys are those of the payload that it
-    /// was made for. `None` where its statement would be another one.
+    /// Returns the values that the statement of this plan would have of `payload`, whose keys are those of the payload
+    /// that it was made for. `None` where its statement would be another one.
     pub fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
         match self {
             Self::Mutate(plan) => plan.values_of(payload),
@@ -103,8 +103,8 @@ impl Plan {
         }
     }
 
-    /// Whether code of the database's own that runs with this may see more of the request than its caller's claims, or
-    /// say something about the response.
+    /// Reports whether code of the database's own that runs with this may see more of the request than its caller's
+    /// claims, or say something about the response.
     pub const fn sees_request(&self) -> bool {
         match self {
             Self::Read(plan) => plan.sees_request,
@@ -114,7 +114,7 @@ impl Plan {
         }
     }
 
-    /// Whether nothing is written, so that a replica may answer and the plan may be run more than once.
+    /// Reports whether nothing is written, so that a replica may answer and the plan may be run more than once.
     pub const fn is_read_only(&self) -> bool {
         match self {
             Self::Read(_) | Self::Describe(_) | Self::Info(_) => true,
@@ -123,7 +123,7 @@ impl Plan {
         }
     }
 
-    /// Whether the server takes the payload's values apart, and Postgres does not read it as a whole.
+    /// Reports whether the server takes the payload's values apart, and Postgres does not read it as a whole.
     pub const fn reads_payload(&self) -> bool {
         match self {
             Self::Mutate(plan) => plan.reads_payload(),
@@ -199,7 +199,7 @@ impl Planner<'_> {
     }
 }
 
-/// The bytes of a body as Postgres will read them.
+/// Returns the bytes of a body as Postgres will read them.
 fn raw_body(payload: Option<&request::Payload>) -> Bytes {
     match payload {
         Some(request::Payload::Json { raw, .. } | request::Payload::Raw(raw)) => raw.clone(),

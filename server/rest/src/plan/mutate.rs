@@ -44,7 +44,7 @@ pub enum Change {
     Insert {
         /// The rows.
         payload: Payload,
-        /// What happens to rows that exist, and the columns that tell.
+        /// What happens to rows that exist, and the columns by which they are found.
         conflict: Option<(Resolution, Vec<String>)>,
     },
     /// One row, new or replaced, under the primary key that the conditions name.
@@ -71,7 +71,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether its rows are all that there is to tell of it, and any number of them is right.
+    /// Reports whether the answer needs nothing of the change but its rows, and any number of them is right.
     fn returns_all(&self) -> bool {
         match self {
             Self::Insert { conflict, .. } => !matches!(conflict, Some((Resolution::MergeDuplicates, _))),
@@ -81,7 +81,7 @@ impl Change {
         }
     }
 
-    /// What a row must satisfy to be changed, or taken.
+    /// Returns what a row must satisfy to be changed, or taken.
     fn conditions(&self) -> &[Condition] {
         match self {
             Self::Insert { .. } => &[],
@@ -93,7 +93,7 @@ impl Change {
 }
 
 impl MutatePlan {
-    /// As [`Plan::values_of`].
+    /// Implements [`Plan::values_of`].
     pub(super) fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
         let request::Payload::Json { raw, is_object, .. } = payload else { return None };
         let (Change::Insert { payload: own, .. }
@@ -111,7 +111,7 @@ impl MutatePlan {
         }
     }
 
-    /// As [`Plan::reads_payload`].
+    /// Implements [`Plan::reads_payload`].
     pub(super) const fn reads_payload(&self) -> bool {
         match &self.change {
             Change::Insert { payload, .. } | Change::Update { payload, .. } => payload.values.is_some(),
@@ -164,7 +164,7 @@ pub struct TypedColumn {
     pub default: Option<String>,
     /// The function that makes it of the payload's JSON, as SQL, if Postgres' own conversion does not.
     pub parse: Option<String>,
-    /// The type, without its modifier, that the text of a value is read as; `None` if only the JSON tells the value.
+    /// The type, without its modifier, that the text of a value is read as; `None` if the value can only be read from the JSON.
     pub scalar_type: Option<String>,
 }
 
@@ -249,6 +249,8 @@ impl Planner<'_> {
         })
     }
 
+    /// Refuses changes of all rows, if the settings say so.
+    ///
     /// Errors: `21000` where `db-safe-update` refuses what would touch every row. Filters on embeds alone pick no rows of
     /// the relation itself, and an update of nothing touches none.
     fn check_filtered(&self, change: &Change) -> Result<(), Error> {
@@ -264,7 +266,7 @@ impl Planner<'_> {
         }
     }
 
-    /// PUT needs `eq` filters on all columns of the primary key and on nothing else.
+    /// Checks the filters of a PUT, which needs `eq` filters on all columns of the primary key and on nothing else.
     fn check_put_filters(&self, table: &Table) -> Result<(), Error> {
         let query = &self.request.query;
         let is_equality = |filter: &Filter| {
@@ -284,7 +286,7 @@ impl Planner<'_> {
         Err(Error::InvalidPutFilters)
     }
 
-    /// The filters on the relation itself.
+    /// Returns the filters on the relation itself.
     fn root_conditions(&self, tree: &Node) -> Vec<Condition> {
         // Embeds cannot be asked about here: the change happens before anything is embedded.
         let bare = Node { embeds: Vec::new(), ..tree.clone() };
@@ -297,6 +299,8 @@ impl Planner<'_> {
             .collect()
     }
 
+    /// Returns the request's payload with the columns that its keys name.
+    ///
     /// Errors: `PGRST204` for a key that is no column.
     fn payload(&self, table: &Table) -> Result<Payload, Error> {
         let payload = self.request.payload.as_ref();
@@ -316,7 +320,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The columns that showing the changed rows needs: those selected, those that embeds join by, the key.
+    /// Returns the columns that showing the changed rows needs: those selected, those that embeds join by, the key.
     fn returning(&self, table: &Table, tree: &Node) -> Vec<String> {
         match self.request.preferences.representation {
             None | Some(Representation::Minimal) => return Vec::new(),

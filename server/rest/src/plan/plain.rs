@@ -1,5 +1,5 @@
 //! Who writes the rows of a request as JSON: the server, from plain rows, or Postgres. This is decided here and nowhere
-//! else, and told by [`BodyWriter`].
+//! else. The result is a [`BodyWriter`].
 //!
 //! The server writes reads without groups, spreads or a count beyond their page, and changes whose rows are shown as they
 //! are. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set
@@ -65,7 +65,7 @@ const PLAIN_TYPES: &[&str] = &[
     "xml",
 ];
 
-/// Whether the server can make JSON of a value of this type, which is Postgres' own then.
+/// Reports whether the server can make JSON of a value of this type, which is Postgres' own then.
 pub(super) fn is_plain(type_name: &str) -> bool {
     PLAIN_TYPES.contains(&type_name)
 }
@@ -89,11 +89,11 @@ pub enum BodyWriter {
 /// How a column of plain rows is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlainColumn {
-    /// As it is.
+    /// Unchanged.
     Bare,
-    /// As JSON, which Postgres makes of it.
+    /// Converted to JSON by Postgres.
     Json,
-    /// As a value of this type, as SQL, whatever type it has by then.
+    /// Cast to this type, which is SQL, whatever type it has by then.
     Cast(String),
 }
 
@@ -106,8 +106,8 @@ pub(super) enum RowSource<'a> {
     Change {
         /// The relation.
         table: &'a Table,
-        /// Whether more is told of the rows than what they are, or the change is undone where they are too many or too few:
-        /// then they are counted in the statement that shows them.
+        /// Whether the answer needs more than the rows, or the change is undone if they are too many or too few: then the
+        /// statement that shows them counts them.
         is_guarded: bool,
     },
     /// A call of this function.
@@ -148,7 +148,7 @@ impl Planner<'_> {
         columns.map_or(BodyWriter::Postgres, BodyWriter::Server)
     }
 
-    /// Names and types of the columns that `function` gives, as far as they are known.
+    /// Returns the names and types of the columns that `function` gives, as far as they are known.
     fn result_types<'f>(&'f self, function: &'f Function) -> Types<'f> {
         let returns = &function.returns;
         let is_of_table = returns.columns.is_empty() && returns.schema == function.schema;
@@ -159,8 +159,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether `body` is a list of the rows of `tree` as objects, or the one of them, and can be written without anything
-    /// else being known of the rows.
+    /// Reports whether `body` is a list of the rows of `tree` as objects, or the one of them, and can be written
+    /// without anything else being known of the rows.
     fn is_list_of_objects(&self, tree: &Node, body: &Body) -> bool {
         let is_json = matches!(body.shape, BodyShape::Array | BodyShape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
@@ -170,20 +170,20 @@ impl Planner<'_> {
         is_written && !is_empty && !is_spread && tree.grouping == Grouping::None && !self.is_counted(tree)
     }
 
-    /// Whether the rows beyond the page are counted, which must see what the page sees: one statement.
+    /// Reports whether the rows beyond the page are counted, which must see what the page sees: one statement.
     fn is_counted(&self, tree: &Node) -> bool {
         let is_exact = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         is_exact && tree.range != crate::request::Range::ALL
     }
 }
 
-/// Names and types of the columns of `table`.
+/// Returns the names and types of the columns of `table`.
 fn types_of(table: &Table) -> Types<'_> {
     table.columns.iter().map(|column| (column.name.as_str(), column.base_type.as_str())).collect()
 }
 
-/// How the columns of `tree` are asked for where the rows can be asked for once more, should one of them turn out to be
-/// Postgres' to write; `None` where that is known already.
+/// Returns how the columns of `tree` are asked for where the rows can be asked for once more, should one of them turn
+/// out to be Postgres' to write; `None` where that is known already.
 fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
     let columns = tree.columns.iter().map(|selected| {
         let needs_json = needs_json(types, selected)?;
@@ -192,9 +192,9 @@ fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>
     columns.collect()
 }
 
-/// How the columns of `tree`, which are named then, are asked for where the rows cannot be asked for once more, since
-/// their transaction changes something and is committed when they come. Nothing may be left to turn out then: each
-/// column is asked for under the type that it is known to have, or as JSON. `None` where that cannot be done.
+/// Returns how the columns of `tree`, which are named then, are asked for where the rows cannot be asked for once more,
+/// since their transaction changes something and is committed when they come. Nothing may be left to turn out then:
+/// each column is asked for under the type that it is known to have, or as JSON. `None` where that cannot be done.
 fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
     let mut named: Vec<Selected> = Vec::new();
     for selected in &tree.columns {
@@ -223,8 +223,8 @@ fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn
     Some(columns)
 }
 
-/// Whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one way, or
-/// of which nothing is known. They are not listed by name, so that a cache that is not fresh hides none.
+/// Reports whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one
+/// way, or of which nothing is known. They are not listed by name, so that a cache that is not fresh hides none.
 fn needs_json(types: &Types<'_>, selected: &Selected) -> Option<bool> {
     if let Some(cast) = &selected.cast {
         return Some(!is_plain(&cast.to_lowercase()));
@@ -242,7 +242,8 @@ fn needs_json(types: &Types<'_>, selected: &Selected) -> Option<bool> {
     }
 }
 
-/// How the column called `name` is asked for where there is no second attempt; `None` if nothing is known of it.
+/// Returns how the column called `name` is asked for where there is no second attempt; `None` if nothing is known of
+/// it.
 fn certain_column(types: &Types<'_>, name: &str) -> Option<PlainColumn> {
     let (_, type_name) = types.iter().find(|(column, _)| *column == name)?;
     let is_certain =

@@ -31,7 +31,7 @@ pub struct Node {
     pub columns: Vec<Selected>,
     /// What is embedded into it.
     pub embeds: Vec<Embed>,
-    /// What its rows must satisfy, all of it.
+    /// The conditions that its rows must satisfy, all of them.
     pub conditions: Vec<Condition>,
     /// Whether its rows are grouped.
     pub grouping: Grouping,
@@ -61,7 +61,7 @@ pub struct Column {
     pub path: Vec<JsonStep>,
     /// Whether it has to be made JSON before stepping into it.
     pub to_json: bool,
-    /// Whether it is a text that text search has to be told about: not a `tsvector`.
+    /// Whether text search has to convert it: it is not a `tsvector`.
     pub is_searched_text: bool,
     /// The function that makes it the JSON which is shown of it, as SQL.
     pub format: Option<String>,
@@ -161,7 +161,7 @@ pub enum OrderTarget {
 }
 
 impl Planner<'_> {
-    /// The relation called `name`.
+    /// Returns the relation called `name`.
     ///
     /// Errors: `PGRST205` with the name that is nearest, if one is near enough.
     pub(super) fn table(&self, name: &str) -> Result<&Table, Error> {
@@ -172,7 +172,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The tree that the query string asks for, from `relation` on.
+    /// Returns the tree that the query string asks for, from `relation` on.
     ///
     /// Errors: those of names that are not there, `PGRST100` for more conditions than one statement may have.
     pub(super) fn tree(&self, relation: &str, source: Source) -> Result<Node, Error> {
@@ -326,7 +326,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What is known of the relation that `node` reads.
+    /// Returns what is known of the relation that `node` reads.
     pub(super) fn relation_of(&self, node: &Node) -> Option<&Table> {
         let is_here = node.schema == self.request.schema;
         self.schema.tables.get(&node.relation).filter(|_| is_here)
@@ -398,17 +398,17 @@ impl Planner<'_> {
 }
 
 impl Selected {
-    /// All columns.
+    /// Returns all columns.
     pub(super) fn all() -> Self {
         Self::plain("*", true)
     }
 
-    /// The column called `name`, as it is.
+    /// Returns the column called `name`, as it is.
     pub(super) fn named(name: &str) -> Self {
         Self::plain(name, false)
     }
 
-    /// The column of a function's values.
+    /// Returns the column of a function's values.
     pub(super) fn scalar() -> Self {
         Self::named(SCALAR)
     }
@@ -427,7 +427,7 @@ impl Selected {
         Self { column, cast: None, alias: None, aggregation: None }
     }
 
-    /// Its name in the answer.
+    /// Returns its name in the answer.
     pub(super) fn name(&self) -> &str {
         self.alias.as_ref().unwrap_or(&self.column.name)
     }
@@ -441,7 +441,7 @@ fn restrict(node: &mut Node, rows: Option<i64>) {
     }
 }
 
-/// The name of a JSON path's value: its last key, or the column's name when it has only indexes.
+/// Returns the name of a JSON path's value: its last key, or the column's name when it has only indexes.
 fn last_key(field: &Field) -> Option<String> {
     use crate::request::syntax::JsonOperand;
     if field.path.is_empty() {
@@ -454,7 +454,8 @@ fn last_key(field: &Field) -> Option<String> {
     keys.into_iter().next().or(Some(&field.name)).cloned()
 }
 
-/// An alias for `relation` that none of `taken` is: with the depth after it, as upstream's error messages have it.
+/// Returns an alias for `relation` that none of `taken` is: with the depth after it, as upstream's error messages have
+/// it.
 fn fresh(relation: &str, taken: &[String]) -> String {
     let mut suffix = taken.len();
     loop {

@@ -13,7 +13,7 @@ use crate::schema_cache::{Cardinality, Relationship};
 const NEAR: f64 = 0.33;
 
 impl Planner<'_> {
-    /// The one relationship from `origin` that `target` and `hint` name.
+    /// Returns the one relationship from `origin` that `target` and `hint` name.
     ///
     /// Errors: `PGRST200` for none, `PGRST201` for several.
     pub(super) fn relationship(
@@ -42,7 +42,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A name near to the parent's, if that has no relationships, else one near to the child's.
+    /// Returns a name near to the parent's, if that has no relationships, else one near to the child's.
     fn suggest(&self, origin: &str, target: &str) -> Option<String> {
         let instead = |near: &str, of: &str| format!("Perhaps you meant '{near}' instead of '{of}'.");
         match self.schema.relationships.get(origin) {
@@ -94,7 +94,7 @@ fn matches(relationship: &Relationship, target: &str, hint: Option<&str>) -> boo
     }
 }
 
-/// The pair of columns of a key that has only one.
+/// Returns the pair of columns of a key that has only one.
 fn single_column(relationship: &Relationship) -> Option<(&str, &str)> {
     match relationship.columns() {
         [(own, foreign)] => Some((own, foreign)),

@@ -22,12 +22,12 @@ pub struct Body {
 }
 
 impl Body {
-    /// A body that Postgres writes.
+    /// Returns a body that Postgres writes.
     const fn new(shape: BodyShape, strips_nulls: bool, media: MediaType) -> Self {
         Self { shape, strips_nulls, media, writer: BodyWriter::Postgres }
     }
 
-    /// How the plan of the statement is told in place of its result, if that is wanted.
+    /// Returns how Postgres' plan of the statement is shown in place of its result, if the client asks for that.
     pub const fn explain(&self) -> Option<&Explain> {
         match &self.media {
             MediaType::Explain(explain) => Some(explain),
@@ -35,12 +35,12 @@ impl Body {
         }
     }
 
-    /// Whether there must be exactly one row.
+    /// Reports whether there must be exactly one row.
     pub fn must_be_single(&self) -> bool {
         self.shape == BodyShape::Object && self.explain().is_none()
     }
 
-    /// The same for a request that shows nothing.
+    /// Returns the same body for a request that shows nothing of it.
     pub fn hidden(self) -> Self {
         Self { shape: BodyShape::Nothing, ..self }
     }
@@ -97,7 +97,7 @@ pub(super) enum BodySource<'a> {
 }
 
 impl Planner<'_> {
-    /// The body of the first media type that the client accepts and that can be given. Where an aggregate takes
+    /// Returns the body of the first media type that the client accepts and that can be given. Where an aggregate takes
     /// whole rows, `tree` shows them.
     ///
     /// Errors: `PGRST107` when there is none.
@@ -131,7 +131,7 @@ impl Planner<'_> {
         }
     }
 
-    /// By a handler that the database has.
+    /// Returns the body that a handler of the database makes.
     fn handled(&self, media: &MediaType, source: BodySource<'_>) -> Option<Body> {
         let of = |shape, media: &MediaType| Some(Body::new(shape, false, media.clone()));
         let for_any = MediaType::Any;
@@ -157,7 +157,7 @@ impl Planner<'_> {
         of(BodyShape::Aggregate { function, input }, &domain.given)
     }
 
-    /// The aggregate that makes `media` of the whole rows of `relation`; without one, of any rows.
+    /// Returns the aggregate that makes `media` of the whole rows of `relation`; without one, of any rows.
     fn aggregate(
         &self,
         relation: Option<(&str, &str)>,
@@ -182,14 +182,14 @@ impl Planner<'_> {
         Some(Body::new(shape, false, media))
     }
 
-    /// Whether rows are shown as they are: all their columns, and nothing embedded.
+    /// Reports whether rows are shown as they are: all their columns, and nothing embedded.
     pub(super) fn selects_all(&self) -> bool {
         matches!(self.request.query.select.as_slice(), [] | [SelectItem::All])
     }
 }
 
 impl BodySource<'_> {
-    /// The media type that the one value is.
+    /// Returns the media type that the one value is.
     fn value_type(&self) -> Option<&MediaDomain> {
         match self {
             Self::Rows(_) => None,
@@ -197,7 +197,7 @@ impl BodySource<'_> {
         }
     }
 
-    /// Schema and name of the relation whose rows there are.
+    /// Returns the schema and name of the relation whose rows there are.
     fn relation(&self) -> Option<(&str, &str)> {
         match self {
             Self::Rows(table) => Some((&table.schema, &table.name)),

@@ -21,7 +21,7 @@ impl Planner<'_> {
 }
 
 impl Node {
-    /// The columns that reading this node takes from its source, each once and sorted; `*` alone for all.
+    /// Returns the columns that reading this node takes from its source, each once and sorted; `*` alone for all.
     pub(super) fn needed_columns(&self) -> Vec<String> {
         if self.columns.iter().any(|selected| selected.column.is_all && selected.aggregation.is_none()) {
             return vec!["*".to_owned()];
@@ -32,7 +32,7 @@ impl Node {
         needed
     }
 
-    /// The columns that are named wherever this node reads its source.
+    /// Returns the columns that are named wherever this node reads its source.
     fn named_columns(&self) -> Vec<&str> {
         let named = self.columns.iter().filter(|selected| !selected.column.is_all);
         let mut found: Vec<&str> = named.map(|selected| selected.column.name.as_str()).collect();

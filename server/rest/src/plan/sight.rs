@@ -8,14 +8,14 @@ use super::{Body, BodyShape, Grouping, Planner};
 use crate::schema_cache::{Cardinality, Table};
 
 impl Planner<'_> {
-    /// Whether what comes before every statement, or makes rows into `body`, does.
+    /// Reports whether what comes before every statement, or makes rows into `body`, does.
     pub(super) fn body_sees_request(&self, body: &Body) -> bool {
         let is_own =
             matches!(body.shape, BodyShape::GeoJson(_) | BodyShape::Aggregate { .. } | BodyShape::Raw);
         self.settings.db_pre_request.is_some() || is_own || body.explain().is_some()
     }
 
-    /// Whether what reads `node` does.
+    /// Reports whether what reads `node` does.
     pub(super) fn read_sees_request(&self, node: &Node) -> bool {
         let Some(table) = self.table_in(&node.schema, &node.relation) else { return true };
         table.reads_see_request
@@ -38,7 +38,7 @@ impl Planner<'_> {
             })
     }
 
-    /// Whether looking at `condition` on a row of `table` does.
+    /// Reports whether looking at `condition` on a row of `table` does.
     pub(super) fn condition_sees_request(&self, table: &Table, condition: &Condition) -> bool {
         match condition {
             Condition::Filter { column, .. } => !is_own_column(table, column),
@@ -66,7 +66,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether the value is the table's own, and no function's.
+/// Reports whether the value is the table's own, and no function's.
 fn is_own_column(table: &Table, column: &Column) -> bool {
     column.format.is_none()
         && column.parse.is_none()

@@ -1,3 +1,5 @@
+//! Which plans requests become, and which requests are refused while planning.
+
 use super::*;
 use crate::schema_cache::fixture;
 
@@ -267,14 +269,14 @@ fn relations_say_what_they_allow() {
 
 #[test]
 fn short_requests_stay_short_statements() {
-    let asked = |times: usize| {
+    let plan_of = |times: usize| {
         let url = (1..=8).map(|depth| {
             let path = "staff.".repeat(depth - 1);
             format!("&{path}or=({})", vec!["staff.is.null"; times].join(","))
         });
         plan(&format!("/staff?select={}id{}{}", "staff(".repeat(8), ")".repeat(8), url.collect::<String>()))
     };
-    assert!(asked(2).is_ok());
-    let error = asked(9).unwrap_err();
+    assert!(plan_of(2).is_ok());
+    let error = plan_of(9).unwrap_err();
     assert_eq!((error.code().as_ref(), error.status().as_u16()), ("PGRST100", 400));
 }

@@ -53,7 +53,8 @@ pub enum Values {
     Arrays(Vec<Bytes>),
 }
 
-/// The type, without its modifier, that the texts of values for `column` are read as; `None` if they are not enough.
+/// Returns the type, without its modifier, that the texts of values for `column` are read as; `None` if they are not
+/// enough.
 pub(super) fn scalar_type(column: &Column) -> Option<&str> {
     let (of, base) = (column.type_name.as_str(), column.base_type.as_str());
     let is_whole = of == base && (SCALAR_TYPES.contains(&base) || !column.labels.is_empty());
@@ -62,7 +63,7 @@ pub(super) fn scalar_type(column: &Column) -> Option<&str> {
     (column.casts.is_none() && (is_whole || is_sized())).then_some(base)
 }
 
-/// The values that `raw`, an object or an array of objects, has for `columns`. `None` where the texts would not
+/// Returns the values that `raw`, an object or an array of objects, has for `columns`. `None` where the texts would not
 /// make the same values as the JSON, and for what is no such JSON.
 pub(super) fn of(raw: &Bytes, is_object: bool, columns: &[TypedColumn]) -> Option<Values> {
     if columns.is_empty() {
@@ -112,13 +113,13 @@ impl Kind {
         }
     }
 
-    /// The text of the JSON value `raw`, or `Ok(None)` for null. `Err` where `json_to_record` might read another
-    /// value than the input function of the type.
+    /// Returns the text of the JSON value `raw`, or `Ok(None)` for null. `Err` where `json_to_record` might read
+    /// another value than the input function of the type.
     fn text(self, raw: &str) -> Result<Option<Cow<'_, str>>, ()> {
         let has_escapes = || raw.contains('\\');
         match (self, raw.as_bytes().first()) {
             _ if raw == "null" => Ok(None),
-            // Its escapes would be written anew.
+            // `json_to_record` decodes the string and escapes it in a way of its own.
             (Self::Json, Some(b'"')) if has_escapes() => Err(()),
             (Self::Json | Self::Jsonb, _) => Ok(Some(Cow::Borrowed(raw))),
             (Self::Scalar, Some(b'"')) if has_escapes() => {
@@ -216,7 +217,7 @@ fn push_element(array: &mut Vec<u8>, value: Option<&str>) {
 mod tests {
     use super::*;
 
-    /// The values of `raw` for columns of these types, which are called `a`, `b` and so on.
+    /// Returns the values of `raw` for columns of these types, which are called `a`, `b` and so on.
     fn values(raw: &str, types: &[&str]) -> Option<Values> {
         let columns: Vec<TypedColumn> = ('a'..)
             .zip(types)

@@ -14,7 +14,7 @@ const MOST_REPEATED: usize = 20_000;
 /// Errors: `PGRST100`.
 pub(super) fn check(tree: &Node) -> Result<(), Error> {
     let weight = Weight::of(tree);
-    let repeated = weight.shown.saturating_sub(weight.asked);
+    let repeated = weight.shown.saturating_sub(weight.requested);
     if repeated <= MOST_REPEATED {
         return Ok(());
     }
@@ -27,7 +27,7 @@ pub(super) fn check(tree: &Node) -> Result<(), Error> {
 /// Numbers of conditions.
 struct Weight {
     /// Of the request.
-    asked: usize,
+    requested: usize,
     /// Of the statement, for the node's rows being there.
     matched: usize,
     /// Of the statement, for the node's rows and everything shown with them.
@@ -35,7 +35,7 @@ struct Weight {
 }
 
 impl Weight {
-    /// Every node is visited once, however often it is written.
+    /// Adds up the tree below `node`. Every node is visited once, however often it is written.
     fn of(node: &Node) -> Self {
         let embeds: Vec<Self> = node.embeds.iter().map(|embed| Self::of(&embed.node)).collect();
         let own = |repeats: &[Self]| {
@@ -44,12 +44,12 @@ impl Weight {
         let inner = node.embeds.iter().zip(&embeds).filter(|(embed, _)| embed.join == Join::Inner);
         let matched = inner.map(|(_, weight)| weight.matched).fold(own(&embeds), usize::saturating_add);
         let shown = embeds.iter().map(|embed| embed.shown).fold(matched, usize::saturating_add);
-        let asked = embeds.iter().map(|embed| embed.asked).fold(own(&[]), usize::saturating_add);
-        Self { asked, matched, shown }
+        let requested = embeds.iter().map(|embed| embed.requested).fold(own(&[]), usize::saturating_add);
+        Self { requested, matched, shown }
     }
 }
 
-/// Of one condition, with what it repeats of the node's embeds.
+/// Returns the weight of one condition, with what it repeats of the node's embeds.
 fn weight(condition: &Condition, embeds: &[Weight]) -> usize {
     match condition {
         Condition::Filter { .. } => 1,

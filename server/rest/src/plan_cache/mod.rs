@@ -1,6 +1,6 @@
 //! Plans of requests that came before, with their statements.
 //!
-//! An application sends the same few requests again and again, with other values in them. What two of them have in
+//! An application keeps sending the same few requests with other values in them. What two of them have in
 //! common is their [`RequestShape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
 //! places for the values. A request whose shape is known needs to be neither parsed nor planned nor written as SQL.
 //!
@@ -28,10 +28,10 @@ use crate::schema_cache::SchemaCache;
 const MOST: usize = 512;
 /// The most bytes that all of them may take, by estimate.
 const MOST_BYTES: usize = 6 << 20;
-/// How many shapes are remembered that came once: what never comes again is not worth a template.
+/// How many shapes are remembered that came once: a request that is never repeated is not worth a template.
 const CANDIDATES: usize = 4096;
 
-/// The templates of a schema cache and settings. Others make other plans, and so begin anew.
+/// The templates of a schema cache and settings. When either changes, all plans do: the cache is then empty.
 #[derive(Default)]
 pub(crate) struct PlanCache {
     current: ArcSwapOption<Generation>,
@@ -61,7 +61,7 @@ struct Entry {
 }
 
 impl PlanCache {
-    /// What was planned with `schema` and `configuration`.
+    /// Returns what was planned with `schema` and `configuration`.
     pub(crate) fn of(
         &self,
         configuration: &Arc<Configuration>,
@@ -91,7 +91,7 @@ impl Generation {
         }
     }
 
-    /// The template for requests of this shape, if there is one.
+    /// Returns the template for requests of this shape, if there is one.
     pub(crate) fn find(&self, shape: &RequestShape<'_>) -> Option<Arc<Template>> {
         let templates = self.templates.read().unwrap_or_else(PoisonError::into_inner);
         let entry = templates.by_shape.get(shape.key())?;
@@ -99,7 +99,7 @@ impl Generation {
         Some(Arc::clone(&entry.template))
     }
 
-    /// Whether a request of this shape came before, so that a template will be of use.
+    /// Reports whether a request of this shape came before, so that a template will be of use.
     pub(crate) fn expects(&self, shape: &RequestShape<'_>) -> bool {
         let hash = self.hasher.hash_one(shape.key());
         let place = usize::try_from(hash % CANDIDATES as u64).unwrap_or(0);

@@ -71,17 +71,17 @@ impl<'r> RequestShape<'r> {
         (values.len() <= MOST_VALUES && key.len() <= LONGEST_KEY).then_some(Self { key, values, payload })
     }
 
-    /// The same for all requests of this shape, and for no other.
+    /// Returns a text that is the same for all requests of this shape, and for no other.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The values of its filters, decoded, in the order of the query string.
+    /// Returns the values of its filters, decoded, in the order of the query string.
     pub fn values(&self) -> &[Cow<'r, str>] {
         &self.values
     }
 
-    /// Its body, for methods that have one. What `columns=` says is not in its keys.
+    /// Returns its body, for methods that have one. What `columns=` says is not in its keys.
     pub const fn payload(&self) -> Option<&Payload> {
         self.payload.as_ref()
     }
@@ -119,7 +119,8 @@ impl<'r> Parameter<'r> {
     }
 }
 
-/// The body of a method that has one: JSON, since anything else is rare. The outer `None` is for what is not looked at.
+/// Returns the body of a method that has one: JSON, since anything else is rare. The outer `None` is for what is not
+/// looked at.
 fn payload(incoming: &Incoming<'_>) -> Option<Option<Payload>> {
     match *incoming.method {
         Method::GET | Method::HEAD | Method::DELETE => return Some(None),

@@ -92,7 +92,7 @@ impl Template {
         }
         let values = Values::of(&model_shape, &plan)?;
         let statements = Statements::new(&plan, &request, settings).ok()??;
-        // A payload without keys has no marks to tell it by: then no text is sure not to be of it.
+        // A payload without keys has no marks in it: then any text may come from the payload.
         let may_be_fixed = request.payload.as_ref().is_none_or(|payload| !payload.keys().is_empty());
         let text = |statement: &Statement<'_>| marks.text(statement, &values, may_be_fixed);
         let main = text(&statements.main)?;
@@ -105,22 +105,22 @@ impl Template {
         Some(Self { request, plan, main, main_result, response, needs_response, estimate, canonical })
     }
 
-    /// What every request of this shape is, with marks for values.
+    /// Returns the request that stands for all of this shape, with marks for values.
     pub const fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The plan of every request of this shape, with marks for values.
+    /// Returns the plan of every request of this shape, with marks for values.
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The values of the request that `shape` is of. `None` where its payload needs another statement.
+    /// Returns the values of the request that `shape` is of. `None` where its payload needs another statement.
     pub fn values<'v>(&self, shape: &'v RequestShape<'_>) -> Option<Values<'v>> {
         Values::of(shape, &self.plan)
     }
 
-    /// The statements of the request with these `values`.
+    /// Returns the statements of the request with these `values`.
     pub fn statements<'t>(&'t self, values: &'t Values<'_>) -> Option<Statements<'t>> {
         let fill = |text: Option<&'t Text>| text.map_or(Some(None), |text| text.fill(values).map(Some));
         Some(Statements {
@@ -132,7 +132,7 @@ impl Template {
         })
     }
 
-    /// The canonical query string of the request that `shape` is of.
+    /// Returns the canonical query string of the request that `shape` is of.
     pub fn canonical(&self, shape: &RequestShape<'_>) -> String {
         let mut text = String::with_capacity(self.request.query.canonical.len());
         for piece in &self.canonical {
@@ -147,7 +147,7 @@ impl Template {
         text
     }
 
-    /// About how many bytes it takes.
+    /// Estimates how many bytes it takes.
     pub(super) fn size(&self) -> usize {
         let texts = [Some(&self.main), self.response.as_ref(), self.estimate.as_ref()];
         let sql: usize = texts.iter().flatten().map(|text| text.sql.len()).sum();
@@ -156,7 +156,7 @@ impl Template {
 }
 
 impl Text {
-    /// The statement with `values` in their places.
+    /// Returns the statement with `values` in their places.
     fn fill<'t>(&'t self, values: &'t Values<'_>) -> Option<Statement<'t>> {
         let parameters = self.parameters.iter().map(|place| {
             let value: Option<&[u8]> = match place {
@@ -172,7 +172,7 @@ impl Text {
 }
 
 impl<'v> Values<'v> {
-    /// The values of the request that `shape` is of; `None` where `plan` is not one for its payload.
+    /// Returns the values of the request that `shape` is of; `None` where `plan` is not one for its payload.
     fn of(shape: &'v RequestShape<'_>, plan: &Plan) -> Option<Self> {
         let (payload, whole) = match shape.payload() {
             Some(payload @ Payload::Json { raw, .. }) => (plan.values_of(payload)?, Some(raw)),
@@ -192,12 +192,12 @@ impl Marks {
         Self(format!("m{:016x}{:016x}", random(), random()))
     }
 
-    /// The mark of this number. None begins another.
+    /// Returns the mark of this number. No mark begins with another one.
     fn of(&self, number: usize) -> String {
         format!("{}x{number:05}", self.0)
     }
 
-    /// A body like `payload`, with a mark for the value of each key.
+    /// Returns a body like `payload`, with a mark for the value of each key.
     fn body(&self, payload: &Payload) -> Option<Bytes> {
         let Payload::Json { is_object, keys, .. } = payload else { return None };
         let marks = keys
@@ -208,7 +208,7 @@ impl Marks {
         Some(Bytes::from(if *is_object { object } else { format!("[{object}]") }))
     }
 
-    /// `statement`, with a place for each of `values`, which are marks.
+    /// Returns `statement`, with a place for each of `values`, which are marks.
     fn text(&self, statement: &Statement<'_>, values: &Values<'_>, may_be_fixed: bool) -> Option<Text> {
         let has_mark = |text: &[u8]| text.windows(self.0.len()).any(|part| part == self.0.as_bytes());
         if has_mark(statement.sql.as_bytes()) {
@@ -235,7 +235,7 @@ impl Marks {
         Some(Text { sql: statement.sql.to_string(), parameters })
     }
 
-    /// `text`, parted at the marks of the first `count` numbers.
+    /// Returns `text`, parted at the marks of the first `count` numbers.
     fn pieces(&self, text: &str, count: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -252,7 +252,7 @@ impl Marks {
     }
 }
 
-/// The query string `query` with other values of its comparisons, which need no encoding.
+/// Returns the query string `query` with other values of its comparisons, which need no encoding.
 fn with_values(query: &str, values: &[Cow<'_, str>]) -> String {
     let mut values = values.iter();
     let parameters = query.split('&').map(|text| match Parameter::of(text) {

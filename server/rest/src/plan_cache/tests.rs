@@ -1,3 +1,5 @@
+//! Shapes and templates: what a template makes of a request is what planning the request makes of it.
+
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -53,15 +55,15 @@ impl Message {
         RequestShape::of(&self.incoming()).map(|shape| shape.key().to_vec())
     }
 
-    /// What requests like this one have in common.
+    /// Returns what requests like this one have in common.
     fn template(&self) -> Option<Template> {
         let (incoming, settings) = (self.incoming(), settings());
         let request = Request::parse(&incoming, &settings).unwrap();
         Template::new(&incoming, &RequestShape::of(&incoming)?, &request, schema(), &settings)
     }
 
-    /// Whether `template`, of whichever request, makes of this one what planning it does; `None` where it is not for
-    /// this one.
+    /// Reports whether `template`, of whichever request, makes of this one what planning it does; `None` where it is
+    /// not for this one.
     fn is_right(&self, template: &Template) -> Option<bool> {
         let (incoming, settings) = (self.incoming(), settings());
         let shape = RequestShape::of(&incoming).unwrap();
@@ -232,7 +234,7 @@ fn other_settings_and_another_schema_begin_anew() {
     assert!(!Arc::ptr_eq(&second, &cache.of(&configuration(), &first_schema)));
 }
 
-/// JSON of every kind, with texts that need escapes in one form or another.
+/// Returns JSON of every kind, with texts that need escapes in one form or another.
 fn json() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::Value;
     let text = "[^\0]{0,6}".prop_map(Value::from);
@@ -251,7 +253,7 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// A comparison of one of a few columns, and another value for it.
+/// Returns a comparison of one of a few columns, and another value for it.
 fn comparison() -> impl Strategy<Value = [String; 2]> {
     let column = prop::sample::select(vec!["id", "name", "data->>a", "teams.name", "teams.clubs.id"]);
     let operator =

@@ -9,7 +9,7 @@ use crate::error::Error;
 /// The word that stands for null. Source: PostgREST's documentation, "Bulk Insert".
 const NULL: &str = "NULL";
 
-/// `body` as a JSON array of objects whose values are texts or null.
+/// Returns `body` as a JSON array of objects whose values are texts or null.
 ///
 /// Errors: `PGRST102` for text that is not UTF-8, an unclosed quote, and lines of differing numbers of fields.
 pub(super) fn to_json(body: &[u8]) -> Result<Bytes, Error> {
@@ -30,7 +30,7 @@ pub(super) fn to_json(body: &[u8]) -> Result<Bytes, Error> {
     Ok(Bytes::from(Value::Array(rows).to_string()))
 }
 
-/// The fields of each line; `None` when a quote is not closed. A line end at the very end begins no line.
+/// Returns the fields of each line; `None` when a quote is not closed. A line end at the very end begins no line.
 fn lines(text: &str) -> Option<Vec<Vec<String>>> {
     let mut lines = Vec::new();
     let mut fields: Vec<String> = Vec::new();

@@ -11,7 +11,7 @@ pub struct Explain {
     pub of: MediaType,
     /// How the plan is written.
     pub format: ExplainFormat,
-    /// What else is told (`options=`), each once.
+    /// What else the plan shows (`options=`), each once.
     pub options: Vec<ExplainOption>,
 }
 
@@ -25,7 +25,7 @@ pub enum ExplainFormat {
 }
 
 impl ExplainFormat {
-    /// Its name in media types, and in any case in SQL.
+    /// Returns its name in media types, and in any case in SQL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -52,7 +52,7 @@ pub enum ExplainOption {
 impl ExplainOption {
     const ALL: [Self; 5] = [Self::Analyze, Self::Verbose, Self::Settings, Self::Buffers, Self::Wal];
 
-    /// Its name in media types, and in any case in SQL.
+    /// Returns its name in media types, and in any case in SQL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Analyze => "analyze",
@@ -65,14 +65,14 @@ impl ExplainOption {
 }
 
 impl Explain {
-    /// From the values of `for=` and `options=`; unknown options mean nothing.
+    /// Parses the values of `for=` and `options=`; unknown options are ignored.
     pub(super) fn new(format: ExplainFormat, of: Option<&str>, options: Option<&str>) -> Self {
         let named: Vec<&str> = options.unwrap_or_default().split('|').collect();
         let options = ExplainOption::ALL.into_iter().filter(|option| named.contains(&option.name()));
         Self { of: of.map_or(MediaType::Json, MediaType::parse), format, options: options.collect() }
     }
 
-    /// The media type with everything that was understood of it.
+    /// Returns the media type with everything that was understood of it.
     pub(super) fn media_type(&self) -> String {
         let mut name =
             format!("application/vnd.pgrst.plan+{}; for=\"{}\"", self.format.name(), self.of.name());

@@ -23,8 +23,8 @@ pub(super) fn filter(key: &str, value: &str) -> Result<Addressed<Filter>, Error>
     Ok(Addressed { path, item: Filter { field, negated, operation } })
 }
 
-/// Whether `value` begins as a comparison does that may still be wrong behind that, so that it is no argument of a
-/// function even if it is no comparison.
+/// Reports whether `value` begins as a comparison does that may still be wrong behind that, so that it is no argument
+/// of a function even if it is no comparison.
 pub(super) fn is_begun(value: &str) -> bool {
     ["not.", "in.", "is."].into_iter().any(|beginning| value.starts_with(beginning))
 }
@@ -67,7 +67,7 @@ fn group_head(input: &mut &str) -> ModalResult<(bool, LogicOperator)> {
     terminated((negation, operator), peek(lexeme('('))).parse_next(input)
 }
 
-/// `not.operator.value`; `value` says how far a value reaches.
+/// Returns a parser of `not.operator.value`, in which `value` parses as far as a value reaches.
 fn comparison<'i>(
     value: fn(&mut &'i str) -> ModalResult<String>,
 ) -> impl FnMut(&mut &'i str) -> ModalResult<(bool, Operation)> {
@@ -162,12 +162,12 @@ fn operator(input: &mut &str) -> ModalResult<Operator> {
     .parse_next(input)
 }
 
-/// A value that reaches to the end of the parameter.
+/// Parses a value that reaches to the end of the parameter.
 fn whole_value(input: &mut &str) -> ModalResult<String> {
     rest.map(str::to_owned).parse_next(input)
 }
 
-/// A value inside a logic tree: quoted, an array, or everything up to a comma or parenthesis.
+/// Parses a value inside a logic tree: quoted, an array, or everything up to a comma or parenthesis.
 fn member_value(input: &mut &str) -> ModalResult<String> {
     let array = ('{', take_while(0.., |c| c != '{' && c != '}'), '}').take().map(str::to_owned);
     alt((closed_quote, array, bare_value)).parse_next(input)
@@ -179,7 +179,7 @@ fn list(input: &mut &str) -> ModalResult<Vec<String>> {
     delimited(open, separated(1.., alt((closed_quote, bare_value)), ','), close).parse_next(input)
 }
 
-/// A quoted text that is the whole element: text after the closing quote makes the quotes part of the value.
+/// Parses a quoted text that is the whole element: text after the closing quote makes the quotes part of the value.
 fn closed_quote(input: &mut &str) -> ModalResult<String> {
     terminated(quoted, not(none_of([',', ')']))).parse_next(input)
 }

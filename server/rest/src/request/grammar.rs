@@ -76,18 +76,18 @@ fn is_identifier_char(c: char) -> bool {
     c.is_alphabetic() || c.is_ascii_digit() || matches!(c, '_' | ' ' | '$')
 }
 
-/// A bare identifier: letters of any script, digits, `_`, `$` and inner spaces; surrounding spaces do not count.
+/// Parses a bare identifier: letters of any script, digits, `_`, `$` and inner spaces; surrounding spaces do not count.
 pub(super) fn identifier<'i>(input: &mut &'i str) -> ModalResult<&'i str> {
     take_while(1.., is_identifier_char).map(str::trim).verify(|name: &str| !name.is_empty()).parse_next(input)
 }
 
-/// A hyphen that does not begin an arrow.
+/// Parses a hyphen that does not begin an arrow.
 fn dash(input: &mut &str) -> ModalResult<()> {
     ('-', not('>')).void().parse_next(input)
 }
 
-/// The name at the front of `input`, if it is one that nothing but letters, digits and `_` of ASCII make up and that
-/// ends there: nearly every name, told from the others at once.
+/// Returns the name at the front of `input`, if it is one that nothing but letters, digits and `_` of ASCII make up and
+/// that ends there: nearly every name is one, which is seen at a glance.
 pub(super) fn plain_name(input: &str) -> Option<&str> {
     let end = input.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
     let (name, rest) = input.split_at_checked(end.unwrap_or(input.len()))?;
@@ -95,7 +95,7 @@ pub(super) fn plain_name(input: &str) -> Option<&str> {
     (!name.is_empty() && !may_go_on).then_some(name)
 }
 
-/// The name of a column or relation: quoted, or identifiers joined by hyphens.
+/// Parses the name of a column or relation: quoted, or identifiers joined by hyphens.
 pub(super) fn field_name(input: &mut &str) -> ModalResult<String> {
     if let Some(name) = plain_name(input) {
         *input = &input[name.len()..];
@@ -105,18 +105,18 @@ pub(super) fn field_name(input: &mut &str) -> ModalResult<String> {
     alt((quoted, bare)).context(expected(FIELD_NAME)).parse_next(input)
 }
 
-/// A text in double quotes, in which a backslash takes the next character as it is.
+/// Parses a text in double quotes, in which a backslash takes the next character as it is.
 pub(super) fn quoted(input: &mut &str) -> ModalResult<String> {
     let character = alt((preceded('\\', any), none_of(['\\', '"'])));
     delimited('"', repeat(0.., character), '"').parse_next(input)
 }
 
-/// A field name and the JSON path that follows it.
+/// Parses a field name and the JSON path that follows it.
 pub(super) fn field(input: &mut &str) -> ModalResult<Field> {
     (lexeme(field_name), json_path).map(|(name, path)| Field { name, path }).parse_next(input)
 }
 
-/// `->` and `->>` steps; none is fine.
+/// Parses `->` and `->>` steps; none is fine.
 pub(super) fn json_path(input: &mut &str) -> ModalResult<Vec<JsonStep>> {
     let arrow = alt(("->>".value(true), "->".value(false)));
     let step = (arrow, json_operand).map(|(as_text, operand)| JsonStep { as_text, operand });
@@ -132,14 +132,14 @@ fn json_operand(input: &mut &str) -> ModalResult<JsonOperand> {
     alt((index, key)).context(expected("any non reserved character different from: .,>()")).parse_next(input)
 }
 
-/// `parser` with spaces and tabs around it.
+/// Returns `parser` with spaces and tabs allowed around it.
 pub(super) fn lexeme<'i, T>(
     parser: impl Parser<&'i str, T, ErrMode<ContextError>>,
 ) -> impl Parser<&'i str, T, ErrMode<ContextError>> {
     delimited(spaces, parser, spaces)
 }
 
-/// One `item` or more, with commas between them. A comma promises another item: what follows it must be one.
+/// Returns a parser of one `item` or more, with commas between them. After a comma there must be another item.
 pub(super) fn comma_separated<'i, T>(
     mut item: impl Parser<&'i str, T, ErrMode<ContextError>>,
 ) -> impl FnMut(&mut &'i str) -> ModalResult<Vec<T>> {
@@ -156,17 +156,17 @@ fn spaces(input: &mut &str) -> ModalResult<()> {
     take_while(0.., [' ', '\t']).void().parse_next(input)
 }
 
-/// The full stop between the parts of a filter.
+/// Parses the full stop between the parts of a filter.
 pub(super) fn delimiter(input: &mut &str) -> ModalResult<()> {
     '.'.void().context(expected("delimiter (.)")).parse_next(input)
 }
 
-/// `not.`, if it stands here.
+/// Parses `not.`, if it stands here.
 pub(super) fn negation(input: &mut &str) -> ModalResult<bool> {
     opt("not.").map(|found| found.is_some()).parse_next(input)
 }
 
-/// Names joined by full stops: the embeds that lead to a field, and the field.
+/// Parses names joined by full stops: the embeds that lead to a field, and the field.
 pub(super) fn field_path(input: &mut &str) -> ModalResult<(Vec<String>, Field)> {
     let (mut names, path): (Vec<String>, _) =
         (separated(1.., field_name, '.'), json_path).parse_next(input)?;
@@ -174,7 +174,7 @@ pub(super) fn field_path(input: &mut &str) -> ModalResult<(Vec<String>, Field)> 
     Ok((names, Field { name, path }))
 }
 
-/// A list of column names: `columns=` and `on_conflict=`.
+/// Parses a list of column names: `columns=` and `on_conflict=`.
 pub(super) fn columns(input: &mut &str) -> ModalResult<Vec<String>> {
     comma_separated(lexeme(field_name)).parse_next(input)
 }

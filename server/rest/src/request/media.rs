@@ -7,7 +7,7 @@ use http::HeaderValue;
 use super::explain::{Explain, ExplainFormat};
 use crate::openapi;
 
-/// A media type, as far as it is told apart here.
+/// A media type. Those that REST gives a meaning to have a variant each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaType {
     /// `application/json`, and `application/vnd.pgrst.array+json`.
@@ -74,7 +74,7 @@ impl MediaType {
         }
     }
 
-    /// Its name without a charset.
+    /// Returns its name without a charset.
     pub fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             Self::Json => "application/json",
@@ -94,8 +94,8 @@ impl MediaType {
         })
     }
 
-    /// Whether a body of type `given` is what this one asks for. Parameters of types that are not known here,
-    /// such as a charset, do not tell them apart.
+    /// Reports whether a body of type `given` is what this one asks for. Parameters of types that are not known here,
+    /// such as a charset, make no difference.
     pub fn is_met_by(&self, given: &Self) -> bool {
         match (self, given) {
             (Self::Other(wanted), Self::Other(given)) => {
@@ -105,7 +105,7 @@ impl MediaType {
         }
     }
 
-    /// The value of a `Content-Type` header; `None` for a name that none can have.
+    /// Returns the value of a `Content-Type` header; `None` for a name that none can have.
     pub fn content_type(&self) -> Option<HeaderValue> {
         match self {
             Self::Json => Some(HeaderValue::from_static("application/json; charset=utf-8")),
@@ -115,7 +115,7 @@ impl MediaType {
     }
 }
 
-/// The media types of an `Accept` header, the most wanted first and without those of quality 0; an empty header
+/// Returns the media types of an `Accept` header, the most wanted first and without those of quality 0; an empty header
 /// takes anything (RFC 9110, section 12.5.1).
 pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
     if text.trim().is_empty() {
@@ -133,7 +133,8 @@ pub(super) fn parse_accept(text: &str) -> Vec<MediaType> {
     ranked.into_iter().map(|(_, _, media)| media).collect()
 }
 
-/// The type itself in lower case, and its parameters, their names in lower case and their values without quotes.
+/// Returns the type itself in lower case, and its parameters, their names in lower case and their values without
+/// quotes.
 fn split_parameters(text: &str) -> (String, Vec<(String, &str)>) {
     let mut parts = split_unquoted(text, ';');
     let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -153,7 +154,7 @@ fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     text.split(is_separator).map(str::trim)
 }
 
-/// `;q=` in thousandths, 1000 when it is absent, and the media range before it.
+/// Returns the value of `;q=` in thousandths, 1000 when it is absent, and the media range before it.
 fn quality(part: &str) -> (u32, String) {
     let parameters: Vec<&str> = split_unquoted(part, ';').collect();
     let is_weight = |part: &&str| part.starts_with("q=") || part.starts_with("Q=");
@@ -164,7 +165,7 @@ fn quality(part: &str) -> (u32, String) {
     (quality, parameters[..at].join(";"))
 }
 
-/// How much a media range says: each parameter makes it more, each asterisk less.
+/// Returns how much a media range says: each parameter makes it more, each asterisk less.
 fn specificity(range: &str) -> isize {
     let count = |c| isize::try_from(range.matches(c).count()).unwrap_or(isize::MAX);
     count(';') - count('*')

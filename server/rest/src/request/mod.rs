@@ -132,7 +132,7 @@ impl HeaderSettings {
     }
 }
 
-/// A request as it came over HTTP.
+/// A request as it was received over HTTP.
 #[derive(Debug)]
 pub struct Incoming<'a> {
     /// The method.
@@ -207,7 +207,7 @@ fn resource(path: &str, settings: &Settings) -> Result<Resource, Error> {
     }
 }
 
-/// The header that names the schema of a request with this method.
+/// Returns the header that names the schema of a request with this method.
 pub(crate) fn profile_header(method: &Method) -> HeaderName {
     match *method {
         Method::POST | Method::PATCH | Method::PUT | Method::DELETE => CONTENT_PROFILE,
@@ -215,7 +215,8 @@ pub(crate) fn profile_header(method: &Method) -> HeaderName {
     }
 }
 
-/// The schema by `Accept-Profile` or, for methods with a body, `Content-Profile`; else the first that is exposed.
+/// Returns the schema by `Accept-Profile` or, for methods with a body, `Content-Profile`; else the first that is
+/// exposed.
 fn schema(incoming: &Incoming<'_>, settings: &Settings) -> Result<(String, bool), Error> {
     match text_header(incoming.headers, profile_header(incoming.method)).map(Cow::into_owned) {
         Some(schema) if settings.db_schemas.contains(&schema) => Ok((schema, true)),
@@ -251,7 +252,7 @@ fn action(resource: Resource, method: &Method) -> Result<Action, Error> {
     }
 }
 
-/// The `Range` header counts for GET only (RFC 9110, section 14.2).
+/// Returns the range of the request's own relation. The `Range` header counts for GET only (RFC 9110, section 14.2).
 fn top_level_range(incoming: &Incoming<'_>, query: &Query) -> Result<Range, Error> {
     let header =
         if incoming.method == Method::GET { text_header(incoming.headers, header::RANGE) } else { None };
@@ -294,7 +295,9 @@ fn payload(
     Ok(Some(payload))
 }
 
-/// Errors: `PGRST102` for a form that is no UTF-8.
+/// Parses a form into names and values.
+///
+/// Errors: `PGRST102` for a form that is not UTF-8.
 fn form(body: &[u8]) -> Result<Vec<(String, String)>, Error> {
     let refused = || Error::InvalidBody("Form is not valid UTF-8".to_owned());
     let text = std::str::from_utf8(body).map_err(|_| refused())?;
@@ -309,21 +312,21 @@ fn text_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<C
     headers.get(name).map(text)
 }
 
-/// What is no UTF-8 in it becomes U+FFFD.
+/// Returns a header's value as text. What is not UTF-8 in it becomes U+FFFD.
 fn text(value: &HeaderValue) -> Cow<'_, str> {
-    // What is UTF-8 altogether, as nearly every header is, is told so several bytes at a time.
+    // Nearly every header is valid UTF-8, which is checked several bytes at a time.
     let bytes = value.as_bytes();
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// All values of a header that is a list (RFC 9110, section 5.3); empty when it is absent.
+/// Returns all values of a header that is a list (RFC 9110, section 5.3); empty when it is absent.
 fn joined_header(headers: &HeaderMap, name: impl header::AsHeaderName) -> Cow<'_, str> {
     let mut values = headers.get_all(name).into_iter().map(text);
     let first = values.next().unwrap_or_default();
     values.fold(first, |joined, value| Cow::Owned(format!("{joined},{value}")))
 }
 
-/// All headers but the cookies; of a repeated one the last counts, as upstream has it.
+/// Returns all headers but the cookies; of a repeated one the last counts, as upstream has it.
 fn headers_json(headers: &HeaderMap) -> String {
     let length: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 6).sum();
     let mut json = Vec::with_capacity(length + 2);
@@ -356,7 +359,7 @@ fn push_json(json: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// All cookies; of a repeated one the last counts.
+/// Returns all cookies; of a repeated one the last counts.
 fn cookies_json(headers: &HeaderMap) -> Cow<'static, str> {
     if !headers.contains_key(header::COOKIE) {
         return Cow::Borrowed("{}");

@@ -49,7 +49,7 @@ impl Payload {
         })
     }
 
-    /// The keys that the payload gives values to.
+    /// Returns the keys that the payload gives values to.
     pub fn keys(&self) -> Vec<&str> {
         match self {
             Self::Json { keys, .. } => keys.iter().map(String::as_str).collect(),
@@ -62,7 +62,7 @@ impl Payload {
     }
 }
 
-/// In alphabetical order, so that the same keys make the same statement.
+/// Returns each key once, in alphabetical order, so that the same keys make the same statement.
 fn distinct(mut keys: Vec<String>) -> Vec<String> {
     keys.sort_unstable();
     keys.dedup();

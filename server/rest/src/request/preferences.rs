@@ -90,7 +90,7 @@ pub enum Handling {
 }
 
 impl Preferences {
-    /// Reads all `Prefer` headers. `may_choose_end` says whether `tx=` is heeded.
+    /// Reads all `Prefer` headers. `may_choose_end` says whether `tx=` counts.
     pub fn from_headers(headers: &HeaderMap, may_choose_end: bool) -> Self {
         let mut found = Self::default();
         for value in headers.get_all(PREFER) {
@@ -132,7 +132,9 @@ impl Preferences {
         }
     }
 
-    /// Errors: `PGRST122` for unknown preferences when the client asked for strictness.
+    /// Checks that all preferences are known, if the client asked for strictness.
+    ///
+    /// Errors: `PGRST122` for unknown ones.
     pub fn check(&self) -> Result<(), Error> {
         if self.invalid.is_empty() || self.handling != Some(Handling::Strict) {
             return Ok(());
@@ -140,12 +142,12 @@ impl Preferences {
         Err(Error::InvalidPreferences(self.invalid.clone()))
     }
 
-    /// The most rows that may be changed: `max-affected` counts only with `handling=strict`.
+    /// Returns the most rows that may be changed: `max-affected` counts only with `handling=strict`.
     pub fn row_limit(&self) -> Option<i64> {
         self.max_affected.filter(|_| self.handling == Some(Handling::Strict))
     }
 
-    /// The value of `Preference-Applied`, in upstream's order; `None` when nothing was preferred.
+    /// Returns the value of `Preference-Applied`, in upstream's order; `None` when nothing was preferred.
     pub fn applied(&self) -> Option<String> {
         let mut applied: Vec<String> = Vec::new();
         let mut add = |text: Option<&str>| applied.extend(text.map(str::to_owned));

@@ -32,7 +32,7 @@ pub struct Query {
     pub on_conflict: Option<Vec<String>>,
     /// Arguments of a function that is called by GET: all parameters that are no filters.
     pub arguments: Vec<(String, String)>,
-    /// All parameters sorted by name and encoded anew: the same for requests that mean the same.
+    /// All parameters, sorted by name and encoded in one way: the same for requests that mean the same.
     pub canonical: String,
 }
 
@@ -88,7 +88,7 @@ impl Query {
         Ok(())
     }
 
-    /// The range of the embed that `key` (`actors.limit`, `offset`) is meant for.
+    /// Returns the range of the embed that `key` (`actors.limit`, `offset`) is meant for.
     fn range(&mut self, key: &str) -> Result<&mut Range, Error> {
         let (path, _) = parse_all(field_path, "tree path", key)?;
         let index = match self.ranges.iter().position(|range| range.path == path) {
@@ -101,7 +101,7 @@ impl Query {
         Ok(&mut self.ranges[index].item)
     }
 
-    /// The range asked of the request's own relation.
+    /// Returns the range asked of the request's own relation.
     pub fn top_level_range(&self) -> Range {
         self.ranges.iter().find(|range| range.path.is_empty()).map_or(Range::ALL, |range| range.item)
     }
@@ -123,7 +123,7 @@ pub(super) fn split(text: &str) -> Result<Pairs<'_>, Error> {
         .collect()
 }
 
-/// One name or value as [`split`] decodes it.
+/// Returns one name or value as [`split`] decodes it.
 pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+' | b'\0')) {
         return Ok(Cow::Borrowed(text));
@@ -137,7 +137,7 @@ pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// A query string that cannot be taken apart at all.
+/// Returns a query string that cannot be taken apart at all.
 fn undecodable(found: &str, wanted: &str) -> Error {
     Error::Syntax {
         message: "\"failed to parse the query string\"".to_owned(),

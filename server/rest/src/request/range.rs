@@ -15,7 +15,7 @@ impl Range {
     /// All rows.
     pub const ALL: Self = Self { offset: 0, limit: None };
 
-    /// The row after the last one of the range, if it has a last one.
+    /// Returns the row after the last one of the range, if it has a last one.
     const fn end(self) -> Option<i64> {
         match self.limit {
             Some(limit) => Some(self.offset.saturating_add(limit)),
@@ -23,7 +23,7 @@ impl Range {
         }
     }
 
-    /// The rows that are in both; `None` when there are none, though `limit=0` of `self` is kept.
+    /// Returns the rows that are in both; `None` when there are none, though `limit=0` of `self` is kept.
     fn intersection(self, other: Self) -> Option<Self> {
         if self.limit == Some(0) {
             return Some(self);
@@ -39,7 +39,7 @@ impl Range {
         }
     }
 
-    /// The same rows, but at most `rows` of them (`db-max-rows`).
+    /// Returns the same rows, but at most `rows` of them (`db-max-rows`).
     #[must_use]
     pub fn at_most(self, rows: Option<i64>) -> Self {
         let limit = match (self.limit, rows) {
@@ -50,7 +50,7 @@ impl Range {
     }
 }
 
-/// The value of `limit=`; what is no number sets none.
+/// Returns the value of `limit=`; what is no number sets none.
 ///
 /// Errors: `PGRST103` for a negative limit.
 pub(super) fn parse_limit(text: &str) -> Result<Option<i64>, Error> {
@@ -60,12 +60,12 @@ pub(super) fn parse_limit(text: &str) -> Result<Option<i64>, Error> {
     }
 }
 
-/// The value of `offset=`; what is no number skips nothing.
+/// Returns the value of `offset=`; what is no number skips nothing.
 pub(super) fn parse_offset(text: &str) -> i64 {
     parse_saturating(text).unwrap_or(0).max(0)
 }
 
-/// A decimal number. One that is too large for Postgres' `bigint` means as much as the largest.
+/// Returns a decimal number. One that is too large for Postgres' `bigint` means as much as the largest.
 fn parse_saturating(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -75,7 +75,7 @@ fn parse_saturating(text: &str) -> Option<i64> {
     Some(if digits.len() == text.len() { magnitude } else { -magnitude })
 }
 
-/// The rows asked for by the query string's `range` and the `Range` header's `header` together.
+/// Returns the rows asked for by the query string's `range` and the `Range` header's `header` together.
 ///
 /// The header is `first-last`, both from 0 and inclusive, or `first-`; anything else asks for nothing.
 ///

@@ -30,7 +30,7 @@ fn item<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<SelectItem>
             return Ok(column);
         }
         if let Some(mut head) = opt(alt((spread_head, embed_head))).parse_next(input)? {
-            // The parenthesis tells an embed for certain: whatever is wrong from here on is wrong inside it.
+            // With the parenthesis it is an embed for certain: any mistake from here on is inside it.
             head.select = cut_err(items(depth + 1)).parse_next(input)?;
             cut_err(')'.context(expected("\")\" or \",\""))).parse_next(input)?;
             return Ok(SelectItem::Embed(head));
@@ -39,7 +39,7 @@ fn item<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<SelectItem>
     }
 }
 
-/// A column without anything to it, up to the end of the item: most of what is selected.
+/// Parses a column without anything to it, up to the end of the item: most of what is selected.
 fn plain_column(input: &mut &str) -> Option<SelectItem> {
     let name = plain_name(input)?;
     let rest = &input[name.len()..];
@@ -80,7 +80,7 @@ enum Modifier {
     Join(Join),
 }
 
-/// At most two of `!inner`, `!left` and a hint; the first of each kind counts.
+/// Parses at most two of `!inner`, `!left` and a hint; the first of each kind counts.
 fn embed_modifiers(input: &mut &str) -> ModalResult<(Option<String>, Option<Join>)> {
     let mut hint = None;
     let mut join = None;
@@ -102,7 +102,7 @@ fn modifier(name: String) -> Modifier {
     }
 }
 
-/// The end of an item.
+/// Parses the end of an item.
 fn end(input: &mut &str) -> ModalResult<()> {
     peek(alt((")".void(), ",".void(), eof.void())))
         .context(expected(

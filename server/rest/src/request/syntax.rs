@@ -12,7 +12,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The column `name` itself.
+    /// Returns the column `name` itself.
     pub fn column(name: impl Into<String>) -> Self {
         Self { name: name.into(), path: Vec::new() }
     }
@@ -78,7 +78,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// The function's name, here and in Postgres.
+    /// Returns the function's name, here and in Postgres.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Avg => "avg",
@@ -97,7 +97,7 @@ pub struct SelectEmbed {
     pub relation: String,
     /// Its name in the response.
     pub alias: Option<String>,
-    /// `!hint`: a foreign key, column or junction that tells one relationship from others.
+    /// `!hint`: a foreign key, column or junction that picks one relationship of several.
     pub hint: Option<String>,
     /// `!inner` or `!left`.
     pub join: Option<Join>,

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::request::{Incoming, Request};
 use crate::settings::Settings;
 
-/// The cache of the league.
+/// Returns the cache of the league.
 pub(crate) fn cache() -> SchemaCache {
     let catalog: Catalog = serde_json::from_value(json!({
         "tables": [
@@ -130,7 +130,7 @@ fn rows(name: &str, is_set: bool) -> Value {
     json!({ "schema": "public", "name": name, "is_set": is_set, "is_composite": true })
 }
 
-/// A request as the service would parse it. `headers` are `name: value` lines.
+/// Returns a request as the service would parse it. `headers` are `name: value` lines.
 pub(crate) fn request(method: &str, url: &str, headers: &[&str], body: &str) -> Result<Request, Error> {
     let mut map = HeaderMap::new();
     for line in headers {
@@ -146,7 +146,7 @@ pub(crate) fn request(method: &str, url: &str, headers: &[&str], body: &str) -> 
     )
 }
 
-/// The plan of a request on the league.
+/// Returns the plan of a request on the league.
 pub(crate) fn plan(request: &Request) -> Result<Plan, Error> {
     Plan::new(request, &cache(), &Settings::default())
 }

@@ -48,7 +48,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalog, if all exposed schemas exist.
+    /// Returns the catalog, if all exposed schemas exist.
     ///
     /// Errors: [`LoadError::MissingSchemas`].
     pub fn complete(self) -> Result<Self, LoadError> {

@@ -89,13 +89,13 @@ pub struct Table {
     pub writes_see_request: bool,
 }
 
-/// What holds unless the catalog says otherwise.
+/// Returns what holds unless the catalog says otherwise.
 const fn yes() -> bool {
     true
 }
 
 impl Table {
-    /// The column called `name`.
+    /// Returns the column called `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -169,13 +169,13 @@ pub struct Function {
 }
 
 impl Function {
-    /// Whether it gives exactly one value without columns.
+    /// Reports whether it gives exactly one value without columns.
     pub const fn gives_one_value(&self) -> bool {
         !self.returns.is_set && !self.returns.is_composite
     }
 
-    /// Which of two functions of one name upstream lists first: that with fewer parameters, then by comment, then by
-    /// names and types of the parameters.
+    /// Compares two functions of one name in the order in which upstream lists them: by the number of parameters, then by
+    /// comment, then by names and types of the parameters.
     fn in_listed_order(&self, other: &Self) -> std::cmp::Ordering {
         fn signature(function: &Function) -> impl Iterator<Item = (&str, &str)> {
             function
@@ -216,7 +216,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The type that values are read as: its own, but for one that would cut them off.
+    /// Returns the type that values are read as: its own, but for one that would cut them off.
     pub fn value_type(&self) -> &str {
         self.wide_type.as_ref().unwrap_or(&self.type_name)
     }
@@ -233,18 +233,19 @@ pub struct Returns {
     pub is_set: bool,
     /// Whether a row has columns: a composite type, `TABLE` or `OUT` parameters.
     pub is_composite: bool,
-    /// Of any number of rows, names and types of the columns that parameters tell; the types are those under domains.
+    /// If it gives any number of rows: names and types of the columns that are known from its parameters. The types are
+    /// those under domains.
     #[serde(default)]
     pub columns: Vec<(String, String)>,
 }
 
 impl Returns {
-    /// Whether its rows have columns that only a call tells: `record` without `OUT` parameters.
+    /// Reports whether the columns of its rows are known only from a call: `record` without `OUT` parameters.
     pub fn is_untyped(&self) -> bool {
         !self.is_composite && self.schema == "pg_catalog" && self.name == "record"
     }
 
-    /// Whether it gives nothing at all.
+    /// Reports whether it gives nothing at all.
     pub fn is_void(&self) -> bool {
         !self.is_set && !self.is_composite && self.schema == "pg_catalog" && self.name == "void"
     }
@@ -300,34 +301,34 @@ impl SchemaCache {
         cache
     }
 
-    /// The exposed schema called `name`.
+    /// Returns the exposed schema called `name`.
     pub fn schema(&self, name: &str) -> Option<&Schema> {
         self.schemas.get(name)
     }
 
-    /// The aggregates that make rows a media type.
+    /// Returns the aggregates that make rows a media type.
     pub fn media_handlers(&self) -> &[MediaHandler] {
         &self.media_handlers
     }
 
-    /// PostGIS' function that makes a GeoJSON feature of a row, where there is one.
+    /// Returns PostGIS' function that makes a GeoJSON feature of a row, where there is one.
     pub fn geojson(&self) -> Option<&QualifiedName> {
         self.geojson.as_ref()
     }
 
-    /// The settings that `role` brings along (`ALTER ROLE … SET`).
+    /// Returns the settings that `role` brings along (`ALTER ROLE … SET`).
     pub fn role_settings(&self, role: &str) -> &[(String, String)] {
         self.role_settings.get(role).map_or(&[], Vec::as_slice)
     }
 
-    /// Everything in it as JSON text, for operators to look at.
+    /// Returns everything in it as JSON text, for operators to look at.
     ///
     /// Errors: none that a cache is known to cause.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(&self.schemas)
     }
 
-    /// How many relations, relationships and functions there are, for the log.
+    /// Returns how many relations, relationships and functions there are, for the log.
     pub fn summary(&self) -> String {
         let count = |of: fn(&Schema) -> usize| self.schemas.values().map(of).sum::<usize>();
         format!(

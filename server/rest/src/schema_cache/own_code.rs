@@ -52,7 +52,8 @@ impl Judge {
         Self { blind: blind.collect(), is_watched }
     }
 
-    /// Whether code that runs when a relation is read, or written, may see more of a request than its caller's claims.
+    /// Reports whether code that runs when a relation is read, or written, may see more of a request than its caller's
+    /// claims.
     pub(super) fn relation(&self, code: &OwnCode) -> (bool, bool) {
         let is_seen = |only_reads: bool| {
             code.expressions
@@ -63,7 +64,7 @@ impl Judge {
         (reads, reads || code.is_unknown_to_writers || is_seen(false))
     }
 
-    /// Whether the function of this OID may see more of a request than its caller's claims.
+    /// Reports whether the function of this OID may see more of a request than its caller's claims.
     pub(super) fn function(&self, oid: u32) -> bool {
         !self.is_watched || !self.blind.contains(&oid)
     }
@@ -92,7 +93,7 @@ enum Token<'a> {
 const SETTINGS: &[&str] =
     &["set_config", "pg_settings", "pg_show_all_settings", "pg_file_settings", "ts_stat", "ts_rewrite"];
 
-/// Whether an expression sees nothing of a request but claims, its functions apart.
+/// Reports whether an expression sees nothing of a request but claims, its functions apart.
 fn is_blind_expression(text: &str) -> bool {
     let Some(tokens) = tokens(text) else { return false };
     (0..tokens.len()).all(|index| match tokens.get(index) {
@@ -141,8 +142,8 @@ const WORDS: &[&str] = &[
 const CALLS: &[&str] =
     &["abs", "coalesce", "greatest", "least", "length", "lower", "nullif", "round", "trim", "upper"];
 
-/// Whether a function sees nothing of a request but claims: one expression of its parameters, and nothing that is not
-/// known here.
+/// Reports whether a function sees nothing of a request but claims: one expression of its parameters, and nothing that
+/// is not known here.
 fn is_blind_function(source: &Source) -> bool {
     let Some(mut tokens) = tokens(&source.text) else { return false };
     tokens.pop_if(|last| *last == Token::Sign(';'));
@@ -165,7 +166,7 @@ fn is_blind_function(source: &Source) -> bool {
     })
 }
 
-/// Whether the call of `current_setting` at `index` asks for the caller's claims.
+/// Reports whether the call of `current_setting` at `index` asks for the caller's claims.
 fn reads_claims(tokens: &[Token<'_>], index: usize) -> bool {
     matches!(
         (tokens.get(index + 1), tokens.get(index + 2)),
@@ -173,7 +174,7 @@ fn reads_claims(tokens: &[Token<'_>], index: usize) -> bool {
     )
 }
 
-/// The parts of `sql`; `None` where it has comments, or literals of another kind than `'…'`.
+/// Returns the parts of `sql`; `None` where it has comments, or literals of another kind than `'…'`.
 fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = sql;
@@ -213,8 +214,8 @@ fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// What is between the `quote` that `text` begins with and the next single one, and what follows; a doubled one is
-/// left as it is.
+/// Returns what is between the `quote` that `text` begins with and the next single one, and what follows; a doubled one
+/// is left as it is.
 fn quoted(text: &str, quote: char) -> Option<(&str, &str)> {
     let inner = &text[quote.len_utf8()..];
     let mut from = 0;
@@ -228,7 +229,7 @@ fn quoted(text: &str, quote: char) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether `text` begins a literal in dollars, and not with a parameter's number.
+/// Reports whether `text` begins a literal in dollars, and not with a parameter's number.
 fn is_dollar_quote(text: &str) -> bool {
     text.strip_prefix('$').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

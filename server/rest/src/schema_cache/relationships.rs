@@ -75,7 +75,7 @@ pub struct Junction {
 }
 
 impl Relationship {
-    /// Whether it leads to one row at most.
+    /// Reports whether it leads to one row at most.
     pub fn is_to_one(&self) -> bool {
         match self.cardinality {
             Cardinality::ManyToOne { .. } | Cardinality::OneToOne { .. } => true,
@@ -84,13 +84,13 @@ impl Relationship {
         }
     }
 
-    /// Whether only a promise of its maker, no constraint, keeps it from leading to several rows where it leads to
-    /// one.
+    /// Reports whether only a promise of its maker, no constraint, keeps it from leading to several rows where it leads
+    /// to one.
     pub fn is_unchecked(&self) -> bool {
         self.leads_to_view || self.function().is_some()
     }
 
-    /// The function that computes it.
+    /// Returns the function that computes it.
     pub fn function(&self) -> Option<&QualifiedName> {
         match &self.cardinality {
             Cardinality::Computed { function, .. } => Some(function),
@@ -98,12 +98,12 @@ impl Relationship {
         }
     }
 
-    /// Whether it leads back to its own relation.
+    /// Reports whether it leads back to its own relation.
     pub fn is_self(&self) -> bool {
         self.table == self.foreign_table
     }
 
-    /// The foreign key's name, if there is one for the whole.
+    /// Returns the foreign key's name, if there is one for the whole.
     pub fn constraint(&self) -> Option<&str> {
         match &self.cardinality {
             Cardinality::OneToMany { constraint, .. }
@@ -113,7 +113,7 @@ impl Relationship {
         }
     }
 
-    /// The pairs of equal columns; none where a junction or a function is between.
+    /// Returns the pairs of equal columns; none where a junction or a function is between.
     pub fn columns(&self) -> &[(String, String)] {
         match &self.cardinality {
             Cardinality::OneToMany { columns, .. }
@@ -123,7 +123,7 @@ impl Relationship {
         }
     }
 
-    /// The own columns that a join needs.
+    /// Returns the own columns that a join needs.
     pub fn own_columns(&self) -> impl Iterator<Item = &str> {
         let pairs = match &self.cardinality {
             Cardinality::ManyToMany(junction) => &junction.source_columns,
@@ -133,7 +133,7 @@ impl Relationship {
     }
 }
 
-/// All relationships between relations of `schemas`, in a stable order: by relation, target, then cardinality.
+/// Returns all relationships between relations of `schemas`, in a stable order: by relation, target, then cardinality.
 pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship> {
     let views = catalog.relations.iter().filter(|relation| relation.definition.is_some());
     let views: HashSet<(&str, &str)> = views.map(|view| (view.schema.as_str(), view.name.as_str())).collect();

@@ -16,7 +16,7 @@ use crate::error::Suspicion;
 /// Pause before the first new attempt after a failed one; doubled up to [`LONGEST_PAUSE`], as upstream does.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
-/// How long the first load waits for the connection that tells of changes.
+/// How long the first load waits for the connection that receives notices of changes.
 const LISTENING_LIMIT: Duration = Duration::from_secs(1);
 /// How long to wait for further changes before loading: migrations change the catalog many times in a row.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -63,7 +63,7 @@ impl Loads {
         self.failed.send_modify(|failed| *failed += 1);
     }
 
-    /// How often it was loaded, how often that failed, and how long the query of the last load took.
+    /// Returns how often it was loaded, how often that failed, and how long the query of the last load took.
     pub(crate) fn figures(&self) -> (u64, u64, Duration) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (count(&self.succeeded), *self.failed.borrow(), Duration::from_nanos(count(&self.nanoseconds)))
@@ -71,7 +71,7 @@ impl Loads {
 }
 
 impl SharedCache {
-    /// The newest cache; `None` until the first was loaded.
+    /// Returns the newest cache; `None` until the first was loaded.
     pub(crate) fn current(&self) -> Option<Arc<SchemaCache>> {
         self.current.load_full()
     }
@@ -91,20 +91,20 @@ impl SharedCache {
         }
     }
 
-    /// Whether the catalog has not changed since the newest cache was read, as far as is known.
+    /// Reports whether the catalog has not changed since the newest cache was read, as far as is known.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled.load(Ordering::Relaxed)
     }
 
-    /// Has it loaded again, without waiting for that.
+    /// Requests another load, without waiting for it.
     pub(crate) fn reload(&self) {
         self.is_settled.store(false, Ordering::Relaxed);
         self.wanted.notify_one();
     }
 
-    /// The cache that has taken the place of `old`, or is about to because the catalog has changed; `None` if it has
-    /// not, as far as is known. Where Postgres has refused something, a notice that is still on its way is waited for a
-    /// little.
+    /// Returns the cache that has taken the place of `old`, or is about to because the catalog has changed; `None` if
+    /// it has not, as far as is known. Where Postgres has refused something, a notice that is still on its way is
+    /// waited for a little.
     pub(crate) async fn newer_than(
         &self,
         old: &Arc<SchemaCache>,
@@ -131,12 +131,12 @@ impl SharedCache {
         newer()
     }
 
-    /// How often it was loaded.
+    /// Returns how often it was loaded.
     pub(crate) fn loads(&self) -> &Loads {
         &self.loads
     }
 
-    /// In how many seconds the next attempt to load is made, if the last one failed.
+    /// Returns the seconds until the next attempt to load, if the last one failed.
     pub(crate) fn retry_after(&self) -> Option<u64> {
         match self.next_attempt.load(Ordering::Relaxed) {
             0 => None,
@@ -177,7 +177,7 @@ impl SharedCache {
     async fn reload_for_ever(&self, database: &Database, configuration: &SharedConfiguration) {
         let mut changes = database.catalog_changes();
         if database.has_listener() {
-            // That somebody listens from now on counts as a change, and would have all of it loaded a second time.
+            // The beginning of listening counts as a change, which would cause a second load.
             let _ = tokio::time::timeout(LISTENING_LIMIT, changes.changed()).await;
         }
         loop {
@@ -190,7 +190,7 @@ impl SharedCache {
             tokio::select! {
                 changed = changes.changed() => {
                     if changed.is_err() {
-                        // The listener is gone, and with it the reason to load again.
+                        // The listener is gone: there will be no more notices.
                         return std::future::pending().await;
                     }
                 }

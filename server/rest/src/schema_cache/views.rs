@@ -57,12 +57,13 @@ struct Image {
 }
 
 impl Image {
-    /// What `columns` are called first in the view, if it has them all.
+    /// Returns what `columns` are called first in the view, if it has them all.
     fn first_names<'a>(&self, columns: impl Iterator<Item = &'a String>) -> Option<Vec<String>> {
         columns.map(|column| self.columns.get(column)?.first().cloned()).collect()
     }
 
-    /// What `columns` are called in the view: every combination of their names, none if it does not have them all.
+    /// Returns what `columns` are called in the view: every combination of their names, none if it does not have them
+    /// all.
     fn names<'a>(&self, columns: impl Iterator<Item = &'a String>) -> Vec<Vec<String>> {
         let mut combinations = vec![Vec::new()];
         for column in columns {
@@ -106,7 +107,7 @@ pub(super) fn inherit_keys(catalog: &mut Catalog) {
     }
 }
 
-/// The tables that `view` shows columns of, in a stable order, with the view's names of those columns.
+/// Returns the tables that `view` shows columns of, in a stable order, with the view's names of those columns.
 fn sources(
     view: &Relation,
     relations: &HashMap<u32, &Relation>,
@@ -126,7 +127,7 @@ fn sources(
     found
 }
 
-/// Where `column` of a relation comes from in the end.
+/// Returns where `column` of a relation comes from in the end.
 fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, u32) {
     for _ in 0..MAX_DEPTH {
         let next = targets.get(&column.0).and_then(|inner| inner.iter().find(|t| t.number == column.1));
@@ -138,7 +139,7 @@ fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, 
     column
 }
 
-/// `key` as it holds between the images of its two tables, and between them and the tables.
+/// Returns `key` as it holds between the images of its two tables, and between them and the tables.
 fn inherited(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
     let sides = |table: &QualifiedName, own: Vec<String>, pick: fn(&(String, String)) -> &String| {
         let shown = images.get(table).into_iter().flatten().flat_map(|image| {
@@ -163,7 +164,7 @@ fn inherited(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> V
     keys
 }
 
-/// The columns of the outermost query of the node tree `definition` that are columns of relations.
+/// Returns the columns of the outermost query of the node tree `definition` that are columns of relations.
 ///
 /// The tree's text is `({QUERY :commandType 1 … :targetList ({TARGETENTRY :expr {…} :resno 1 … :resorigtbl 16385
 /// :resorigcol 1 …} …) …})`, a backslash taking the next character as it is.
@@ -204,7 +205,7 @@ fn targets(definition: &str) -> Vec<Target> {
     found
 }
 
-/// A field's name and the first word of its value.
+/// Returns a field's name and the first word of its value.
 fn field(text: &str) -> (&str, &str) {
     let (key, rest) = text.split_once(' ').unwrap_or((text, ""));
     let mut is_escaped = false;

@@ -12,7 +12,8 @@ use crate::schema_cache::reload::SharedCache;
 
 impl Rest {
     /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
-    /// the database, and after its connection was lost. While Postgres is down it tries again with a growing pause of at most 32 s.
+    /// the database, and after its connection was lost. While Postgres is down it retries with a growing pause of at most
+    /// 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
         inner.cache.keep_fresh(&inner.database, &inner.configuration, &stop).await;
@@ -42,12 +43,12 @@ impl Rest {
         self.inner.cache.loaded().await;
     }
 
-    /// As [`Self::loaded`], but waits no longer than for the first attempt, whatever comes of it.
+    /// Waits as [`Self::loaded`] does, but no longer than for the first attempt, whether it succeeds or not.
     pub async fn tried(&self) {
         self.inner.cache.tried().await;
     }
 
-    /// Whether a schema cache is loaded, so that requests can be answered.
+    /// Reports whether a schema cache is loaded, so that requests can be answered.
     pub fn is_ready(&self) -> bool {
         self.inner.cache.current().is_some()
     }

@@ -36,7 +36,7 @@ impl Default for ClaimPath {
 }
 
 impl ClaimPath {
-    /// The first value that the path leads to from the claims.
+    /// Returns the first value that the path leads to from the claims.
     pub fn find<'v>(&self, claims: &'v Map<String, Value>) -> Option<Cow<'v, Value>> {
         match &self.form {
             Form::Claim(name) => claims.get(name).map(Cow::Borrowed),
@@ -45,12 +45,12 @@ impl ClaimPath {
         }
     }
 
-    /// The path as it was written.
+    /// Returns the path as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is in a form that PostgREST is to give up.
+    /// Reports whether it is in a form that PostgREST is to give up.
     pub const fn is_deprecated(&self) -> bool {
         matches!(self.form, Form::Former(_))
     }

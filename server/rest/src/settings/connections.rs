@@ -75,7 +75,7 @@ impl Value for Servers {
     const EXPECTED: &'static str =
         "URIs, separated by commas, such as postgresql://user:password@host:5432/database";
 
-    /// What has no scheme is a further host of the URI before it.
+    /// Parses a list of URIs. An item without a scheme is a further host of the URI before it.
     fn from_text(text: &str) -> Option<Self> {
         let mut uris: Vec<String> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

@@ -31,7 +31,7 @@ pub(crate) enum ReadError {
     Invalid(#[from] Invalid),
 }
 
-/// `base` with what the database adds to it or changes of it.
+/// Returns `base` with what the database adds to it or changes of it.
 ///
 /// Errors: [`ReadError`].
 pub(crate) async fn read(database: &Database, base: &Settings) -> Result<Settings, ReadError> {

@@ -7,7 +7,7 @@ use ::settings::Value;
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// The bytes. Not for logs.
+    /// Returns the bytes. Not for logs.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -45,12 +45,12 @@ pub enum TxEnd {
 }
 
 impl TxEnd {
-    /// Whether the client may choose.
+    /// Reports whether the client may choose.
     pub const fn may_override(self) -> bool {
         matches!(self, Self::CommitAllowOverride | Self::RollbackAllowOverride)
     }
 
-    /// Whether a transaction is rolled back when the client did not choose.
+    /// Reports whether a transaction is rolled back when the client did not choose.
     pub const fn is_rollback(self) -> bool {
         matches!(self, Self::Rollback | Self::RollbackAllowOverride)
     }
@@ -92,6 +92,8 @@ pub struct ProxyUri {
 impl std::str::FromStr for ProxyUri {
     type Err = &'static str;
 
+    /// Parses the value.
+    ///
     /// Errors: what was expected.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let refused = || <Self as Value>::EXPECTED;

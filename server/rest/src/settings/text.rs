@@ -17,7 +17,7 @@ impl Settings {
         named
     }
 
-    /// As [`Self::named`], with the secrets: a file that sets all of this again. Not for logs.
+    /// Returns what [`Self::named`] does, with the secrets: a file that sets all of this. Not for logs.
     pub fn dumped(&self) -> Vec<(String, String)> {
         let bytes = self.jwt_secret.as_ref().map(Secret::expose).unwrap_or_default();
         let encoded = std::str::from_utf8(bytes).map_or_else(|_| Some(STANDARD.encode(bytes)), |_| None);

@@ -5,7 +5,7 @@ use super::sql::Sql;
 use crate::plan::{AggregateInput, Body, BodyShape, SCALAR};
 use crate::schema_cache::QualifiedName;
 
-/// The value of `body`.
+/// Writes the value of `body`.
 pub(super) fn value(sql: &mut Sql<'_>, body: &Body) {
     match &body.shape {
         BodyShape::Nothing => {
@@ -25,7 +25,7 @@ pub(super) fn value(sql: &mut Sql<'_>, body: &Body) {
     }
 }
 
-/// An array of the rows, or of their values of `column`; with `first`, its first element alone.
+/// Writes an array of the rows, or of their values of `column`; with `first`, its first element alone.
 fn json(sql: &mut Sql<'_>, strips_nulls: bool, column: Option<&str>, first: bool, fallback: &str) {
     sql.push("coalesce(");
     if strips_nulls {
@@ -46,7 +46,7 @@ fn json(sql: &mut Sql<'_>, strips_nulls: bool, column: Option<&str>, first: bool
     sql.push(", '").push(fallback).push("')");
 }
 
-/// A line of names, then a line for each row in the form in which Postgres prints composite values. That form is
+/// Writes a line of names, then a line for each row in the form in which Postgres prints composite values. That form is
 /// CSV's (RFC 4180) except for backslashes, which it doubles.
 fn csv(sql: &mut Sql<'_>) {
     sql.push("coalesce((SELECT string_agg(CASE WHEN name ~ '[\",\\n\\r]' THEN '\"' || replace(name, '\"', '\"\"') || '\"' ");

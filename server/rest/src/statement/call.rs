@@ -10,7 +10,7 @@ use crate::settings::Settings;
 /// The name of the function's result inside the common table expression.
 const CALL: &str = "pgrst_call";
 
-/// The statement of `plan`.
+/// Returns the statement of `plan`.
 pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: &Settings) -> Statement<'p> {
     let mut sql = Sql::default();
     if count.is_none() && plan.shows_value_alone() {
@@ -34,7 +34,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     sql.into()
 }
 
-/// The rows of `plan`, whose `columns` are asked for as JSON where they have to be.
+/// Returns the rows of `plan`, whose `columns` are asked for as JSON where they have to be.
 pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &'p [PlainColumn]) -> Statement<'p> {
     let mut sql = Sql::default();
     with_source(&mut sql, plan);
@@ -42,15 +42,15 @@ pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &'p [PlainColumn]) -> 
     sql.into()
 }
 
-/// What the function gives, as a common table expression.
+/// Writes what the function gives, as a common table expression.
 fn with_source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     sql.push("WITH ").identifier(SOURCE).push(" AS (SELECT ");
     source(sql, plan);
     sql.push(") ");
 }
 
-/// The function's one value by itself. What it set for the response is read after it was called: Postgres evaluates a
-/// select list in its order.
+/// Writes the function's one value by itself. What it set for the response is read after it was called: Postgres
+/// evaluates a select list in its order.
 fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     sql.push("SELECT NULL::bigint AS total, 1::bigint AS rows, ");
     if plan.is_void {
@@ -68,10 +68,10 @@ fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     response(sql);
 }
 
-/// What the function gives: its value under the name that stands for it, or its rows.
+/// Writes what the function gives: its value under the name that stands for it, or its rows.
 fn source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     if plan.is_scalar {
-        // Rows whose columns no type tells are values in a select list alone.
+        // Rows of a type without columns can only be values of a select list.
         let is_source = plan.is_set && !plan.is_untyped;
         if is_source {
             sql.push("* FROM ");

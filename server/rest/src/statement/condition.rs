@@ -40,7 +40,7 @@ const STANDARD_TYPES: &[&str] = &[
     "varchar",
 ];
 
-/// `column` of what `alias` names, with its JSON path.
+/// Writes `column` of what `alias` names, with its JSON path.
 pub(super) fn column(sql: &mut Sql<'_>, alias: &str, column: &Column) {
     if let Some(format) = &column.format {
         sql.push(format).push("(").qualified(alias, &column.name).push(")");
@@ -67,7 +67,7 @@ pub(super) fn column(sql: &mut Sql<'_>, alias: &str, column: &Column) {
     }
 }
 
-/// A type that a client named. Upper and lower case mean the same, as without quotes.
+/// Writes a type that a client named. Upper and lower case mean the same, as without quotes.
 pub(super) fn type_name(sql: &mut Sql<'_>, name: &str) {
     let name = name.to_lowercase();
     if STANDARD_TYPES.contains(&name.as_str()) {
@@ -77,7 +77,7 @@ pub(super) fn type_name(sql: &mut Sql<'_>, name: &str) {
     }
 }
 
-/// What rows of `node` must satisfy; its columns are qualified with `alias`.
+/// Writes what rows of `node` must satisfy; its columns are qualified with `alias`.
 pub(super) fn condition<'p>(sql: &mut Sql<'p>, node: &'p Node, alias: &str, condition: &'p Condition) {
     match condition {
         Condition::Filter { column, negated, operation } => {
@@ -146,7 +146,7 @@ fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, oper
     }
 }
 
-/// `value`, as `parse` reads it.
+/// Writes `value`, as `parse` reads it.
 fn parsed<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
     match parse {
         None => sql.parameter(Some(value)),
@@ -154,7 +154,7 @@ fn parsed<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
     };
 }
 
-/// The elements of the array `values`, as `parse` reads each, and the end of what they are enclosed in.
+/// Writes the elements of the array `values`, as `parse` reads each, and the end of what they are enclosed in.
 fn any_of<'p>(sql: &mut Sql<'p>, parse: Option<&str>, values: Cow<'p, [u8]>) {
     match parse {
         None => sql.parameter(Some(values)).push(")"),
@@ -219,7 +219,7 @@ const fn operator_text(operator: Operator) -> &'static str {
     }
 }
 
-/// `values` in the text form of a Postgres array; a single empty value stands for none.
+/// Returns `values` in the text form of a Postgres array; a single empty value stands for none.
 /// Source: PostgreSQL documentation, section 8.15.6.
 fn array_literal(values: &[String]) -> String {
     if values == [""] {
@@ -228,7 +228,7 @@ fn array_literal(values: &[String]) -> String {
     array_of(values)
 }
 
-/// `values` in the text form of a Postgres array.
+/// Returns `values` in the text form of a Postgres array.
 pub(super) fn array_of(values: &[String]) -> String {
     let mut out = String::from("{");
     for (index, value) in values.iter().enumerate() {

@@ -19,8 +19,8 @@ const FUNCTIONS: &str = "(SELECT json_object_agg(p.oid::bigint, \
     FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS argument (type, position))) FROM pg_catalog.pg_proc p \
     WHERE p.pronamespace = n.oid AND pg_catalog.has_function_privilege(p.oid, 'execute'))";
 
-/// The statement of `plan`. Its body is null where privileges do not matter: the transaction then only shows that
-/// the caller's role exists and that the function before requests lets it pass.
+/// Returns the statement of `plan`. Its body is null where privileges do not matter: the transaction then only shows
+/// that the caller's role exists and that the function before requests lets it pass.
 pub(super) fn statement(plan: &DescribePlan) -> Statement<'_> {
     let mut sql = Sql::default();
     sql.push("SELECT NULL::bigint AS total, 0::bigint AS rows, ");

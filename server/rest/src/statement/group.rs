@@ -4,7 +4,7 @@ use super::condition::{column, type_name};
 use super::sql::Sql;
 use crate::plan::{Aggregation, Embed, Grouping, Lifted, Node};
 
-/// `value`, aggregated and cast as `aggregation` wants it.
+/// Writes `value`, aggregated and cast as `aggregation` wants it.
 pub(super) fn aggregated<'p>(
     sql: &mut Sql<'p>,
     aggregation: Option<&Aggregation>,
@@ -22,7 +22,7 @@ pub(super) fn aggregated<'p>(
     }
 }
 
-/// What `embed`, which goes by `alias`, adds to its grouped parent's row.
+/// Writes what `embed`, which goes by `alias`, adds to its grouped parent's row.
 pub(super) fn lifted(sql: &mut Sql<'_>, alias: &str, embed: &Embed) {
     let Some(columns) = &embed.spread else {
         sql.qualified(alias, &embed.key);
@@ -38,7 +38,7 @@ pub(super) fn lifted(sql: &mut Sql<'_>, alias: &str, embed: &Embed) {
     });
 }
 
-/// GROUP BY: everything that a grouped `node` and those of its `embeds` that are shown select unaggregated.
+/// Writes GROUP BY: everything that a grouped `node` and those of its `embeds` that are shown select unaggregated.
 pub(super) fn terms<'p>(sql: &mut Sql<'_>, node: &Node, embeds: impl Iterator<Item = &'p Embed>) {
     if node.grouping != Grouping::Grouped {
         return;

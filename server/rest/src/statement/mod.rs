@@ -2,7 +2,7 @@
 //!
 //! The same kind of request always gives the same text, so that Postgres' and our caches of prepared statements
 //! work: values are parameters, whose types Postgres infers. What shapes a plan is in the text: names, JSON keys,
-//! text search configurations, and small limits (a limit that is a parameter makes Postgres plan anew each time).
+//! text search configurations, and small limits (a limit that is a parameter makes Postgres plan each time).
 
 mod body;
 mod call;
@@ -82,21 +82,21 @@ pub enum ResponseColumn {
 /// The statements of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statements<'p> {
-    /// Does what was asked for.
+    /// Does what the request asks for.
     pub main: Statement<'p>,
     /// What that gives.
     pub main_result: MainResult,
-    /// Where that is no [`MainResult::Page`]: gives what the database set for the response, as one row of
-    /// [`ResponseColumn`].
+    /// Asks what the database set for the response, and gives one row of [`ResponseColumn`]. `None` where the main
+    /// statement does, whose result is a [`MainResult::Page`] then.
     pub response: Option<Statement<'p>>,
-    /// Whether that tells something that is needed whatever the database set.
+    /// Whether the response statement also gives something that is needed whatever the database set.
     pub needs_response: bool,
-    /// Gives the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
+    /// Asks for the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
     pub estimate: Option<Statement<'p>>,
 }
 
 impl<'p> Statements<'p> {
-    /// The statements of `plan`; `None` when it needs no database.
+    /// Returns the statements of `plan`; `None` when it needs no database.
     ///
     /// Errors: `PGRST100` for more values than one statement can have.
     pub fn new(plan: &'p Plan, request: &Request, settings: &Settings) -> Result<Option<Self>, Error> {
@@ -158,7 +158,7 @@ impl<'p> Statements<'p> {
     }
 }
 
-/// The statement for the planner's estimate of the total, where it is wanted.
+/// Returns the statement for the planner's estimate of the total, where it is wanted.
 fn estimate(count: Option<Count>, plan: &ReadPlan) -> Option<Statement<'_>> {
     matches!(count, Some(Count::Planned | Count::Estimated)).then(|| {
         let mut sql = Sql::default();
@@ -168,12 +168,12 @@ fn estimate(count: Option<Count>, plan: &ReadPlan) -> Option<Statement<'_>> {
     })
 }
 
-/// The total number of rows, where it is wanted. Without a range it is the number of rows shown.
+/// Writes the total number of rows, where it is wanted. Without a range it is the number of rows shown.
 fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree: &'p Node) {
     match (wanted, settings.db_max_rows) {
         (Some(Count::Exact | Count::Estimated), _) if tree.range == Range::ALL => sql.push("count(*)"),
         (Some(Count::Estimated), Some(limit)) => {
-            // One more than the limit tells that there are more; counting further is what an estimate spares.
+            // One more than the limit shows that there are more; counting further is what an estimate spares.
             sql.push("(SELECT count(*) FROM (");
             read::matching(sql, tree);
             sql.push(" LIMIT ").number(limit.saturating_add(1)).push(") AS counted)")
@@ -184,14 +184,14 @@ fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree
     sql.push(" AS total, ");
 }
 
-/// The body and what the database set for the response.
+/// Writes the body and what the database set for the response.
 fn page(sql: &mut Sql<'_>, body: &Body) {
     body::value(sql, body);
     sql.push(" AS body, ");
     response(sql);
 }
 
-/// What the database set for the response, alone.
+/// Returns what the database set for the response, alone.
 fn set<'p>() -> Statement<'p> {
     let mut sql = Sql::default();
     sql.push("SELECT ");
@@ -199,7 +199,7 @@ fn set<'p>() -> Statement<'p> {
     sql.into()
 }
 
-/// What the database set for the response.
+/// Writes what the database set for the response.
 fn response(sql: &mut Sql<'_>) {
     let settings = [("response.headers", "headers"), ("response.status", "status")];
     sql.separated(settings, ", ", |sql, (setting, name)| {
@@ -207,8 +207,8 @@ fn response(sql: &mut Sql<'_>) {
     });
 }
 
-/// The number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing inside
-/// the statement is what undoes the transaction in the same round trip.
+/// Writes the number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing
+/// inside the statement is what undoes the transaction in the same round trip.
 fn guarded_rows(sql: &mut Sql<'_>, tree: &Node, guard: Option<(&str, &'static str)>) {
     let Some((allowed, marker)) = guard else {
         sql.push("count(*)");

@@ -21,8 +21,8 @@ const COUNT_UPDATED: &str = "set_config('pgrst.inserted', (coalesce(nullif(curre
 /// Where there is one row alone, it is inserted unless this was run.
 const NOT_INSERTED: &str = "set_config('pgrst.inserted', '0', true) = '0'";
 
-/// The statements of `plan`: the change by itself where its rows are shown as they are, or no more than their number is
-/// needed, which is half of what it costs as a common table expression.
+/// Returns the statements of `plan`: the change by itself where its rows are shown as they are, or no more than their
+/// number is needed, which is half of what it costs as a common table expression.
 pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     if let BodyWriter::Server(columns) = &plan.body.writer {
         let mut main = Sql::default();
@@ -53,7 +53,7 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     }
 }
 
-/// Whether nothing is shown of the changed rows, and any number of them is right.
+/// Reports whether nothing is shown of the changed rows, and any number of them is right.
 fn is_bare(plan: &MutatePlan) -> bool {
     let has_location = plan.location.as_ref().is_some_and(|key| !key.is_empty());
     let is_guarded =
@@ -61,7 +61,7 @@ fn is_bare(plan: &MutatePlan) -> bool {
     plan.body.shape == BodyShape::Nothing && !has_location && !is_guarded
 }
 
-/// The change, and what is shown of it.
+/// Returns the change, and what is shown of it.
 fn with_result(plan: &MutatePlan) -> Statement<'_> {
     let mut sql = Sql::default();
     sql.push("WITH ").identifier(SOURCE).push(" AS (");
@@ -91,7 +91,7 @@ fn with_result(plan: &MutatePlan) -> Statement<'_> {
     sql.into()
 }
 
-/// How many rows an upsert inserted.
+/// Writes how many rows an upsert inserted.
 fn inserted(sql: &mut Sql<'_>, plan: &MutatePlan) {
     sql.push(match &plan.change {
         Change::Insert { payload, .. } if counts_inserted(plan) && is_one_row(payload) => {
@@ -104,7 +104,7 @@ fn inserted(sql: &mut Sql<'_>, plan: &MutatePlan) {
     });
 }
 
-/// Whether the values of one row are in the statement themselves.
+/// Reports whether the values of one row are in the statement themselves.
 const fn is_one_row(payload: &Payload) -> bool {
     matches!(payload.values, Some(Values::Row(_)))
 }
@@ -116,7 +116,7 @@ fn counts_inserted(plan: &MutatePlan) -> bool {
     )
 }
 
-/// The key's values as they read in JSON; aggregates of the one row that there must be.
+/// Writes the key's values as they read in JSON; aggregates of the one row that there must be.
 fn location(sql: &mut Sql<'_>, plan: &MutatePlan) {
     match plan.location.as_deref() {
         None | Some([]) => sql.push(", NULL::json AS location"),
@@ -171,7 +171,7 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
     }
 }
 
-/// What is kept of the changed rows.
+/// Writes what is kept of the changed rows.
 fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
     let is_select = matches!(&plan.change, Change::Update { payload, .. } if payload.columns.is_empty());
     if !is_select {
@@ -180,7 +180,7 @@ fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
     }
 }
 
-/// The values that an update sets, and where they come from.
+/// Writes the values that an update sets, and where they come from.
 fn assignments<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     if let Some(Values::Row(values)) = &payload.values {
         sql.separated(payload.columns.iter().zip(values), ", ", |sql, (column, value)| {
@@ -195,7 +195,7 @@ fn assignments<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     payload_rows(sql, payload);
 }
 
-/// A value for `column`, or with `[]` after its type an array of them.
+/// Writes a value for `column`, or with `[]` after its type an array of them.
 fn typed<'p>(sql: &mut Sql<'p>, column: &TypedColumn, value: Option<&'p [u8]>, array: &str) {
     // The type comes from the catalog, which prints it as SQL.
     let type_name = column.scalar_type.as_deref().unwrap_or(&column.type_name);
@@ -265,7 +265,7 @@ fn on_conflict(sql: &mut Sql<'_>, payload: &Payload, resolution: Resolution, col
     sql.push(" WHERE ").push(if is_one_row(payload) { NOT_INSERTED } else { COUNT_UPDATED });
 }
 
-/// The payload as rows with the types of the columns that they are for.
+/// Writes the payload as rows with the types of the columns that they are for.
 fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     if let Some(Values::Arrays(arrays)) = &payload.values {
         sql.push("unnest(");
@@ -296,7 +296,7 @@ fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     sql.push(") AS ").identifier(BODY);
 }
 
-/// The payload as rows, where columns that have a function to read them are still JSON.
+/// Writes the payload as rows, where columns that have a function to read them are still JSON.
 fn unparsed_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     let raw: &'p [u8] = &payload.raw;
     if payload.columns.is_empty() {
@@ -332,7 +332,7 @@ fn unparsed_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     sql.push(")");
 }
 
-/// An object of the columns' defaults, which the payload's keys then cover.
+/// Writes an object of the columns' defaults, which the payload's keys then cover.
 fn defaults(sql: &mut Sql<'_>, payload: &Payload) {
     sql.push("jsonb_build_object(");
     let with_default =

@@ -8,7 +8,7 @@ use crate::request::Range;
 use crate::request::syntax::{Direction, Join, Nulls};
 use crate::schema_cache::{Cardinality, Junction};
 
-/// The largest limit that is part of the text. A limit that is a parameter is planned anew each time; larger ones
+/// The largest limit that is part of the text. A limit that is a parameter makes Postgres plan each time; larger ones
 /// are rare enough, and would fill the caches of statements.
 const LARGEST_TEXT_LIMIT: i64 = 1000;
 
@@ -18,14 +18,14 @@ const GROUPS: &str = "pgrst_groups";
 /// The name of an embed's rows on their way to JSON.
 const EMBEDDED: &str = "pgrst_embed";
 
-/// The rows of `node`. `parent` is what it is embedded into, and as what.
+/// Writes the rows of `node`. `parent` is what it is embedded into, and as what.
 pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     all_rows(sql, node, parent);
     order(sql, node);
     range(sql, node.range);
 }
 
-/// The rows of `node` without order and range.
+/// Writes the rows of `node` without order and range.
 fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     sql.push("SELECT ");
     sql.separated(&node.columns, ", ", |sql, selected| self::selected(sql, node, selected));
@@ -54,7 +54,7 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
     group::terms(sql, node, self::shown(node).map(|(_, embed)| embed));
 }
 
-/// The rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
+/// Writes the rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
 pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.push("SELECT ");
     plain_columns(sql, node, columns);
@@ -67,7 +67,7 @@ pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [Pl
     range(sql, node.range);
 }
 
-/// The columns of `node`, each as `columns` has it.
+/// Writes the columns of `node`, each as `columns` has it.
 pub(super) fn plain_columns<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, column)| {
         let name = selected.alias.as_ref().unwrap_or(&selected.column.name);
@@ -89,7 +89,7 @@ pub(super) fn plain_columns<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p 
     });
 }
 
-/// How many rows `node` has without its range.
+/// Writes how many rows `node` has without its range.
 pub(super) fn count<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     sql.push("SELECT count(*)");
     if node.grouping == Grouping::None {
@@ -100,7 +100,7 @@ pub(super) fn count<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     sql.push(") AS ").identifier(GROUPS);
 }
 
-/// The rows of `node` without its range, for the planner to estimate.
+/// Writes the rows of `node` without its range, for the planner to estimate.
 pub(super) fn matching<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     if node.grouping == Grouping::None {
         return from(sql.push("SELECT 1"), node, None);
@@ -108,7 +108,7 @@ pub(super) fn matching<'p>(sql: &mut Sql<'p>, node: &'p Node) {
     all_rows(sql, node, None);
 }
 
-/// Whether `embed` has a row for the row of `parent`.
+/// Writes whether `embed` has a row for the row of `parent`.
 pub(super) fn exists<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push("EXISTS (SELECT 1");
     from(sql, &embed.node, Some((parent, embed)));
@@ -152,7 +152,7 @@ fn value(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
     });
 }
 
-/// An embed as a value: an object, or an array of them.
+/// Writes an embed as a value: an object, or an array of them.
 fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     let is_to_one = embed.relationship.is_to_one();
     sql.push(if is_to_one { "(SELECT row_to_json(" } else { "coalesce((SELECT json_agg(" });
@@ -167,24 +167,25 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push(" AS ").identifier(&embed.key);
 }
 
-/// The embeds of which something is shown, with their indexes.
+/// Returns the embeds of which something is shown, with their indexes.
 fn shown(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
     node.embeds.iter().enumerate().filter(|(_, embed)| !embed.is_hidden)
 }
 
-/// The type of a JSON value that the rows of `node` are grouped by.
+/// Writes the type of a JSON value that the rows of `node` are grouped by.
 fn comparable(sql: &mut Sql<'_>, node: &Node) {
     if node.grouping != Grouping::None {
         sql.push("::jsonb");
     }
 }
 
-/// The name of the rows of a spread embed, or of any in a grouped node, which its parent's row takes columns from.
+/// Returns the name of the rows of a spread embed, or of any in a grouped node, which its parent's row takes columns
+/// from.
 fn lateral_alias(index: usize) -> String {
     format!("pgrst_spread_{index}")
 }
 
-/// A spread embed as one row: the one that it has, or one of arrays with an element for each.
+/// Writes a spread embed as one row: the one that it has, or one of arrays with an element for each.
 fn spread<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     if embed.relationship.is_to_one() {
         let is_unchecked = embed.relationship.is_unchecked();
@@ -206,13 +207,13 @@ fn spread<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push(") AS ").identifier(EMBEDDED);
 }
 
-/// FROM and WHERE: the relation, its junction, how it is joined, its conditions, and its inner embeds.
+/// Writes FROM and WHERE: the relation, its junction, how it is joined, its conditions, and its inner embeds.
 fn from<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     source(sql, node, parent);
     filters(sql, node, parent);
 }
 
-/// FROM: the relation and its junction.
+/// Writes FROM: the relation and its junction.
 fn source(sql: &mut Sql<'_>, node: &Node, parent: Option<(&Node, &Embed)>) {
     sql.push(" FROM ");
     let computed = parent.and_then(|(parent, embed)| Some((parent, embed, embed.relationship.function()?)));
@@ -230,7 +231,7 @@ fn source(sql: &mut Sql<'_>, node: &Node, parent: Option<(&Node, &Embed)>) {
     }
 }
 
-/// The row of `parent` as the argument of the function that relates `embed` to it.
+/// Writes the row of `parent` as the argument of the function that relates `embed` to it.
 fn row(sql: &mut Sql<'_>, parent: &Node, embed: &Embed) {
     let Some(columns) = &embed.row else {
         // Not the name alone: it might be a column's, too.
@@ -245,7 +246,7 @@ fn row(sql: &mut Sql<'_>, parent: &Node, embed: &Embed) {
     sql.push(")::").qualified(&table.schema, &table.name);
 }
 
-/// The junction of a many-to-many relationship, and its alias.
+/// Returns the junction of a many-to-many relationship, and its alias.
 fn junction(embed: &Embed) -> Option<(&Junction, &str)> {
     match &embed.relationship.cardinality {
         Cardinality::ManyToMany(junction) => Some((junction, embed.junction_alias.as_deref()?)),
@@ -253,7 +254,7 @@ fn junction(embed: &Embed) -> Option<(&Junction, &str)> {
     }
 }
 
-/// WHERE: how the relation is joined, its conditions, and its inner embeds.
+/// Writes WHERE: how the relation is joined, its conditions, and its inner embeds.
 fn filters<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     let mut is_first = true;
     let mut conjunction = move |sql: &mut Sql<'p>| {

@@ -1,9 +1,11 @@
+//! The SQL of requests, as snapshots, and that no value of a client becomes part of it.
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::schema_cache::fixture;
 
-/// The statement of a request, with its parameters below.
+/// Returns the statement of a request, with its parameters below.
 fn sql_of(method: &str, url: &str, headers: &[&str], body: &str) -> String {
     let request = fixture::request(method, url, headers, body).unwrap();
     let settings = Settings { db_aggregates_enabled: true, ..Settings::default() };
@@ -111,7 +113,7 @@ fn the_number_of_values_is_bounded() {
     assert_eq!(Statements::new(&plan, &request, &Settings::default()).unwrap_err().code(), "PGRST100");
 }
 
-/// Everything outside quotes, which is all that a client must not be able to write.
+/// Returns everything outside quotes, which is all that a client must not be able to write.
 fn skeleton(sql: &str) -> String {
     let mut out = String::new();
     let mut quote = None;
@@ -131,7 +133,7 @@ fn encode(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// `text` as a quoted name of the grammar.
+/// Returns `text` as a quoted name of the grammar.
 fn quoted_name(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

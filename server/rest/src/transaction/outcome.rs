@@ -33,7 +33,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a main statement that gives a row with the columns of [`ResultColumn`].
+    /// Returns the outcome of a main statement that gives a row with the columns of [`ResultColumn`].
     ///
     /// Errors: `PGRST001` where it gave none.
     pub(super) fn of_page(results: &Results<'_>) -> Result<Self, Error> {
@@ -55,8 +55,8 @@ impl Outcome {
         })
     }
 
-    /// The outcome of plain rows, which the server has written as `list`. If rows are counted, plain rows are planned only
-    /// where all there are are shown.
+    /// Returns the outcome of plain rows, which the server has written as `list`. If rows are counted, plain rows are
+    /// planned only where all there are are shown.
     pub(super) fn of_rows(
         list: &JsonArray,
         results: &Results<'_>,
@@ -76,7 +76,7 @@ impl Outcome {
         Self { total: is_counted.then_some(rows), rows, body, ..Self::of_response(results) }
     }
 
-    /// The outcome of a change of which no row is shown. Its command tag ends with the number of rows.
+    /// Returns the outcome of a change of which no row is shown. Its command tag ends with the number of rows.
     pub(super) fn of_count(results: &Results<'_>) -> Self {
         let rows = results.main.tag().rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
         let inserted = results.response.and_then(|row| row.text(ResponseColumn::Inserted as usize));
@@ -84,7 +84,7 @@ impl Outcome {
         Self { rows, inserted, ..Self::of_response(results) }
     }
 
-    /// The outcome of an `EXPLAIN`: its lines as the body.
+    /// Returns the outcome of an `EXPLAIN`: its lines as the body.
     pub(super) fn of_explanation(results: &Results<'_>) -> Self {
         let mut text = Vec::new();
         for row in results.main {
@@ -94,7 +94,7 @@ impl Outcome {
         Self { body: text.into(), ..Self::default() }
     }
 
-    /// What the database set for the response, if it was asked for that by a statement of its own.
+    /// Returns what the database set for the response, if it was asked for that by a statement of its own.
     fn of_response(results: &Results<'_>) -> Self {
         let setting = |column: ResponseColumn| results.response.and_then(|row| setting(row, column as usize));
         Self {
@@ -105,7 +105,8 @@ impl Outcome {
     }
 }
 
-/// A setting's value in this column; `None` unless it was set. One that a transaction has set is empty after that.
+/// Returns a setting's value in this column; `None` unless it was set. One that a transaction has set is empty after
+/// that.
 fn setting(row: &Row, column: usize) -> Option<String> {
     row.text(column).filter(|value| !value.is_empty()).map(str::to_owned)
 }

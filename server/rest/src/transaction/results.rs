@@ -32,8 +32,8 @@ pub(super) struct Results<'a> {
 }
 
 impl<'s> Batch<'s> {
-    /// The batch of `statements`, after a call of the function `pre_request`. What the database set for the response is
-    /// asked only if something could have set it (`is_seen`), or if that statement tells more than that.
+    /// Returns the batch of `statements`, after a call of the function `pre_request`. What the database set for the
+    /// response is asked only if something could have set it (`is_seen`), or if that statement gives more than that.
     pub(super) fn new(statements: &'s Statements<'_>, is_seen: bool, pre_request: Option<&str>) -> Self {
         Self {
             pre_request: pre_request.map(call),
@@ -59,7 +59,8 @@ impl<'s> Batch<'s> {
         transaction
     }
 
-    /// The results of the statements, of which `answer` has one for each in the order in which they were appended.
+    /// Returns the results of the statements, of which `answer` has one for each in the order in which they were
+    /// appended.
     ///
     /// Errors: `PGRST001` where one is missing.
     pub(super) fn results<'a>(&self, answer: &'a Answer) -> Result<Results<'a>, Error> {
@@ -74,7 +75,7 @@ impl<'s> Batch<'s> {
 }
 
 impl<'a> Results<'a> {
-    /// The one row that a main statement gives that writes a body itself.
+    /// Returns the one row that a main statement gives that writes a body itself.
     ///
     /// Errors: `PGRST001` without one.
     pub(super) fn page(&self) -> Result<&'a Row, Error> {
@@ -94,7 +95,7 @@ fn parameters<'t>(statement: &'t Statement<'_>) -> Vec<Option<Cow<'t, [u8]>>> {
     statement.parameters.iter().map(|value| value.as_deref().map(Cow::Borrowed)).collect()
 }
 
-/// `SELECT` of a function called `name` or `schema.name`.
+/// Returns `SELECT` of a function called `name` or `schema.name`.
 fn call(name: &str) -> String {
     let parts: Vec<String> = name.splitn(2, '.').map(quote_identifier).collect();
     format!("SELECT {}()", parts.join("."))

@@ -29,17 +29,17 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// A header's value; empty when it is absent.
+    /// Returns a header's value; empty when it is absent.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The error's code.
+    /// Returns the error's code.
     pub(crate) fn code(&self) -> String {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
@@ -53,18 +53,18 @@ pub(crate) fn keys() -> &'static Keys {
     })
 }
 
-/// A token with `claims`.
+/// Returns a token with `claims`.
 pub(crate) fn token(claims: &Value) -> String {
     keys().sign(claims).unwrap()
 }
 
-/// A token of `role` that is valid for an hour.
+/// Returns a token of `role` that is valid for an hour.
 pub(crate) fn token_of(role: &str) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     token(&json!({ "role": role, "sub": "11111111-1111-1111-1111-111111111111", "exp": now + 3600 }))
 }
 
-/// An HTTP client. Where the workspace is built as a whole `reqwest` speaks TLS, and needs to know whose.
+/// Returns an HTTP client. Where the workspace is built as a whole `reqwest` speaks TLS, and needs to know whose.
 pub(crate) fn client() -> reqwest::Client {
     // Only the first call of the process has something to do.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -72,22 +72,22 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 impl League {
-    /// The service with its schema cache loaded.
+    /// Returns the service with its schema cache loaded.
     pub(crate) async fn start() -> Self {
         Self::with(|_| {}).await
     }
 
-    /// The same with other settings.
+    /// Returns the same with other settings.
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         Self::extended("", change).await
     }
 
-    /// The same with more in its database.
+    /// Returns the same with more in its database.
     pub(crate) async fn extended(sql: &str, change: impl FnOnce(&mut Settings)) -> Self {
         Self::on(testkit::Database::create().await, sql, change, |_| {}).await
     }
 
-    /// The same on `database`, reached by another connection.
+    /// Returns the same on `database`, reached by another connection.
     pub(crate) async fn on(
         database: testkit::Database,
         sql: &str,
@@ -135,40 +135,40 @@ impl League {
         }
     }
 
-    /// Where the service listens.
+    /// Returns where the service listens.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// A request that is yet to be sent.
+    /// Returns a request that is yet to be sent.
     pub(crate) fn request(&self, method: &str, url: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         self.client.request(method, format!("{}{url}", self.base))
     }
 
-    /// GET.
+    /// Sends a GET.
     pub(crate) async fn get(&self, url: &str) -> Answer {
         self.get_with(url, &[]).await
     }
 
-    /// GET with headers. Asked until the answer comes from what is kept of the same request, which must not make it
-    /// another one. Refusals are not kept, and what running a statement took is never the same.
+    /// Sends a GET with headers, until the answer comes from the template of its shape, which must not change it. Refusals
+    /// have no template, and how long a statement ran is never the same.
     pub(crate) async fn get_with(&self, url: &str, headers: &[(&str, &str)]) -> Answer {
         let ask = || send(with_headers(self.request("GET", url), headers));
         let first = ask().await;
         let is_kept = first.status < 300 && !first.header("content-type").contains("vnd.pgrst.plan");
         for _ in 0..if is_kept { 2 } else { 0 } {
-            let again = ask().await;
-            assert_eq!((again.status, &again.text), (first.status, &first.text), "{url}");
+            let repeated = ask().await;
+            assert_eq!((repeated.status, &repeated.text), (first.status, &first.text), "{url}");
             for name in ["content-type", "content-range", "content-location", "preference-applied", "warning"]
             {
-                assert_eq!(again.headers.get(name), first.headers.get(name), "{url}: {name}");
+                assert_eq!(repeated.headers.get(name), first.headers.get(name), "{url}: {name}");
             }
         }
         first
     }
 
-    /// A request with a JSON body, as a signed-in user.
+    /// Returns a request with a JSON body, as a signed-in user.
     pub(crate) async fn change(
         &self,
         method: &str,
@@ -181,19 +181,19 @@ impl League {
         send(with_headers(request, headers)).await
     }
 
-    /// POST to a function.
+    /// Sends a POST to a function.
     pub(crate) async fn call(&self, function: &str, arguments: &Value) -> Answer {
         self.change("POST", &format!("/rpc/{function}"), &[], &arguments.to_string()).await
     }
 
-    /// The rows of a successful GET.
+    /// Returns the rows of a successful GET.
     pub(crate) async fn rows(&self, url: &str) -> Value {
         let answer = self.get(url).await;
         assert_eq!(answer.status, StatusCode::OK.as_u16(), "{url}: {answer:?}");
         answer.json()
     }
 
-    /// The `id`s of the rows of a successful GET.
+    /// Returns the `id`s of the rows of a successful GET.
     pub(crate) async fn ids(&self, url: &str) -> Vec<i64> {
         let rows = self.rows(url).await;
         rows.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
@@ -232,12 +232,12 @@ pub(crate) async fn send(request: RequestBuilder) -> Answer {
     Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned(), bytes }
 }
 
-/// `text` with every byte as `%XX`.
+/// Returns `text` with every byte as `%XX`.
 pub(crate) fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// What an admin server is told of the service's own socket.
+/// Returns what an admin server is told of the service's own socket.
 pub(crate) fn probe(is_open: bool) -> rest::Probe {
     std::sync::Arc::new(move || Box::pin(std::future::ready(is_open)))
 }

@@ -35,7 +35,7 @@ enum Comparison {
 }
 
 impl FormerPath {
-    /// The first value that it leads to from the claims.
+    /// Returns the first value that it leads to from the claims.
     pub(super) fn find<'v>(&self, claims: &'v Map<String, Value>) -> Option<&'v Value> {
         let Some((Step::Name(name), rest)) = self.0.split_first() else { return None };
         follow(claims.get(name)?, rest)
@@ -80,13 +80,13 @@ fn step(input: &mut &str) -> ModalResult<Step> {
     alt((preceded('.', cut_err(member)), delimited('[', cut_err(selector), ']'))).parse_next(input)
 }
 
-/// What follows a dot.
+/// Parses what follows a dot.
 fn member(input: &mut &str) -> ModalResult<Step> {
     let bare = take_while(1.., |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@'));
     alt((quoted, bare.map(str::to_owned))).map(Step::Name).parse_next(input)
 }
 
-/// What stands in brackets.
+/// Parses what stands in brackets.
 fn selector(input: &mut &str) -> ModalResult<Step> {
     alt((dec_uint.map(Step::Index), preceded('?', delimited('(', comparison, ')')))).parse_next(input)
 }
