@@ -1,4 +1,4 @@
-//! What operators ask the service: whether it lives and is ready, its figures, what it knows and what it runs with.
+//! The endpoint for operators: health, metrics, the schema cache and the settings in force.
 //!
 //! Source: PostgREST's documentation, "Admin Server" and "Observability".
 

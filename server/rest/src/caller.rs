@@ -1,4 +1,4 @@
-//! Who calls: the role that a request's transaction runs as, and the claims that it sees.
+//! The caller: the role that a request's transaction runs as, and the claims that it sees.
 
 use serde_json::Value;
 use tokens::Verifier;
@@ -37,7 +37,7 @@ impl Identity {
         let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
         let role = match settings.jwt_role_claim_key.find(&verified.claims).as_deref() {
             Some(Value::String(role)) => role.clone(),
-            // Whatever else it is, no role is called so, which Postgres will say.
+            // No role has such a name, which will be Postgres' error.
             Some(other) => other.to_string(),
             None => anonymous.ok_or(Error::Jwt(JwtError::Required))?.to_owned(),
         };

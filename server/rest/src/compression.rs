@@ -25,7 +25,7 @@ pub(crate) async fn compress(mut response: Response) -> Response {
         return response;
     }
     let Ok(body) = response.take_body().into_bytes().await else {
-        // A body that is in memory can be had.
+        // A body in memory can always be read.
         return response;
     };
     let compressed = match body.len() {
@@ -42,7 +42,7 @@ pub(crate) async fn compress(mut response: Response) -> Response {
             response.set_body(compressed);
             let headers = response.headers_mut();
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            // A cache must not hand it to a client that did not ask for it.
+            // A cache must not give it to a client that did not ask for it.
             headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
         }
     }

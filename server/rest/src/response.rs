@@ -1,4 +1,4 @@
-//! What a transaction gave, as HTTP.
+//! The outcome of a transaction as an HTTP response.
 //!
 //! Source: PostgREST's documentation, "Tables and Views", "Pagination and Count", "Transactions".
 
@@ -16,10 +16,10 @@ use crate::request::{
 use crate::settings::Settings;
 use crate::transaction::Outcome;
 
-/// What stays as it is in a path or value of a URL (RFC 3986, section 2.3).
+/// The characters that are not encoded in a path or value of a URL (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What an answer depends on beside its URL.
+/// The request headers, beside its URL, that an answer depends on.
 const VARY: &str = "Accept, Prefer, Range";
 
 /// An answer under construction.
@@ -285,7 +285,7 @@ impl Draft {
         self.body = body;
     }
 
-    /// Heeds `response.status`.
+    /// Applies `response.status`.
     fn override_status(&mut self, status: Option<&str>) -> Result<(), Error> {
         if let Some(status) = status {
             let code = status.parse().ok().and_then(|code| StatusCode::from_u16(code).ok());
@@ -294,7 +294,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Heeds `response.headers`, which replace headers of the same name.
+    /// Applies `response.headers`, which replace headers of the same name, and makes the response.
     fn finish(self, overriding: Option<&str>, headers_only: bool) -> Result<Response, Error> {
         let mut response = Response::default();
         response.set_status(self.status);

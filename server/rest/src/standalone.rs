@@ -8,11 +8,11 @@ use poem::{Endpoint, Request, Response};
 
 use crate::service::Rest;
 
-/// What the answers' `Server` header says: who serves, not whose interface it is.
+/// The value of the `Server` header: the program, not the interface.
 pub(crate) const NAME: &str = concat!("basalt/", env!("CARGO_PKG_VERSION"));
 
 const METHODS: &str = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
-/// What a preflight allows beside what it asks for.
+/// The headers that a preflight allows beside those that it asks for.
 const HEADERS: &str = "Accept, Accept-Language, Content-Language";
 const EXPOSED: &str = "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, \
                        Transfer-Encoding, Range-Unit";

@@ -120,7 +120,8 @@ impl Error {
             Self::AmbiguousRelationship { parent, child, candidates } => {
                 ambiguous_relationship(parent, child, candidates)
             }
-            // In the words of Postgres, which refuses upstream's statement: each embed is a table of this name there.
+            // Postgres' message, since it is Postgres that refuses upstream's statement, where each embed is a table of
+            // this name.
             Self::DuplicateEmbed { parent, name, depth } => {
                 let what = format!("table name \"{parent}_{name}_{depth}\" specified more than once");
                 entry("42712", 400, what)

@@ -141,7 +141,7 @@ fn server(settings: &Settings) -> ProxyUri {
     settings.openapi_server_proxy_uri.clone().unwrap_or_else(|| ProxyUri {
         scheme: "http".to_owned(),
         host: match settings.server_host.as_str() {
-            // Names of all addresses of a family are no host that a client could ask.
+            // These stand for all addresses of a family: no client could use them as a host.
             "*" | "*4" | "!4" | "*6" | "!6" => "0.0.0.0".to_owned(),
             host => host.to_owned(),
         },

@@ -104,7 +104,8 @@ fn query_parameter(parameter: &Parameter) -> Value {
     if parameter.is_variadic {
         let element = types::element(type_name);
         described["type"] = "array".into();
-        described["items"] = json!({ "type": types::json_type(element).unwrap_or("string"), "format": types::format(element) });
+        let kind = types::json_type(element).unwrap_or("string");
+        described["items"] = json!({ "type": kind, "format": types::format(element) });
         described["collectionFormat"] = "multi".into();
     } else {
         let kind = types::json_type(type_name).filter(|kind| *kind != "array");

@@ -9,7 +9,7 @@ use super::read::{Node, Selected};
 use crate::error::Error;
 use crate::request::syntax::Aggregate;
 
-/// Why PostgREST's interface has no aggregates there.
+/// The message for an aggregate where PostgREST's interface has none.
 const NOT_IN_TO_MANY_SPREADS: &str =
     "Aggregates are not implemented for one-to-many or many-to-many spreads.";
 
@@ -38,7 +38,7 @@ pub enum Grouping {
 pub struct Lifted {
     /// Its name, in the embed and in the parent.
     pub name: String,
-    /// What the parent makes of its values.
+    /// The aggregate that the parent makes of its values.
     pub aggregation: Option<Aggregation>,
 }
 
@@ -49,7 +49,7 @@ impl Lifted {
 }
 
 impl Planner<'_> {
-    /// Settles what the embeds of `root` lift and which nodes group their rows.
+    /// Decides what the embeds of `root` lift and which nodes group their rows.
     ///
     /// Errors: `PGRST123` for aggregates when they are disabled, `PGRST127` for some in a to-many spread.
     pub(super) fn settle_aggregates(&self, root: &mut Node) -> Result<(), Error> {

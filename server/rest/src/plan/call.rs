@@ -50,7 +50,7 @@ pub struct CallPlan {
     pub must_be_single: bool,
     /// The most rows that it may give.
     pub row_limit: Option<i64>,
-    /// As [`Plan::sees_request`].
+    /// The value of [`Plan::sees_request`].
     pub sees_request: bool,
 }
 
@@ -388,7 +388,7 @@ fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     }
     match serde_json::from_str::<String>(value) {
         Ok(text) => ArgumentValue::Text(Some(Bytes::from(text))),
-        // An escape that stands for no character: Postgres says so best.
+        // An escape that stands for no character: the error has to be Postgres'.
         Err(_) => ArgumentValue::Json(wrapped(value)),
     }
 }

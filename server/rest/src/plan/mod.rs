@@ -56,7 +56,7 @@ pub struct ReadPlan {
     pub tree: Node,
     /// How it is shown.
     pub body: Body,
-    /// As [`Plan::sees_request`].
+    /// The value of [`Plan::sees_request`].
     pub sees_request: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct MutatePlan {
     pub must_be_single: bool,
     /// The most rows that may be changed.
     pub row_limit: Option<i64>,
-    /// As [`Plan::sees_request`].
+    /// The value of [`Plan::sees_request`].
     pub sees_request: bool,
 }
 
@@ -56,14 +56,14 @@ pub enum Change {
         /// What the row must satisfy to be taken.
         conditions: Vec<Condition>,
     },
-    /// Other values in the rows that satisfy the conditions.
+    /// New values in the rows that satisfy the conditions.
     Update {
         /// The values.
         payload: Payload,
         /// Which rows.
         conditions: Vec<Condition>,
     },
-    /// No more rows that satisfy the conditions.
+    /// The removal of the rows that satisfy the conditions.
     Delete {
         /// Which rows.
         conditions: Vec<Condition>,
@@ -164,7 +164,8 @@ pub struct TypedColumn {
     pub default: Option<String>,
     /// The function that makes it of the payload's JSON, as SQL, if Postgres' own conversion does not.
     pub parse: Option<String>,
-    /// The type, without its modifier, that the text of a value is read as; `None` if the value can only be read from the JSON.
+    /// The type, without its modifier, that the text of a value is read as; `None` if the value can only be read from the
+    /// JSON.
     pub scalar_type: Option<String>,
 }
 
@@ -172,7 +173,7 @@ impl TypedColumn {
     fn new(column: &Column) -> Self {
         let casts = column.casts.as_deref();
         let parse = casts.and_then(|casts| casts.from_json.clone());
-        // A default goes the way of the values that it stands in for: it is shown first, then read.
+        // A default goes the way of the values that it replaces: it is formatted first, then parsed.
         let format = casts.and_then(|casts| casts.to_json.as_ref()).filter(|_| parse.is_some());
         let default = column.default.clone().map(|default| match format {
             Some(format) => format!("{format}({default})"),
@@ -226,7 +227,7 @@ impl Planner<'_> {
             Mutation::Delete => Change::Delete { conditions: self.root_conditions(tree) },
             Mutation::Update => {
                 let mut payload = self.payload(table)?.take_apart();
-                // Which of several rows would count is Postgres' to say.
+                // With several rows, which one counts is for Postgres to decide.
                 payload.values.take_if(|values| matches!(values, Values::Arrays(_)));
                 Change::Update { payload, conditions: self.root_conditions(tree) }
             }
@@ -288,7 +289,7 @@ impl Planner<'_> {
 
     /// Returns the filters on the relation itself.
     fn root_conditions(&self, tree: &Node) -> Vec<Condition> {
-        // Embeds cannot be asked about here: the change happens before anything is embedded.
+        // A condition cannot be about embeds here: the change happens before anything is embedded.
         let bare = Node { embeds: Vec::new(), ..tree.clone() };
         let query = &self.request.query;
         let filters = query.filters.iter().filter(|filter| filter.path.is_empty());

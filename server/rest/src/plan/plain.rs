@@ -116,7 +116,7 @@ pub(super) enum RowSource<'a> {
         function: &'a Function,
         /// Whether it changes nothing.
         is_read_only: bool,
-        /// As [`RowSource::Change::is_guarded`].
+        /// See [`RowSource::Change::is_guarded`].
         is_guarded: bool,
     },
 }

@@ -13,7 +13,7 @@ use crate::request::syntax::{
 };
 use crate::schema_cache::{Relationship, Table};
 
-/// Postgres cuts longer names off (`NAMEDATALEN` - 1 bytes), which could make two of ours one.
+/// Postgres cuts off longer names (`NAMEDATALEN` - 1 bytes), which could make two of our names equal.
 const MAX_NAME: usize = 63;
 
 /// A relation to be read, with everything that applies to it.
@@ -78,7 +78,7 @@ pub struct Selected {
     pub cast: Option<String>,
     /// Its name in the answer, if it differs from the column's.
     pub alias: Option<String>,
-    /// What is made of its values.
+    /// The aggregate of its values, if it is not shown row by row.
     pub aggregation: Option<Aggregation>,
 }
 
@@ -87,7 +87,7 @@ pub struct Selected {
 pub struct Embed {
     /// Its name in the answer.
     pub key: String,
-    /// The name that it was asked for by.
+    /// The name by which the client asked for it.
     pub target: String,
     /// How it belongs to its parent.
     pub relationship: Arc<Relationship>,
@@ -198,7 +198,7 @@ impl Planner<'_> {
                 Ok(())
             })?;
         }
-        // Of several orders of the same rows the first counts.
+        // Where the same rows have several orders, the first counts.
         for Addressed { path, item } in query.order.iter().rev() {
             self.at(&mut root, path, |planner, node| planner.order(node, item))?;
         }

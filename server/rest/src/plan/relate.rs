@@ -1,4 +1,4 @@
-//! Which relationship an embed means.
+//! Finding the relationship that an embed means.
 //!
 //! Source: PostgREST's documentation, "Foreign Key Joins on Multiple Foreign Key Relationships",
 //! "Recursive Relationships" and "Computed Relationships".
@@ -51,7 +51,7 @@ impl Planner<'_> {
                 closest(origin, parents, NEAR).map(|near| instead(near, origin))
             }
             Some(relationships) => {
-                // Relations alone: the name of a function that computes a relationship is none.
+                // Relations only: the name of a function that computes a relationship is not suggested.
                 let children =
                     relationships.iter().map(|relationship| relationship.foreign_table.name.as_str());
                 closest_inexact(target, children, NEAR).map(|near| instead(near, target))

@@ -1,4 +1,4 @@
-//! Which of the media types that a client accepts it is given, and how rows become a body of that type.
+//! The choice among the media types that a client accepts, and how rows become a body of that type.
 //!
 //! Source: PostgREST's documentation, "Resource Representation" and "Media Type Handlers".
 

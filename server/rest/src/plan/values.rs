@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use super::TypedColumn;
 use crate::schema_cache::Column;
 
-/// Types, as the catalog prints them, without those whose name means a length of one, and without intervals, whose
-/// unit may depend on their modifier.
+/// Types whose input functions give what `json_to_record` gives, as the catalog prints them. Types whose name without a
+/// length means a length of one are left out, and so are intervals, whose unit may depend on their modifier.
 const SCALAR_TYPES: &[&str] = &[
     "bigint",
     "boolean",
@@ -126,7 +126,7 @@ impl Kind {
                 serde_json::from_str(raw).map(|text: String| Some(Cow::Owned(text))).map_err(|_| ())
             }
             (Self::Scalar, Some(b'"')) => Ok(raw.get(1..raw.len() - 1).map(Cow::Borrowed)),
-            // How deep they may be differs.
+            // The two differ in how deeply these may be nested.
             (Self::Scalar, Some(b'{' | b'[')) => Err(()),
             (Self::Scalar, _) => Ok(Some(Cow::Borrowed(raw))),
         }

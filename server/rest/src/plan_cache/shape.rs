@@ -1,4 +1,4 @@
-//! What a plan depends on in a request, and apart from it the values that it does not depend on.
+//! The parts of a request that its plan depends on, and the values that it does not depend on.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 
 use crate::request::{Incoming, MediaType, PREFER, Payload, decode, profile_header};
 
-/// More filters with values than this are nobody's everyday request.
+/// A request with more filters with values than this is too rare to be kept.
 const MOST_VALUES: usize = 64;
 /// The longest key that is looked up, in bytes.
 const LONGEST_KEY: usize = 8 * 1024;
@@ -18,7 +18,7 @@ const OPERATORS: &[&str] = &[
     "eq", "neq", "gt", "gte", "lt", "lte", "match", "imatch", "cs", "cd", "ov", "sl", "sr", "nxr", "nxl",
     "adj",
 ];
-/// What the last part of a parameter's name is where it is no filter.
+/// The last part of the names of parameters that are not filters.
 const NO_FILTERS: &[&str] = &["select", "columns", "on_conflict", "order", "and", "or", "limit", "offset"];
 
 /// Stands for a value in a key. No URI has it (RFC 3986, section 2).
@@ -35,8 +35,8 @@ pub struct RequestShape<'r> {
 }
 
 impl<'r> RequestShape<'r> {
-    /// Looks at a request no more than telling its shape takes. `None` for one that is not worth it or that cannot be
-    /// right.
+    /// Finds the shape of a request without parsing it. `None` for a request that is not worth a template or that cannot
+    /// be right.
     pub fn of(incoming: &Incoming<'r>) -> Option<Self> {
         let payload = payload(incoming)?;
         let mut key = Vec::with_capacity(256);
@@ -97,7 +97,7 @@ pub(super) enum Parameter<'r> {
         /// The value, still encoded.
         value: &'r str,
     },
-    /// Any other, whole.
+    /// Any other parameter, whole.
     Other(&'r str),
 }
 
@@ -111,7 +111,7 @@ impl<'r> Parameter<'r> {
         let plain = comparison.strip_prefix("not.").unwrap_or(comparison);
         let (operator, value) = plain.split_once('.')?;
         let last = name.rsplit_once('.').map_or(name, |(_, last)| last);
-        // An encoded name may be any.
+        // An encoded name may stand for any other.
         let is_encoded = name.bytes().any(|byte| matches!(byte, b'%' | b'+'));
         let is_comparison = OPERATORS.contains(&operator) && !NO_FILTERS.contains(&last) && !is_encoded;
         let before = text.get(..text.len() - value.len())?;

@@ -1,4 +1,4 @@
-//! What the requests of one shape have in common.
+//! The plan and the statements that the requests of one shape have in common.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,7 +13,7 @@ use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
 use crate::statement::{MainResult, Statement, Statements};
 
-/// How much larger a template is than its texts, about: plans have every name in an allocation of its own.
+/// About how many times larger a template is than its texts: plans have every name in an allocation of its own.
 const OVERHEAD: usize = 6;
 
 /// The plan and the statements of all requests of one shape.

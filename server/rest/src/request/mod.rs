@@ -116,7 +116,7 @@ pub struct Request {
     pub path: String,
 }
 
-/// What a client sent that no plan depends on.
+/// The headers of a request as values of settings, for the database's own code. No plan depends on them.
 #[derive(Debug, Clone)]
 pub struct HeaderSettings {
     /// The headers but the cookies, as a JSON object, for `request.headers`.
@@ -342,13 +342,13 @@ fn headers_json(headers: &HeaderMap) -> String {
         push_json(&mut json, value.as_bytes());
     }
     json.extend_from_slice(if json.is_empty() { b"{}" } else { b"}" });
-    // Whatever was no UTF-8 has been replaced.
+    // What was not UTF-8 has been replaced.
     String::from_utf8(json).unwrap_or_default()
 }
 
 /// Appends `text` as a JSON string. What is no UTF-8 in it becomes U+FFFD.
 fn push_json(json: &mut Vec<u8>, text: &[u8]) {
-    // No early end, so that many bytes are compared at a time: most texts are plain to their end.
+    // Without an early end many bytes are compared at a time: most texts have nothing to escape.
     let is_odd = |byte: &u8| !matches!(byte, 0x20..0x7F) | (*byte == b'"') | (*byte == b'\\');
     if text.iter().fold(false, |found, byte| found | is_odd(byte)) {
         json.extend_from_slice(serde_json::Value::from(String::from_utf8_lossy(text)).to_string().as_bytes());

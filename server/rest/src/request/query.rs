@@ -10,7 +10,7 @@ use super::syntax::{Addressed, Filter, Logic, OrderTerm, SelectItem};
 use super::{filter, order, select};
 use crate::error::Error;
 
-/// What stays as it is in a canonical query string (RFC 3986, section 2.3).
+/// The characters that are not encoded in a canonical query string (RFC 3986, section 2.3).
 pub(crate) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The query string's parameters.
@@ -30,7 +30,7 @@ pub struct Query {
     pub columns: Option<Vec<String>>,
     /// `on_conflict=`.
     pub on_conflict: Option<Vec<String>>,
-    /// Arguments of a function that is called by GET: all parameters that are no filters.
+    /// Arguments of a function that is called by GET: all parameters that are not filters.
     pub arguments: Vec<(String, String)>,
     /// All parameters, sorted by name and encoded in one way: the same for requests that mean the same.
     pub canonical: String,

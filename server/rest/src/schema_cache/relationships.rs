@@ -84,8 +84,8 @@ impl Relationship {
         }
     }
 
-    /// Reports whether only a promise of its maker, no constraint, keeps it from leading to several rows where it leads
-    /// to one.
+    /// Reports whether no constraint ensures that it leads to one row where it is said to: it leads to a view, or its
+    /// function says so.
     pub fn is_unchecked(&self) -> bool {
         self.leads_to_view || self.function().is_some()
     }

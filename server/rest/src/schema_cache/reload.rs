@@ -78,7 +78,7 @@ impl SharedCache {
 
     /// Waits until the first cache was loaded.
     pub(crate) async fn loaded(&self) {
-        // The sender is ours, so that it is not gone.
+        // It cannot fail: the sender is a field of `self`.
         let _ = self.finished.subscribe().wait_for(|loads| *loads > 0).await;
     }
 
@@ -117,10 +117,10 @@ impl SharedCache {
             |count: u64| !self.is_settled() || count != self.changes_seen.load(Ordering::Relaxed);
         let newer = || self.current().filter(|current| !Arc::ptr_eq(current, old));
         if suspicion == Suspicion::Refused && newer().is_none() {
-            // No news is an answer, too.
+            // Without a notice in time the catalog has not changed.
             let _ = tokio::time::timeout(NOTICE_DELAY, changes.wait_for(|count| has_changed(*count))).await;
         }
-        // Where the last load has failed there is no saying when there will be one.
+        // After a failed load nobody knows when one will succeed.
         if has_changed(*changes.borrow()) && self.retry_after().is_none() {
             let mut finished = self.finished.subscribe();
             // The load that may be under way may have begun before the change.
@@ -198,7 +198,7 @@ impl SharedCache {
             }
             self.is_settled.store(false, Ordering::Relaxed);
             tokio::time::sleep(DEBOUNCE).await;
-            // What sessions were begun with and have prepared may be outdated, too.
+            // The settings that sessions began with and the statements that they have prepared may be outdated, too.
             database.renew();
         }
     }

@@ -56,7 +56,7 @@ impl TxEnd {
     }
 }
 
-/// How much an error tells (`client-error-verbosity`).
+/// How much an error says (`client-error-verbosity`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
     /// `verbose`: code, message, details and hint.

@@ -21,7 +21,7 @@ enum Step {
     Name(String),
     /// An item of an array.
     Index(usize),
-    /// Items that compare so with a text.
+    /// The items for which this comparison with a text holds.
     Filter(Comparison, String),
 }
 
