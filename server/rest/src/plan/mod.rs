@@ -12,8 +12,8 @@ mod read;
 mod relate;
 mod representation;
 mod result;
-mod sight;
 mod values;
+mod visibility;
 mod weight;
 
 use bytes::Bytes;

@@ -395,7 +395,7 @@ select json_build_object(
   'relations', coalesce((select json_agg(relations) from relations), '[]'),
   'functions', coalesce((select json_agg(functions) from functions), '[]'),
   'sources', coalesce((select json_agg(sources) from sources), '[]'),
-  -- Whether news comes of all that own_code and sources are read from, policies included.
+  -- Whether changes of all that own_code and sources are read from are announced, policies included.
   'is_watched', exists (
     select
     from pg_catalog.pg_event_trigger t

@@ -28,7 +28,7 @@ pub struct Catalog {
     /// Texts of functions that can be understood, in the exposed schemas and wherever their tables call them.
     #[serde(default)]
     pub sources: Vec<Source>,
-    /// Whether news comes of all that tables and functions run.
+    /// Whether the database announces changes of all code that tables and functions run.
     #[serde(default)]
     pub is_watched: bool,
     /// Comments by schema, of those that have one.

@@ -13,7 +13,7 @@ mod views;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use own_code::Judge;
+use own_code::RequestVisibility;
 use serde::{Deserialize, Serialize};
 
 pub use computed::RowFunction;
@@ -77,7 +77,7 @@ pub struct Table {
     /// Its columns in their order.
     #[serde(default)]
     pub columns: Vec<Column>,
-    /// What Postgres runs by itself when it is read or written; taken out once it has been judged.
+    /// What Postgres runs by itself when it is read or written; taken out once the two flags below are known.
     #[serde(default, skip_serializing)]
     own_code: Option<OwnCode>,
     /// Whether code that runs when it is read may see more of a request than its caller's claims, or say something about
@@ -89,7 +89,7 @@ pub struct Table {
     pub writes_see_request: bool,
 }
 
-/// Returns what holds unless the catalog says otherwise.
+/// Returns the value of flags that the catalog leaves out.
 const fn yes() -> bool {
     true
 }
@@ -255,7 +255,7 @@ impl SchemaCache {
     /// Builds the cache of the exposed `schemas` from what the catalog says.
     pub fn new(mut catalog: Catalog, schemas: &[String]) -> Self {
         views::inherit_keys(&mut catalog);
-        let judge = Judge::new(&catalog.sources, catalog.is_watched);
+        let visibility = RequestVisibility::new(&catalog.sources, catalog.is_watched);
         let mut related = relationships::derive(&catalog, schemas);
         computed::compute(&mut related, std::mem::take(&mut catalog.row_functions), schemas);
         let mut cache = Self {
@@ -271,7 +271,7 @@ impl SchemaCache {
         for mut table in catalog.tables {
             if let Some(schema) = cache.schemas.get_mut(&table.schema) {
                 if let Some(code) = table.own_code.take() {
-                    (table.reads_see_request, table.writes_see_request) = judge.relation(&code);
+                    (table.reads_see_request, table.writes_see_request) = visibility.relation(&code);
                 }
                 table.shrink_to_fit();
                 schema.tables.insert(table.name.clone(), table);
@@ -279,7 +279,7 @@ impl SchemaCache {
         }
         for mut function in catalog.functions {
             if let Some(schema) = cache.schemas.get_mut(&function.schema) {
-                function.sees_request = judge.function(function.oid);
+                function.sees_request = visibility.function(function.oid);
                 function.shrink_to_fit();
                 let overloads = schema.functions.entry(function.name.clone()).or_default();
                 // Most names have one function, and a list that grows by itself has room for four.

@@ -1,18 +1,20 @@
-//! Which of the code that a database brings along (policies, defaults, triggers, functions) may look at the request or
-//! say something about its response. Most has nothing to do with either, and then neither needs to be told or asked.
+//! Which of the code that a database brings along (policies, defaults, triggers, functions) may read the settings that
+//! describe the request (`request.headers` and the like), or set those of the response. Most does neither: then these
+//! settings are not sent, and the response's are not read (decision 47).
 //!
-//! What is not understood here is taken for code that may do anything.
+//! Code that is not understood here counts as code that may do anything. Reading the caller's claims does not count:
+//! they are always sent.
 
 use std::collections::HashSet;
 
 use serde::Deserialize;
 
-/// What Postgres runs by itself when a relation is read or written.
+/// The code that Postgres runs by itself when a relation is read or written.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OwnCode {
-    /// Whether reading runs something else than the expressions.
+    /// Whether reading runs anything else than the expressions.
     is_unknown_to_readers: bool,
-    /// Whether writing does.
+    /// Whether writing runs anything else than the expressions.
     is_unknown_to_writers: bool,
     expressions: Vec<Expression>,
 }
@@ -30,7 +32,7 @@ struct Expression {
     is_unknown: bool,
 }
 
-/// A function in SQL without defaults whose types are Postgres' own.
+/// The text of a function in SQL that has no defaults and whose types are Postgres' own.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Source {
     oid: u32,
@@ -38,27 +40,28 @@ pub struct Source {
     parameters: Vec<String>,
 }
 
-/// Tells which code sees requests.
-pub(super) struct Judge {
-    /// Functions that see nothing of a request but its caller's claims.
-    blind: HashSet<u32>,
-    /// Whether news comes of changes to what it knows.
+/// Decides which code may see more of a request than its caller's claims, or say something about its response.
+pub(super) struct RequestVisibility {
+    /// The OIDs of functions that see nothing of a request but its caller's claims.
+    claims_only: HashSet<u32>,
+    /// Whether the database announces changes of such code.
     is_watched: bool,
 }
 
-impl Judge {
+impl RequestVisibility {
     pub(super) fn new(sources: &[Source], is_watched: bool) -> Self {
-        let blind = sources.iter().filter(|source| is_blind_function(source)).map(|source| source.oid);
-        Self { blind: blind.collect(), is_watched }
+        let claims_only =
+            sources.iter().filter(|source| is_claims_only_function(source)).map(|source| source.oid);
+        Self { claims_only: claims_only.collect(), is_watched }
     }
 
     /// Reports whether code that runs when a relation is read, or written, may see more of a request than its caller's
     /// claims.
     pub(super) fn relation(&self, code: &OwnCode) -> (bool, bool) {
         let is_seen = |only_reads: bool| {
-            code.expressions
-                .iter()
-                .any(|expression| (expression.is_for_reads || !only_reads) && !self.is_blind(expression))
+            code.expressions.iter().any(|expression| {
+                (expression.is_for_reads || !only_reads) && !self.is_claims_only(expression)
+            })
         };
         let reads = !self.is_watched || code.is_unknown_to_readers || is_seen(true);
         (reads, reads || code.is_unknown_to_writers || is_seen(false))
@@ -66,13 +69,13 @@ impl Judge {
 
     /// Reports whether the function of this OID may see more of a request than its caller's claims.
     pub(super) fn function(&self, oid: u32) -> bool {
-        !self.is_watched || !self.blind.contains(&oid)
+        !self.is_watched || !self.claims_only.contains(&oid)
     }
 
-    fn is_blind(&self, expression: &Expression) -> bool {
+    fn is_claims_only(&self, expression: &Expression) -> bool {
         !expression.is_unknown
-            && expression.functions.iter().all(|oid| self.blind.contains(oid))
-            && expression.text.as_deref().is_none_or(is_blind_expression)
+            && expression.functions.iter().all(|oid| self.claims_only.contains(oid))
+            && expression.text.as_deref().is_none_or(is_claims_only_expression)
     }
 }
 
@@ -89,12 +92,12 @@ enum Token<'a> {
     Sign(char),
 }
 
-/// What Postgres' own functions are called that tell settings, set them, or run SQL that is given as text.
+/// The names of Postgres' own functions and views that read or set any setting, or run SQL that is given as text.
 const SETTINGS: &[&str] =
     &["set_config", "pg_settings", "pg_show_all_settings", "pg_file_settings", "ts_stat", "ts_rewrite"];
 
 /// Reports whether an expression sees nothing of a request but claims, its functions apart.
-fn is_blind_expression(text: &str) -> bool {
+fn is_claims_only_expression(text: &str) -> bool {
     let Some(tokens) = tokens(text) else { return false };
     (0..tokens.len()).all(|index| match tokens.get(index) {
         Some(Token::Word(word)) if word == "current_setting" => reads_claims(&tokens, index),
@@ -138,13 +141,13 @@ const WORDS: &[&str] = &[
     "when",
 ];
 
-/// Functions that look at nothing but their arguments.
+/// Functions of Postgres that depend on nothing but their arguments.
 const CALLS: &[&str] =
     &["abs", "coalesce", "greatest", "least", "length", "lower", "nullif", "round", "trim", "upper"];
 
 /// Reports whether a function sees nothing of a request but claims: one expression of its parameters, and nothing that
 /// is not known here.
-fn is_blind_function(source: &Source) -> bool {
+fn is_claims_only_function(source: &Source) -> bool {
     let Some(mut tokens) = tokens(&source.text) else { return false };
     tokens.pop_if(|last| *last == Token::Sign(';'));
     (0..tokens.len()).all(|index| match (tokens.get(index), tokens.get(index + 1)) {
@@ -248,16 +251,16 @@ mod tests {
         }
     }
 
-    fn is_blind(parameters: &[&str], text: &str) -> bool {
-        is_blind_function(&function(1, parameters, text))
+    fn is_claims_only(parameters: &[&str], text: &str) -> bool {
+        is_claims_only_function(&function(1, parameters, text))
     }
 
     #[test]
-    fn functions_of_their_arguments_and_of_claims_are_blind() {
-        assert!(is_blind(&["a", "b"], "select a + b * 2.5;"));
-        assert!(is_blind(&[], " SELECT $1 || upper('it''s;--') "));
-        assert!(is_blind(&["n"], "select case when n > 0 then true else coalesce(n, 1) is null end"));
-        assert!(is_blind(
+    fn functions_of_their_arguments_and_of_claims_see_no_more() {
+        assert!(is_claims_only(&["a", "b"], "select a + b * 2.5;"));
+        assert!(is_claims_only(&[], " SELECT $1 || upper('it''s;--') "));
+        assert!(is_claims_only(&["n"], "select case when n > 0 then true else coalesce(n, 1) is null end"));
+        assert!(is_claims_only(
             &[],
             "select coalesce(nullif(current_setting('request.jwt.claim.sub', true), ''), \
              nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid"
@@ -285,22 +288,22 @@ mod tests {
             "select 'open",
             "insert into t values (a)",
         ] {
-            assert!(!is_blind(&["a"], text), "{text}");
+            assert!(!is_claims_only(&["a"], text), "{text}");
         }
     }
 
     #[test]
-    fn expressions_are_blind_unless_they_name_settings() {
-        assert!(is_blind_expression("(owner = auth.uid())"));
-        assert!(is_blind_expression("((\"Position\" = 'it''s'::text) AND (length(name) > 3))"));
-        assert!(is_blind_expression("current_setting('request.jwt.claims'::text, true) IS NULL"));
+    fn expressions_see_claims_only_unless_they_name_settings() {
+        assert!(is_claims_only_expression("(owner = auth.uid())"));
+        assert!(is_claims_only_expression("((\"Position\" = 'it''s'::text) AND (length(name) > 3))"));
+        assert!(is_claims_only_expression("current_setting('request.jwt.claims'::text, true) IS NULL"));
         for text in [
             "current_setting('request.headers'::text, true)",
             "set_config('response.status'::text, '201'::text, true)",
             "EXISTS ( SELECT 1 FROM pg_settings)",
             "query_to_xml('select 1'::text, true, true, ''::text)",
         ] {
-            assert!(!is_blind_expression(text), "{text}");
+            assert!(!is_claims_only_expression(text), "{text}");
         }
     }
 
@@ -316,26 +319,29 @@ mod tests {
 
     #[test]
     fn a_relation_sees_what_any_of_its_code_sees() {
-        let judge = Judge::new(&[function(7, &[], "select true"), function(8, &[], "select now()")], true);
+        let visibility = RequestVisibility::new(
+            &[function(7, &[], "select true"), function(8, &[], "select now()")],
+            true,
+        );
         let expression = |functions: &[u32], is_for_reads: bool, text: &str| {
             code(&json!({ "expressions": [{
                 "text": text, "is_for_reads": is_for_reads, "functions": functions, "is_unknown": false,
             }] }))
         };
-        assert_eq!(judge.relation(&code(&json!({}))), (false, false));
-        assert_eq!(judge.relation(&code(&json!({ "is_unknown_to_readers": true }))), (true, true));
-        assert_eq!(judge.relation(&code(&json!({ "is_unknown_to_writers": true }))), (false, true));
-        assert_eq!(judge.relation(&expression(&[7], true, "public.yes()")), (false, false));
-        assert_eq!(judge.relation(&expression(&[8], true, "public.other()")), (true, true));
-        assert_eq!(judge.relation(&expression(&[8], false, "public.other()")), (false, true));
-        assert_eq!(judge.relation(&expression(&[], false, "current_setting('x'::text)")), (false, true));
-        assert!(judge.function(8) && !judge.function(7));
+        assert_eq!(visibility.relation(&code(&json!({}))), (false, false));
+        assert_eq!(visibility.relation(&code(&json!({ "is_unknown_to_readers": true }))), (true, true));
+        assert_eq!(visibility.relation(&code(&json!({ "is_unknown_to_writers": true }))), (false, true));
+        assert_eq!(visibility.relation(&expression(&[7], true, "public.yes()")), (false, false));
+        assert_eq!(visibility.relation(&expression(&[8], true, "public.other()")), (true, true));
+        assert_eq!(visibility.relation(&expression(&[8], false, "public.other()")), (false, true));
+        assert_eq!(visibility.relation(&expression(&[], false, "current_setting('x'::text)")), (false, true));
+        assert!(visibility.function(8) && !visibility.function(7));
     }
 
     #[test]
-    fn without_news_of_changes_everything_may_be_seen() {
-        let judge = Judge::new(&[function(7, &[], "select true")], false);
-        assert_eq!(judge.relation(&code(&json!({}))), (true, true));
-        assert!(judge.function(7));
+    fn without_notices_of_changes_everything_may_be_seen() {
+        let visibility = RequestVisibility::new(&[function(7, &[], "select true")], false);
+        assert_eq!(visibility.relation(&code(&json!({}))), (true, true));
+        assert!(visibility.function(7));
     }
 }

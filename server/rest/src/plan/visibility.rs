@@ -1,6 +1,6 @@
-//! Whether code of the database's own that runs with a plan may see more of the request than its caller's claims, or
-//! say something about the response. Where it cannot, neither is told or asked, which takes a fifth off what a small
-//! request costs Postgres.
+//! Whether the database's own code that runs with a plan may see more of the request than its caller's claims, or say
+//! something about the response. Where it cannot, the settings that describe the request are not sent and those of the
+//! response are not read (decision 47). What code does is known from [`crate::schema_cache`].
 
 use super::plain::is_plain;
 use super::read::{Column, Condition, Node, Order, OrderTarget, Selected};
@@ -8,14 +8,14 @@ use super::{Body, BodyShape, Grouping, Planner};
 use crate::schema_cache::{Cardinality, Table};
 
 impl Planner<'_> {
-    /// Reports whether what comes before every statement, or makes rows into `body`, does.
+    /// Reports whether the function before every request, or the code that makes rows into `body`, may see the request.
     pub(super) fn body_sees_request(&self, body: &Body) -> bool {
         let is_own =
             matches!(body.shape, BodyShape::GeoJson(_) | BodyShape::Aggregate { .. } | BodyShape::Raw);
         self.settings.db_pre_request.is_some() || is_own || body.explain().is_some()
     }
 
-    /// Reports whether what reads `node` does.
+    /// Reports whether code that runs when `node` is read may see the request.
     pub(super) fn read_sees_request(&self, node: &Node) -> bool {
         let Some(table) = self.table_in(&node.schema, &node.relation) else { return true };
         table.reads_see_request
@@ -38,14 +38,14 @@ impl Planner<'_> {
             })
     }
 
-    /// Reports whether looking at `condition` on a row of `table` does.
+    /// Reports whether code that runs when `condition` is evaluated for a row of `table` may see the request.
     pub(super) fn condition_sees_request(&self, table: &Table, condition: &Condition) -> bool {
         match condition {
             Condition::Filter { column, .. } => !is_own_column(table, column),
             Condition::Group { members, .. } => {
                 members.iter().any(|member| self.condition_sees_request(table, member))
             }
-            // What is embedded is looked at by itself.
+            // The node that is embedded is checked by itself.
             Condition::Embedded { .. } => false,
         }
     }
@@ -66,7 +66,7 @@ impl Planner<'_> {
     }
 }
 
-/// Reports whether the value is the table's own, and no function's.
+/// Reports whether the value is the table's own, and not a function's.
 fn is_own_column(table: &Table, column: &Column) -> bool {
     column.format.is_none()
         && column.parse.is_none()

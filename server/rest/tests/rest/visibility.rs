@@ -1,4 +1,4 @@
-//! What the database's own code sees of a request, and what it is not told because it does not look.
+//! What the database's own code sees of a request: everything that it reads, though what nothing reads is not sent.
 
 use serde_json::{Value, json};
 
