@@ -1,6 +1,6 @@
 //! Whether the database's own code that runs with a plan may see more of the request than its caller's claims, or say
 //! something about the response. Where it cannot, the settings that describe the request are not sent and those of the
-//! response are not read (decision 47). What code does is known from [`crate::schema_cache`].
+//! response are not read (decisions 21 and 47). What code does is known from [`crate::schema_cache`].
 
 use super::plain::is_plain;
 use super::read::{Column, Condition, Node, Order, OrderTarget, Selected};

@@ -1,6 +1,6 @@
 //! Which of the code that a database brings along (policies, defaults, triggers, functions) may read the settings that
 //! describe the request (`request.headers` and the like), or set those of the response. Most does neither: then these
-//! settings are not sent, and the response's are not read (decision 47).
+//! settings are not sent, and the response's are not read (decisions 21 and 47).
 //!
 //! Code that is not understood here counts as code that may do anything. Reading the caller's claims does not count:
 //! they are always sent.
