@@ -1,7 +1,7 @@
 //! Plans of requests that came before, with their statements.
 //!
-//! An application keeps sending the same few requests with other values in them. What two of them have in
-//! common is their [`RequestShape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
+//! An application keeps sending the same few requests with other values in them. What two of them have in common is
+//! their [`RequestShape`]; a [`Template`] is the plan and the statements that all requests of one shape have, with
 //! places for the values. A request whose shape is known needs to be neither parsed nor planned nor written as SQL.
 //!
 //! No value of a client's can get from one request into another, because no template ever holds one: it is made from
@@ -25,9 +25,9 @@ use crate::configuration::Configuration;
 use crate::schema_cache::SchemaCache;
 
 /// The most templates that are kept.
-const MOST: usize = 512;
+const MAX_TEMPLATES: usize = 512;
 /// The most bytes that all of them may take, by estimate.
-const MOST_BYTES: usize = 6 << 20;
+const MAX_BYTES: usize = 6 << 20;
 /// How many shapes are remembered that came once: a request that is never repeated is not worth a template.
 const CANDIDATES: usize = 4096;
 
@@ -43,7 +43,7 @@ pub(crate) struct Generation {
     schema: Arc<SchemaCache>,
     hasher: RandomState,
     templates: RwLock<Templates>,
-    /// Hashes of shapes that came once, each at the place that it gives.
+    /// Hashes of shapes that came once, each at the index that follows from it.
     candidates: Box<[AtomicU64]>,
     clock: AtomicU64,
 }
@@ -102,21 +102,21 @@ impl Generation {
     /// Reports whether a request of this shape came before, so that a template will be of use.
     pub(crate) fn expects(&self, shape: &RequestShape<'_>) -> bool {
         let hash = self.hasher.hash_one(shape.key());
-        let place = usize::try_from(hash % CANDIDATES as u64).unwrap_or(0);
-        self.candidates[place].swap(hash, Ordering::Relaxed) == hash
+        let index = usize::try_from(hash % CANDIDATES as u64).unwrap_or(0);
+        self.candidates[index].swap(hash, Ordering::Relaxed) == hash
     }
 
     /// Keeps `template` for requests of this shape. Those that were not used for the longest time make room.
     pub(crate) fn keep(&self, shape: &RequestShape<'_>, template: Template) {
         let bytes = shape.key().len() + template.size();
-        if bytes > MOST_BYTES / 16 {
+        if bytes > MAX_BYTES / 16 {
             return;
         }
         let last_used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
         let entry = Entry { template: Arc::new(template), bytes, last_used };
         let mut templates = self.templates.write().unwrap_or_else(PoisonError::into_inner);
         templates.remove(shape.key());
-        while templates.by_shape.len() >= MOST || templates.bytes + bytes > MOST_BYTES {
+        while templates.by_shape.len() >= MAX_TEMPLATES || templates.bytes + bytes > MAX_BYTES {
             templates.remove_oldest();
         }
         templates.bytes += bytes;

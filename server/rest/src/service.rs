@@ -267,7 +267,7 @@ impl PendingRequest<'_> {
             request,
             headers: self.incoming.headers,
             cache: &self.cache,
-            is_cache_settled: self.inner.cache.is_settled() && self.inner.database.is_listening_to(NOTICES),
+            is_cache_fresh: self.inner.cache.is_fresh() && self.inner.database.is_listening_to(NOTICES),
             settings: &self.configuration.settings,
             identity: self.identity,
             writers: &self.inner.writers,

@@ -33,7 +33,7 @@ pub struct Context<'a> {
     /// What it was planned against.
     pub cache: &'a SchemaCache,
     /// Whether the catalog has not changed since, as far as is known.
-    pub is_cache_settled: bool,
+    pub is_cache_fresh: bool,
     /// The service's settings.
     pub settings: &'a Settings,
     /// Who calls.
@@ -64,7 +64,7 @@ impl Context<'_> {
         database: &Database,
     ) -> Result<Attempt, Error> {
         // What nothing looks at is not sent, and what nothing says is not asked for.
-        let is_seen = plan.sees_request() || !self.is_cache_settled;
+        let is_seen = plan.sees_request() || !self.is_cache_fresh;
         let search_path = self.search_path();
         let sent = is_seen.then(|| HeaderSettings::new(self.headers));
         let batch = Batch::new(statements, is_seen, self.settings.db_pre_request.as_deref());

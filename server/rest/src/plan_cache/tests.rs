@@ -207,7 +207,7 @@ fn the_oldest_make_room() {
     let generation = Generation::new(Arc::new(configuration), schema);
     let message = |number: usize| Message::get(&format!("/players?limit={number}"));
     let is_kept = |number| generation.find(&RequestShape::of(&message(number).incoming()).unwrap()).is_some();
-    for number in 0..=MOST {
+    for number in 0..=MAX_TEMPLATES {
         let message = message(number);
         let shape = RequestShape::of(&message.incoming()).unwrap();
         assert!(!generation.expects(&shape));
@@ -217,7 +217,7 @@ fn the_oldest_make_room() {
     }
     assert!(!is_kept(1));
     let templates = generation.templates.read().unwrap();
-    assert_eq!(templates.by_shape.len(), MOST);
+    assert_eq!(templates.by_shape.len(), MAX_TEMPLATES);
     assert_eq!(templates.bytes, templates.by_shape.values().map(|entry| entry.bytes).sum::<usize>());
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct SharedCache {
     loads: Arc<Loads>,
     wanted: Arc<Notify>,
     /// Whether the catalog has not changed since the load of `current` began, as far as is known.
-    is_settled: Arc<AtomicBool>,
+    is_fresh: Arc<AtomicBool>,
     /// How many changes of the catalog were known when the load of `current` began.
     changes_seen: Arc<AtomicU64>,
     /// Counts the loads, so that one can be waited for.
@@ -92,13 +92,13 @@ impl SharedCache {
     }
 
     /// Reports whether the catalog has not changed since the newest cache was read, as far as is known.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.is_settled.load(Ordering::Relaxed)
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.is_fresh.load(Ordering::Relaxed)
     }
 
     /// Requests another load, without waiting for it.
     pub(crate) fn reload(&self) {
-        self.is_settled.store(false, Ordering::Relaxed);
+        self.is_fresh.store(false, Ordering::Relaxed);
         self.wanted.notify_one();
     }
 
@@ -113,8 +113,7 @@ impl SharedCache {
     ) -> Option<Arc<SchemaCache>> {
         database.await_notifications().await;
         let mut changes = database.catalog_changes();
-        let has_changed =
-            |count: u64| !self.is_settled() || count != self.changes_seen.load(Ordering::Relaxed);
+        let has_changed = |count: u64| !self.is_fresh() || count != self.changes_seen.load(Ordering::Relaxed);
         let newer = || self.current().filter(|current| !Arc::ptr_eq(current, old));
         if suspicion == Suspicion::Refused && newer().is_none() {
             // Without a notice in time the catalog has not changed.
@@ -185,7 +184,7 @@ impl SharedCache {
             let seen = *changes.borrow_and_update();
             self.refresh_until_done(database, configuration).await;
             self.changes_seen.store(seen, Ordering::Relaxed);
-            self.is_settled.store(true, Ordering::Relaxed);
+            self.is_fresh.store(true, Ordering::Relaxed);
             self.finished.send_modify(|loads| *loads += 1);
             tokio::select! {
                 changed = changes.changed() => {
@@ -196,7 +195,7 @@ impl SharedCache {
                 }
                 () = self.wanted.notified() => {}
             }
-            self.is_settled.store(false, Ordering::Relaxed);
+            self.is_fresh.store(false, Ordering::Relaxed);
             tokio::time::sleep(DEBOUNCE).await;
             // The settings that sessions began with and the statements that they have prepared may be outdated, too.
             database.renew();
