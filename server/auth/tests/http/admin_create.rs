@@ -94,7 +94,7 @@ async fn without_a_password_nobody_knows_it_and_rules_of_passwords_are_not_asked
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_user_is_refused_and_leaves_session_unchanged() {
+async fn what_cannot_be_a_user_is_refused_and_leaves_nothing() {
     let server = Server::start().await;
     let email = "ada@example.com";
     let bodies = [

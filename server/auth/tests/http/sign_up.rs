@@ -256,7 +256,7 @@ async fn leaked_passwords_are_refused_to_new_users_and_told_to_known_ones() {
 }
 
 #[tokio::test]
-async fn a_sign_up_that_fails_leaves_session_unchanged_behind() {
+async fn a_sign_up_that_fails_leaves_nothing_behind() {
     let mut settings = Settings::default();
     settings.mail.autoconfirm = true;
     let server = Server::with(settings).await;

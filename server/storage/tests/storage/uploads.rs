@@ -224,7 +224,7 @@ async fn refusals_come_in_upstreams_order_and_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_sender_that_breaks_off_leaves_session_unchanged() {
+async fn a_sender_that_breaks_off_leaves_nothing() {
     let server = server().await;
     let authorization = format!("Bearer {}", server.service_role());
     let chunks = [Ok(bytes::Bytes::from_static(b"half")), Err(std::io::Error::other("gone"))];
@@ -254,7 +254,7 @@ async fn writers_of_one_name_end_as_one_of_them_whole() {
 }
 
 #[tokio::test]
-async fn a_trigger_that_refuses_leaves_session_unchanged() {
+async fn a_trigger_that_refuses_leaves_nothing() {
     let server = server().await;
     server
         .sql(
