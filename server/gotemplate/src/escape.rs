@@ -8,7 +8,7 @@
 use super::Value;
 use super::functions::sprint;
 
-/// What Go puts in place of a value that has no safe form where it stands.
+/// Go's replacement for a value that has no safe form in its context.
 const REFUSED: &str = "ZgotmplZ";
 
 /// Attributes whose value is a URL.

@@ -8,7 +8,7 @@ use super::{Format, MAX_OUTPUT, Template, TemplateError, Value, functions};
 
 /// How deep templates may use each other.
 const MAX_DEPTH: usize = 20;
-/// Most pieces that are run, which bounds the time that loops in loops take.
+/// The most nodes that are executed, which limits the time of nested loops.
 const MAX_STEPS: usize = 100_000;
 
 /// Fills `template` in with `data`.

@@ -10,7 +10,7 @@ const NAMES: [&str; 18] = [
     "printf", "html", "js", "urlquery",
 ];
 
-/// What Go's `url.QueryEscape` leaves alone besides letters and digits.
+/// The characters, besides letters and digits, that Go's `url.QueryEscape` does not escape.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Returns whether there is a function `name`.

@@ -5,7 +5,7 @@ use super::TemplateError;
 /// The least part of a template that means something.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    /// What stands between actions.
+    /// The text between actions.
     Text(String),
     /// `{{`
     Open,
@@ -41,14 +41,14 @@ pub(super) enum Token {
     Comma,
 }
 
-/// A token and the line that it stands in.
+/// A token and its line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Located {
     pub(super) token: Token,
     pub(super) line: usize,
 }
 
-/// Splits `source` into tokens, white space trimmed as `{{-` and `-}}` ask for, comments left out.
+/// Splits `source` into tokens, without comments and with white space trimmed at `{{-` and `-}}`.
 pub(super) fn tokens(source: &str) -> Result<Vec<Located>, TemplateError> {
     let mut lexer = Lexer { source, position: 0, tokens: Vec::new() };
     let mut trim = false;

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A template goes through `lexer` (tokens), `parser` (a tree) and `execute` (values into text). In [`Format::Html`],
-//! `escape` follows the HTML and escapes each value for where it stands: in text, an attribute, a URL or a style.
+//! `escape` follows the HTML and escapes each value for its context: in text, an attribute, a URL or a style.
 //!
 //! All functions that Go defines for every template are there, except `call`; so are `if`, `range`, `with`, `define`,
 //! `template` and `block`. Methods and `call` are left out, because they need Go values, and values inside scripts are
@@ -36,7 +36,7 @@ pub use value::Value;
 /// Most bytes that a template may become.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// Why a template cannot be read or filled in; for the log of whoever wrote it.
+/// Why a template cannot be parsed or executed; for the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct TemplateError {
@@ -55,7 +55,7 @@ impl TemplateError {
 pub enum Format {
     /// Values stay as they are (`text/template`).
     Text,
-    /// Values are escaped as the place where they stand asks for (`html/template`).
+    /// Values are escaped for their context (`html/template`).
     Html,
 }
 

@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 use super::lexer::{Located, Token};
 use super::{TemplateError, Value, functions};
 
-/// How deep blocks and parentheses may lie in each other.
+/// How deep blocks and parentheses may be nested.
 const MAX_DEPTH: usize = 50;
 
 /// A piece of a template.
@@ -53,7 +53,7 @@ pub(super) enum Operand {
     Parentheses(Box<Pipeline>, Vec<String>),
     /// A function to call.
     Function(String),
-    /// A value that stands in the template.
+    /// A literal in the template.
     Literal(Value),
 }
 

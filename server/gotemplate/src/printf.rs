@@ -12,7 +12,7 @@ struct Verb {
     precision: Option<usize>,
 }
 
-/// Widths and precisions beyond this are nobody's intention.
+/// The largest width and precision that are accepted.
 const MAX_WIDTH: usize = 1000;
 
 /// Returns the first argument with its verbs replaced by the others. Errors with a reason.

@@ -1,4 +1,4 @@
-//! What templates make of values. Expected texts are what Go's `html/template` and `text/template` (1.24) print.
+//! Tests of templates. Expected texts are the output of Go's `html/template` and `text/template` (1.24).
 
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use super::xml::{Element, ns};
 /// The attribute that identifies a user for good (SAML V2.0 Subject Identifier Attributes Profile, section 3.3).
 const SUBJECT_ID: &str = "urn:oasis:names:tc:SAML:attribute:subject-id";
 
-/// Attributes that are taken for an e-mail address where no mapping names one, the best one first.
+/// Attributes that are used as the e-mail address if no mapping names one, the best one first.
 const EMAILS: [&str; 6] = [
     "urn:oid:0.9.2342.19200300.100.1.3",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
@@ -54,7 +54,7 @@ struct Attribute {
 }
 
 impl Assertion {
-    /// Reads what `element` says of its user.
+    /// Reads the user's name and attributes from `element`.
     pub(super) fn read(element: Element<'_>) -> Assertion {
         let name = element.child(ns::ASSERTION, "Subject").and_then(|subject| {
             let name = subject.child(ns::ASSERTION, "NameID")?;

@@ -24,7 +24,7 @@ const CIPHERS: [&str; 6] = [
 /// `key`, and is beside the data or within its key info. RSA with PKCS#1 v1.5 padding is not taken: it lets who can ask
 /// often enough decrypt (Bleichenbacher), and this service's metadata does not offer it.
 ///
-/// Errors: a sentence for the log alone.
+/// Errors: a sentence that is only for the log.
 pub(super) fn decrypt(encrypted: Element<'_>, key: &SoftwareKey) -> Result<String, String> {
     let data = encrypted.only(ns::ENC, "EncryptedData").ok_or("no EncryptedData")?;
     let method = data.only(ns::ENC, "EncryptionMethod").ok_or("no EncryptionMethod of the data")?;

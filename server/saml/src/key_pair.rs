@@ -30,7 +30,7 @@ const SHA256_WITH_RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.
 
 /// Fewest bits of a modulus.
 const MIN_BITS: usize = 2048;
-/// The one public exponent that is taken.
+/// The only accepted public exponent.
 const EXPONENT: [u8; 3] = [1, 0, 1];
 
 /// Why a key cannot be used: a sentence for the operator.
@@ -101,7 +101,7 @@ impl KeyPair {
     }
 }
 
-/// Loads a key in PKCS#1 DER, which the library reads in PEM alone.
+/// Loads a key in PKCS#1 DER, which the library reads only as PEM.
 fn load(der: &[u8]) -> Result<Key, bergshamra::Error> {
     let mut pem = "-----BEGIN RSA PRIVATE KEY-----\n".to_owned();
     let text = STANDARD.encode(der);

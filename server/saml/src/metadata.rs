@@ -10,7 +10,7 @@ use super::xml::{self, Element, ns};
 const SOAP: &str = "urn:oasis:names:tc:SAML:2.0:bindings:SOAP";
 const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
 
-/// How long metadata is believed that says nothing of it.
+/// How long metadata is valid if it does not say so itself.
 const USUAL_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// Why a document is not the metadata of one identity provider.

@@ -9,9 +9,9 @@ use super::key_pair::KeyPair;
 use super::xml::{escape, ns};
 use super::{ServiceProvider, moment};
 
-/// How long metadata holds that is fetched.
+/// The validity of fetched metadata.
 const LIFE: Duration = Duration::days(2);
-/// How long metadata holds that somebody downloads, to keep it.
+/// The validity of downloaded metadata, which is meant to be stored.
 const DOWNLOAD_LIFE: Duration = Duration::days(5 * 365);
 
 /// What the assertions of identity providers may be encrypted with.
@@ -37,7 +37,7 @@ impl ServiceProvider {
                 describe(&mut keys, pair, "encryption", &encryption_methods());
             }
         }
-        // While the key is about to change, nobody should keep this for long.
+        // While the key is about to change, the metadata must not be stored for long.
         let cache = if self.next_key.is_some() { " cacheDuration=\"PT1H\"" } else { "" };
         format!(
             "<EntityDescriptor xmlns=\"{metadata}\" validUntil=\"{entity_until}\"{cache} entityID=\"{entity}\">\

@@ -87,7 +87,7 @@ impl ServiceProvider {
     }
 }
 
-/// Returns an id that nobody guesses, for a message of this service.
+/// Returns an unpredictable id for a message of this service.
 pub(super) fn new_id() -> String {
     let bytes: [u8; 20] = rand::random();
     format!("id-{}", HEXLOWER.encode(&bytes))

@@ -1,4 +1,4 @@
-//! Responses of identity providers: from what a browser posts to an assertion that counts.
+//! Responses of identity providers: from the form that a browser posts to a valid assertion.
 //!
 //! What must hold is SAML's Web Browser SSO Profile (section 4.1.4), with upstream's time limits.
 
@@ -16,7 +16,7 @@ const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 
 /// How old a response may be when it arrives.
 const MAX_AGE: Duration = Duration::seconds(90);
-/// How far clocks may be apart.
+/// The accepted difference of clocks.
 const MAX_SKEW: Duration = Duration::seconds(180);
 /// For how long an assertion that was used has to be remembered: none counts longer than this.
 pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
@@ -69,7 +69,7 @@ pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, S
     }
     let trusted = Trusted::new(expected.provider.certificates(), expected.now)?;
     let assertion = response.only(ns::ASSERTION, "Assertion");
-    // From the inside out: what is signed vouches for all that it holds.
+    // From the inside out: a signature covers everything in its element.
     let elements: Vec<_> = assertion.into_iter().chain([response]).chain(around).collect();
     let signed = trusted.verify(text, &document, root, &elements)?;
     let is_response = |(element, signed): (&Element<'_>, &bool)| element.node() == response.node() && *signed;
@@ -134,7 +134,7 @@ fn accept_encrypted(
 
 fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> Result<(), String> {
     let destination = root.attribute("Destination").unwrap_or_default();
-    // Who signs a response must say whom it is for.
+    // A signed response must name its recipient.
     if (signed || !destination.is_empty()) && destination != expected.consumer {
         return Err(format!("expected Destination {:?}, found {destination:?}", expected.consumer));
     }

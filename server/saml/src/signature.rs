@@ -1,4 +1,4 @@
-//! Signatures in responses: which of them count, and for what.
+//! The verification of signatures in responses.
 //!
 //! A signature counts for the one element that it stands in, as SAML wants it (Core, section 5.4): it refers to that
 //! element by its id, and to nothing else. What it says of itself is judged before it is verified, so that nobody makes

@@ -14,9 +14,9 @@ pub enum ApiKeyKind {
     Anon,
     /// The legacy token with role `service_role`.
     ServiceRole,
-    /// `sb_publishable_…`: stands for role `anon`.
+    /// `sb_publishable_…`: grants the role `anon`.
     Publishable,
-    /// `sb_secret_…`: stands for role `service_role`.
+    /// `sb_secret_…`: grants the role `service_role`.
     Secret,
     /// Another token of ours with a `role` claim.
     Token,
@@ -79,8 +79,8 @@ impl ApiKeys {
     }
 }
 
-/// Returns whether two texts are equal, found out in a time that only their lengths tell of. All differences are
-/// collected before the one comparison, so that many bytes are taken at a time.
+/// Reports whether two texts are equal, in a time that depends only on their lengths. All differences are collected before
+/// a single comparison, so that many bytes are processed at a time.
 fn are_equal(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     let differences = pairs.fold(0, |found: u8, (a, b)| found | (a ^ b));

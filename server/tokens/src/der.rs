@@ -1,4 +1,4 @@
-//! A private JWK's numbers as the documents that signers take, in DER.
+//! Encodes a private JWK's numbers as DER documents, which signers need.
 
 use pkcs1::UintRef;
 use pkcs1::der::Encode as _;

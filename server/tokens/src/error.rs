@@ -28,13 +28,13 @@ pub enum Error {
     /// The payload is not a JSON object.
     #[error("Parsing claims failed")]
     Claims,
-    /// `exp` lies more than the leeway in the past.
+    /// `exp` is in the past by more than the leeway.
     #[error("JWT expired")]
     Expired,
-    /// `nbf` lies more than the leeway in the future.
+    /// `nbf` is in the future by more than the leeway.
     #[error("JWT not yet valid")]
     NotYetValid,
-    /// `iat` lies more than the leeway in the future.
+    /// `iat` is in the future by more than the leeway.
     #[error("JWT issued at future")]
     IssuedInFuture,
     /// `aud` names others only.

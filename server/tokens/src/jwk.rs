@@ -19,7 +19,7 @@ const RSA: &[Algorithm] = &[
     Algorithm::PS512,
 ];
 
-/// One key: what it verifies, and, if its private part is known, what it signs.
+/// A key, which verifies tokens and, if its private part is known, signs them.
 #[derive(Clone)]
 pub(crate) struct Key {
     pub(crate) id: Option<String>,
@@ -90,7 +90,7 @@ impl Key {
         Ok(())
     }
 
-    /// Completes the public JWK with what GoTrue's JWKS endpoint states of each key.
+    /// Adds the members to the public JWK that GoTrue's JWKS endpoint has for each key.
     fn publish(&mut self) {
         let algorithm = format!("{:?}", self.algorithm());
         let Some(Value::Object(public)) = &mut self.public else { return };

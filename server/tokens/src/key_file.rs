@@ -1,4 +1,4 @@
-//! The file that keeps what was generated on first start.
+//! The file of the keys that are generated at the first start.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

@@ -211,7 +211,7 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// What the settings say, before the key file fills the gaps.
+/// The keys of the settings, before missing ones are read from the key file.
 #[derive(Default)]
 struct Configured {
     secret: Option<(String, Vec<u8>)>,

@@ -8,10 +8,10 @@ use ring::signature::{
 
 use crate::jwk::Key;
 
-/// Bytes of the moduli that ring takes.
+/// The lengths in bytes of the moduli that ring accepts.
 const MODULI: std::ops::RangeInclusive<usize> = 256..=1024;
 
-/// A public key in the form that ring takes; its checks are several times as fast as jsonwebtoken's.
+/// A public key in ring's form; its checks are several times as fast as jsonwebtoken's.
 #[derive(Clone)]
 pub(crate) enum PublicNumbers {
     /// A point on P-256, uncompressed (SEC 1, section 2.3.3).
@@ -21,7 +21,7 @@ pub(crate) enum PublicNumbers {
 }
 
 impl PublicNumbers {
-    /// `None` for a modulus that ring does not take.
+    /// `None` for a modulus that ring does not accept.
     pub(crate) fn rsa(n: &[u8], e: &[u8]) -> Option<PublicNumbers> {
         let number = |bytes: &[u8]| {
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -54,7 +54,7 @@ impl PublicNumbers {
 /// The last part of a token.
 #[derive(Clone, Copy)]
 pub(crate) struct Signature<'a> {
-    /// As it stands in the token.
+    /// The signature's text in the token.
     pub(crate) text: &'a str,
     /// Its bytes.
     pub(crate) bytes: &'a [u8],

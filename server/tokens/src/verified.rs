@@ -60,7 +60,7 @@ impl Verified {
         self.claims.get(claim).and_then(Value::as_str)
     }
 
-    /// Claim `iss`: who says so.
+    /// Claim `iss`: the issuer.
     pub(crate) fn issuer(&self) -> Option<&str> {
         self.text("iss")
     }

@@ -39,7 +39,7 @@ struct TokenCache {
     inserted: AtomicU64,
 }
 
-/// How a [`Verifier`]'s cache does.
+/// The state of a [`Verifier`]'s cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheStatistics {
     /// Tokens looked up.
@@ -250,7 +250,7 @@ fn split(token: &str) -> Result<(&str, &str, &str), Error> {
 fn algorithm(name: Option<String>) -> Result<Algorithm, Error> {
     let name = name.unwrap_or_default();
     name.parse().map_err(|_| {
-        // Comes from an untrusted token and goes into an answer: keep it short.
+        // It comes from an untrusted token and becomes part of an answer, so it is shortened.
         Error::UnsupportedAlgorithm(name.chars().take(32).collect())
     })
 }
