@@ -29,9 +29,9 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Hashes passwords and compares them with hashes. Its threads end when it is dropped.
 pub(crate) struct Hasher {
     queue: Sender<Job>,
-    /// Hashes that are computed or wait to be.
-    taken: Arc<AtomicUsize>,
-    places: usize,
+    /// The number of hashes that are being computed or waiting.
+    pending: Arc<AtomicUsize>,
+    queue_length: usize,
     cost: u32,
 }
 
@@ -45,8 +45,8 @@ impl Hasher {
             let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || work(&jobs));
             started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
         }
-        let places = settings.queue_length.max(1);
-        Ok(Hasher { queue, taken: Arc::default(), places, cost: settings.bcrypt_cost })
+        let queue_length = settings.queue_length.max(1);
+        Ok(Self { queue, pending: Arc::default(), queue_length, cost: settings.bcrypt_cost })
     }
 
     /// Returns the bcrypt hash of `password`.
@@ -75,17 +75,17 @@ impl Hasher {
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-        let place = self.take_place()?;
+        let slot = self.acquire_slot()?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
-            // Whoever has gone is not worked for, and holds the place until it is their turn; whoever goes now holds it
+            // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now holds it
             // until the hash is done. So the bound is one of real work.
             if sender.is_closed() {
                 return;
             }
             // A panic has been reported by the time it is caught, and ends one request; the thread is for all others, too.
             let result = catch_unwind(AssertUnwindSafe(work));
-            drop(place);
+            drop(slot);
             if let Ok(result) = result {
                 // Fails if the request has gone meanwhile.
                 let _ = sender.send(result);
@@ -95,12 +95,12 @@ impl Hasher {
         result.await.map_err(|_| Error::Internal("the hash of a password was not computed".to_owned()))
     }
 
-    fn take_place(&self) -> Result<QueueSlot, Error> {
-        let place = QueueSlot(Arc::clone(&self.taken));
-        if self.taken.fetch_add(1, Ordering::Relaxed) >= self.places {
+    fn acquire_slot(&self) -> Result<QueueSlot, Error> {
+        let slot = QueueSlot(Arc::clone(&self.pending));
+        if self.pending.fetch_add(1, Ordering::Relaxed) >= self.queue_length {
             return Err(refusals::over_request_rate_limit());
         }
-        Ok(place)
+        Ok(slot)
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn abandoned_requests_hold_their_places_and_are_not_worked_for() {
+    async fn abandoned_requests_hold_their_slots_and_are_skipped() {
         let hasher = hasher(1, 2);
         let (go_on, wait) = channel::<()>();
         let (worked, works) = channel();

@@ -125,23 +125,23 @@ const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
     }
 }
 
-/// Where things are that settings refer to.
-pub struct Places<'a> {
-    /// Where clients reach the API.
+/// The surroundings that settings refer to.
+pub struct SettingsContext<'a> {
+    /// The URL of the API for clients.
     pub api_url: &'a str,
-    /// Folder of mails where no mail server is set; `None` to keep none.
+    /// The folder of mails that are kept if no mail server is configured; `None` to keep none.
     pub mails: Option<PathBuf>,
-    /// Returns where the file of a template may be, the likelier first.
+    /// Returns the paths at which a template's file may be, in the order in which they are tried.
     pub files: &'a dyn Fn(&Path) -> Vec<PathBuf>,
 }
 
 impl Settings {
-    /// Reads them.
+    /// Reads the settings.
     ///
-    /// Errors: [`Invalid`] for the first that cannot be used.
-    pub fn read(reader: &mut Reader<'_>, places: &Places<'_>) -> Result<Self, Invalid> {
+    /// Errors: [`Invalid`] for the first invalid one.
+    pub fn read(reader: &mut Reader<'_>, context: &SettingsContext<'_>) -> Result<Self, Invalid> {
         ignored::note(reader)?;
-        let mut settings = Self { external_url: format!("{}/auth/v1", places.api_url), ..Self::default() };
+        let mut settings = Self { external_url: format!("{}/auth/v1", context.api_url), ..Self::default() };
         let signup: Option<bool> = reader.get("auth.enable_signup", &[])?;
         settings.disable_signup = signup == Some(false);
         reader.apply(&mut settings)?;
@@ -151,7 +151,7 @@ impl Settings {
         reader.apply(&mut settings.webauthn)?;
         reader.apply(&mut settings.passkeys)?;
         reader.apply(&mut settings.oauth_server)?;
-        settings.mail = MailSettings::read(reader, places)?;
+        settings.mail = MailSettings::read(reader, context)?;
         settings.sms = SmsSettings::read(reader)?;
         settings.providers = ProviderSettings::read(reader)?;
         settings.mfa = MfaSettings::read(reader)?;
@@ -169,13 +169,13 @@ impl Settings {
     }
 }
 
-/// Reads what `places` (a table of `config.toml`, the beginning of variables, a name) have for `part`.
+/// Reads the setting `part` of `names`: a table of `config.toml`, a prefix of variables, and the name of the subtable.
 fn named<T: Value>(
     reader: &mut Reader<'_>,
-    places: (&str, &str, &str),
+    names: (&str, &str, &str),
     part: &str,
 ) -> Result<Option<T>, Invalid> {
-    let (table, prefix, name) = places;
+    let (table, prefix, name) = names;
     let variable = format!("{prefix}_{name}_{part}").to_ascii_uppercase();
     reader.get(&format!("{table}.{name}.{part}"), &[&variable])
 }

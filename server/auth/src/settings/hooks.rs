@@ -73,10 +73,10 @@ impl HookSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut hooks = Self::default();
         for name in HookName::ALL {
-            let places = ("auth.hook", "GOTRUE_HOOK", name.setting());
-            let is_enabled = super::named(reader, places, "enabled")?.unwrap_or(false);
-            let uri: Option<String> = super::named(reader, places, "uri")?;
-            let secrets: String = super::named(reader, places, "secrets")?.unwrap_or_default();
+            let names = ("auth.hook", "GOTRUE_HOOK", name.setting());
+            let is_enabled = super::named(reader, names, "enabled")?.unwrap_or(false);
+            let uri: Option<String> = super::named(reader, names, "uri")?;
+            let secrets: String = super::named(reader, names, "secrets")?.unwrap_or_default();
             if !is_enabled {
                 continue;
             }

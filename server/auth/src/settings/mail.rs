@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::settings::{Invalid, Reader, Secret, Value};
 
-use super::{Places, otp_length};
+use super::{SettingsContext, otp_length};
 
 /// The mails that there are. The first six carry a code, the others tell of a change that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,8 +167,8 @@ impl MailKind {
 }
 
 impl MailSettings {
-    pub(super) fn read(reader: &mut Reader<'_>, places: &Places<'_>) -> Result<Self, Invalid> {
-        let mut mail = Self { folder: places.mails.clone(), ..Self::default() };
+    pub(super) fn read(reader: &mut Reader<'_>, context: &SettingsContext<'_>) -> Result<Self, Invalid> {
+        let mut mail = Self { folder: context.mails.clone(), ..Self::default() };
         if reader.has_config() {
             // Where the file says nothing, the CLI's template does. Without a file upstream's defaults hold.
             mail.autoconfirm = true;
@@ -180,7 +180,7 @@ impl MailSettings {
         reader.apply(&mut mail)?;
         mail.smtp = SmtpSettings::read(reader)?;
         for kind in MailKind::ALL {
-            mail.read_texts(reader, places, kind)?;
+            mail.read_texts(reader, context, kind)?;
         }
         for kind in [MailKind::Invite, MailKind::Confirmation, MailKind::Recovery, MailKind::EmailChange] {
             let name = format!("MAILER_URLPATHS_{}", kind.name().to_ascii_uppercase());
@@ -198,7 +198,7 @@ impl MailSettings {
     fn read_texts(
         &mut self,
         reader: &mut Reader<'_>,
-        places: &Places<'_>,
+        context: &SettingsContext<'_>,
         kind: MailKind,
     ) -> Result<(), Invalid> {
         let name = kind.name().to_ascii_uppercase();
@@ -211,7 +211,7 @@ impl MailSettings {
         let template: Option<String> =
             reader.get("", &[&format!("GOTRUE_MAILER_TEMPLATES_{name}{suffix}")])?;
         let file = path.map(|path| {
-            let found = (places.files)(&path).into_iter().find(|candidate| candidate.is_file());
+            let found = (context.files)(&path).into_iter().find(|candidate| candidate.is_file());
             let missing = || Invalid::new(&key("content_path"), "a file that exists", &path.display());
             found.map(|file| format!("file:{}", file.display())).ok_or_else(missing)
         });

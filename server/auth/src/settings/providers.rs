@@ -198,15 +198,15 @@ pub struct OauthProvider {
 impl OauthProvider {
     /// Reads the provider `name`, if it is switched on.
     fn read(reader: &mut Reader<'_>, name: &str) -> Result<Option<Self>, Invalid> {
-        let places = ("auth.external", "GOTRUE_EXTERNAL", name);
-        let is_enabled = named(reader, places, "enabled")?.unwrap_or(false);
+        let names = ("auth.external", "GOTRUE_EXTERNAL", name);
+        let is_enabled = named(reader, names, "enabled")?.unwrap_or(false);
         let provider = Self {
-            client_ids: named(reader, places, "client_id")?.unwrap_or_default(),
-            secret: named(reader, places, "secret")?.unwrap_or_default(),
-            redirect_uri: named(reader, places, "redirect_uri")?.unwrap_or_default(),
-            url: named(reader, places, "url")?.unwrap_or_default(),
-            skip_nonce_check: named(reader, places, "skip_nonce_check")?.unwrap_or_default(),
-            email_optional: named(reader, places, "email_optional")?.unwrap_or_default(),
+            client_ids: named(reader, names, "client_id")?.unwrap_or_default(),
+            secret: named(reader, names, "secret")?.unwrap_or_default(),
+            redirect_uri: named(reader, names, "redirect_uri")?.unwrap_or_default(),
+            url: named(reader, names, "url")?.unwrap_or_default(),
+            skip_nonce_check: named(reader, names, "skip_nonce_check")?.unwrap_or_default(),
+            email_optional: named(reader, names, "email_optional")?.unwrap_or_default(),
         };
         if is_enabled && provider.client_ids.is_empty() {
             let variable = format!("GOTRUE_EXTERNAL_{}_CLIENT_ID", name.to_ascii_uppercase());

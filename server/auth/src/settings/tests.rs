@@ -15,9 +15,10 @@ const KNOWN: KnownKeys = KnownKeys {
 /// Reads the settings, and the keys, which belong to `tokens`.
 fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
     let files = |path: &Path| vec![path.to_owned()];
-    let places = Places { api_url: "http://127.0.0.1:1", mails: Some(PathBuf::from("mail")), files: &files };
+    let context =
+        SettingsContext { api_url: "http://127.0.0.1:1", mails: Some(PathBuf::from("mail")), files: &files };
     reader.apply(&mut tokens::KeyOverrides::default())?;
-    Settings::read(reader, &places)
+    Settings::read(reader, &context)
 }
 
 /// The settings and the warnings.

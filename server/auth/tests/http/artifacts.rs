@@ -12,7 +12,7 @@ use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::json;
 
 use crate::harness::{Answer, Server};
-use crate::identity_provider::{ENTITY, OTHER, OWN, Said, Signed, metadata, read};
+use crate::identity_provider::{ENTITY, OTHER, OWN, SamlResponse, Signed, metadata, read};
 use crate::sign_in_at::{location, query};
 use crate::sso::{depart, session, settings};
 
@@ -85,14 +85,14 @@ async fn start() -> (Resolver, Server) {
 }
 
 /// Leaves and comes back with a reference to what `say` makes of an answer to the request.
-async fn sign_in(resolver: &Resolver, server: &Server, say: impl FnOnce(Said) -> String) -> Answer {
+async fn sign_in(resolver: &Resolver, server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
     let asked = read(&depart(server, json!({ "domain": "example.com" })).await);
-    *resolver.answers.lock().unwrap() = say(Said::to(&asked.id));
+    *resolver.answers.lock().unwrap() = say(SamlResponse::to(&asked.id));
     let body = format!("SAMLart=AAQAAMFbLin%26&RelayState={}", asked.relay_state);
     server.send(Method::POST, "/sso/saml/acs", &[], body).await
 }
 
-async fn refuse(resolver: &Resolver, server: &Server, what: &str, say: impl FnOnce(Said) -> String) {
+async fn refuse(resolver: &Resolver, server: &Server, what: &str, say: impl FnOnce(SamlResponse) -> String) {
     let answer = sign_in(resolver, server, say).await;
     assert_eq!(answer.status, 303, "{what}");
     assert_eq!(query(&location(&answer))["error_code"], "validation_failed", "{what}");
@@ -117,7 +117,8 @@ async fn a_reference_is_resolved_with_a_signed_message() {
 #[tokio::test]
 async fn what_was_resolved_is_judged_like_what_is_posted() {
     let (resolver, server) = start().await;
-    let check = async |what: &str, say: fn(Said) -> String| refuse(&resolver, &server, what, say).await;
+    let check =
+        async |what: &str, say: fn(SamlResponse) -> String| refuse(&resolver, &server, what, say).await;
     check("unsigned", |said| said.resolved(&said.signed(Signed::Nothing), "{id}")).await;
     check("by somebody else", |said| said.resolved(&said.signed_by(Signed::Both, &OTHER), "{id}")).await;
     check("an answer to another message", |said| said.resolved(&said.signed(Signed::Both), "id-0")).await;

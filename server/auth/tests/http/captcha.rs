@@ -45,7 +45,7 @@ async fn either_judge_is_asked_before_anything_is_done() {
         assert_eq!(server.value("select count(*) from auth.users").await, 0);
         judge.answer(JUDGE, &json!({ "success": true }));
         assert_eq!(server.post("/signup", with_token(body)).await.status, 200);
-        let asked = judge.asked(JUDGE);
+        let asked = judge.requests(JUDGE);
         assert_eq!((asked.len(), &asked[1].method), (2, &Method::POST));
         assert_eq!(
             (&*asked[1].form["secret"], &*asked[1].form["response"]),

@@ -174,7 +174,7 @@ async fn an_administrators_token_opens_no_private_network() {
             "{url}"
         );
     }
-    assert!(provider.asked("/.well-known/openid-configuration").is_empty());
+    assert!(provider.requests("/.well-known/openid-configuration").is_empty());
     // Not even an address that got into the table some other way is called.
     let insert =
         "alter table auth.custom_oauth_providers drop constraint custom_oauth_providers_oidc_issuer_https";
@@ -192,7 +192,7 @@ async fn an_administrators_token_opens_no_private_network() {
     let fields = json!({ "provider": "custom:inside", "id_token": token });
     let answer = server.post("/token?grant_type=id_token", fields).await;
     assert_eq!(answer.text("error_description"), "Bad ID token");
-    assert!(provider.asked("/.well-known/openid-configuration").is_empty());
+    assert!(provider.requests("/.well-known/openid-configuration").is_empty());
 }
 
 #[tokio::test]
@@ -308,5 +308,5 @@ async fn secrets_are_stored_encrypted_if_the_project_has_a_key() {
     let landed = sign_in(&server, "provider=custom:forge").await;
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
     // "client:very+secret"
-    assert_eq!(provider.asked("/t")[0].headers["authorization"], "Basic Y2xpZW50OnZlcnkrc2VjcmV0");
+    assert_eq!(provider.requests("/t")[0].headers["authorization"], "Basic Y2xpZW50OnZlcnkrc2VjcmV0");
 }

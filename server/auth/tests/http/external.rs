@@ -368,7 +368,7 @@ async fn x_gets_a_challenge_and_its_verifier_once() {
     assert_eq!(asked["code_challenge_method"], "S256");
     let landed = location(&arrive(&server, &asked["state"]).await);
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
-    let verifier = provider.asked("/2/oauth2/token")[0].form["code_verifier"].clone();
+    let verifier = provider.requests("/2/oauth2/token")[0].form["code_verifier"].clone();
     assert_eq!(verifier.len(), 43);
     assert_eq!(server.value("select count(*) from auth.oauth_client_states").await, 0);
     let asked = query(&depart(&server, "provider=x").await);

@@ -138,18 +138,18 @@ async fn keys_are_fetched_once_and_again_when_they_change() {
         let token = provider.id_token(&claims());
         assert_eq!(show(&server, json!({ "provider": "keycloak", "id_token": token })).await.status, 200);
     }
-    assert_eq!(provider.asked("/keys").len(), 1);
-    assert_eq!(provider.asked("/.well-known/openid-configuration").len(), 1);
+    assert_eq!(provider.requests("/keys").len(), 1);
+    assert_eq!(provider.requests("/.well-known/openid-configuration").len(), 1);
     provider.publish("second");
     let token = provider.id_token_by("second", &claims());
     assert_eq!(show(&server, json!({ "provider": "keycloak", "id_token": token })).await.status, 200);
-    assert_eq!(provider.asked("/keys").len(), 2);
+    assert_eq!(provider.requests("/keys").len(), 2);
     let retired = provider.id_token(&claims());
     for _ in 0..20 {
         let answer = show(&server, json!({ "provider": "keycloak", "id_token": retired })).await;
         assert_eq!(answer.text("error_description"), "Bad ID token");
     }
-    let asked = provider.asked("/keys").len();
+    let asked = provider.requests("/keys").len();
     assert!(asked <= 12, "a flood of forged tokens asked {asked} times");
 }
 

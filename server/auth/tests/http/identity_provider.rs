@@ -80,9 +80,9 @@ pub(crate) enum Signed {
     Both,
 }
 
-/// What the identity provider says.
+/// A response of the identity provider, with the values that tests change.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct SamlResponse {
     pub(crate) id: String,
     pub(crate) issuer: String,
     pub(crate) assertion_issuer: String,
@@ -109,11 +109,11 @@ fn instant(moment: OffsetDateTime) -> String {
     moment.replace_nanosecond(0).unwrap().format(&Rfc3339).unwrap()
 }
 
-impl Said {
-    /// Something that counts: an answer to `request`, or to none.
-    pub(crate) fn to(request: &str) -> Said {
+impl SamlResponse {
+    /// Returns a valid response to `request`, or an unsolicited one if that is empty.
+    pub(crate) fn to(request: &str) -> Self {
         let now = OffsetDateTime::now_utc();
-        Said {
+        Self {
             id: format!("_{}", uuid::Uuid::new_v4().simple()),
             issuer: ENTITY.to_owned(),
             assertion_issuer: ENTITY.to_owned(),
@@ -284,23 +284,23 @@ pub(crate) fn encrypt(assertion: &str, certificate: &str, how: Encryption) -> St
     )
 }
 
-/// A request that a user arrives at the provider with.
-pub(crate) struct Asked {
+/// A request with which a user is redirected to the provider.
+pub(crate) struct SamlRequest {
     pub(crate) id: String,
     pub(crate) relay_state: String,
     /// The document.
     pub(crate) xml: String,
 }
 
-/// Reads what the user brings along to `url`.
-pub(crate) fn read(url: &Url) -> Asked {
+/// Parses the request in `url`.
+pub(crate) fn read(url: &Url) -> SamlRequest {
     let mut members = query(url);
     let deflated = STANDARD.decode(&members["SAMLRequest"]).unwrap();
     let mut xml = String::new();
     DeflateDecoder::new(deflated.as_slice()).read_to_string(&mut xml).unwrap();
     let (_, rest) = xml.split_once(" ID=\"").unwrap();
     let id = rest.split('"').next().unwrap().to_owned();
-    Asked { id, relay_state: members.remove("RelayState").unwrap(), xml }
+    SamlRequest { id, relay_state: members.remove("RelayState").unwrap(), xml }
 }
 
 /// Whether the signature at the end of `url` is one of the rest of it by `certificate` (DER in base64).

@@ -19,9 +19,9 @@ const SECOND: (&[u8], &str) = (
     "wVIHdRkfIHbmOePSUPJ19pwaiFowFVCkTfQ2grmq6tzZg85Nj9oEpysjjgcaOQgKvOm-eZwXm3saFXHVDgZ77Xzrn32pBsdg7iKrPyHxXcUUT8rJcv1xVRmnV-YumUn30plP-Jbl2IEU5VfPlysgKc0KALkHTKcJI2geO63N4uqyKo4yXaecVVsnXPqipTV6_ZpWb5mGYLo4QwFHAw9xJHVw71En-Ikvs7LdlY-oT9TO3rtAsGTsKBwWZjx5qVq16bFIMK3TrYxx7uHHK4hMfW7i6jqw2e0kNadfzThELYo7qkujFLEVV0TD4HnYc_BvBbUfHePpCkJ4VWMET74N4Q",
 );
 
-/// A request that the provider got.
+/// A request that the provider has received.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: BTreeMap<String, String>,
@@ -32,7 +32,7 @@ pub(crate) struct Asked {
 #[derive(Default)]
 struct State {
     answers: BTreeMap<String, (u16, String)>,
-    asked: Vec<Asked>,
+    requests: Vec<ReceivedRequest>,
 }
 
 /// The provider; it ends with the test.
@@ -63,7 +63,7 @@ impl Endpoint for Answers {
         };
         let path = request.uri().path().to_owned();
         let mut state = self.0.lock().unwrap();
-        state.asked.push(Asked {
+        state.requests.push(ReceivedRequest {
             method: request.method().clone(),
             path: path.clone(),
             query: pairs(request.uri().query().unwrap_or_default()),
@@ -100,10 +100,10 @@ impl Provider {
         self.state.lock().unwrap().answers.insert(path.to_owned(), (status, body.to_owned()));
     }
 
-    /// What it was asked at `path`, oldest first.
-    pub(crate) fn asked(&self, path: &str) -> Vec<Asked> {
+    /// Returns the requests to `path`, oldest first.
+    pub(crate) fn requests(&self, path: &str) -> Vec<ReceivedRequest> {
         let state = self.state.lock().unwrap();
-        state.asked.iter().filter(|asked| asked.path == path).cloned().collect()
+        state.requests.iter().filter(|request| request.path == path).cloned().collect()
     }
 
     /// Publishes itself as an issuer that signs with the key of this name, `first` or `second`.

@@ -120,7 +120,7 @@ async fn identity(server: &Server, access_token: &str) -> Value {
 /// Codes are exchanged with the client's secret, and documents asked for with the access token.
 fn check_requests(provider: &Provider, sample: &Sample) {
     let name = sample.name.as_str();
-    let exchange = provider.asked(&sample.token).pop().unwrap();
+    let exchange = provider.requests(&sample.token).pop().unwrap();
     assert_eq!((exchange.method.as_str(), exchange.form["code"].as_str()), ("POST", "abcdefgh"), "{name}");
     assert_eq!(exchange.form["grant_type"], "authorization_code");
     let in_header =
@@ -129,7 +129,7 @@ fn check_requests(provider: &Provider, sample: &Sample) {
     assert!(in_header != in_body, "{name}");
     assert_eq!(exchange.form.contains_key("code_verifier"), name == "x", "{name}");
     for path in sample.documents.keys() {
-        let asked = provider.asked(path).pop().unwrap();
+        let asked = provider.requests(path).pop().unwrap();
         assert_eq!(asked.headers["authorization"], "Bearer provider-access", "{name}");
         let proof = "appsecret_proof";
         assert_eq!(asked.query.contains_key(proof), name == "facebook", "{name}");
@@ -153,7 +153,7 @@ async fn apple_tells_the_name_once_and_posts_it() {
     let members = fragment(&location(&answer));
     let identity = identity(&server, &members["access_token"]).await;
     assert_eq!(identity["identity_data"]["full_name"], "Ada Lovelace");
-    assert_eq!(provider.asked("/auth/token")[0].form["client_id"], "client");
+    assert_eq!(provider.requests("/auth/token")[0].form["client_id"], "client");
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn twitter_speaks_oauth_1() {
     );
     let at_provider = depart(&server, "provider=twitter").await;
     assert_eq!((at_provider.path(), at_provider.query()), ("/oauth/authenticate", Some("oauth_token=req")));
-    let asked = provider.asked("/oauth/request_token").pop().unwrap();
+    let asked = provider.requests("/oauth/request_token").pop().unwrap();
     let header = asked.headers["authorization"].to_str().unwrap().to_owned();
     let state = header.split("state%3D").nth(1).unwrap()[..36].to_owned();
     let path = format!("/callback?state={state}&oauth_token=req&oauth_verifier=v");
@@ -198,7 +198,7 @@ async fn twitter_speaks_oauth_1() {
     assert!(!members.contains_key("provider_refresh_token"));
     let identity = identity(&server, &members["access_token"]).await;
     assert_eq!((identity["id"].as_str(), identity["provider"].as_str()), (Some("6253282"), Some("twitter")));
-    let profile = provider.asked("/1.1/account/verify_credentials.json").pop().unwrap();
+    let profile = provider.requests("/1.1/account/verify_credentials.json").pop().unwrap();
     assert_eq!(profile.query["include_email"], "true");
     let header = profile.headers["authorization"].to_str().unwrap();
     assert!(header.contains("oauth_token=\"acc\"") && header.contains("oauth_signature="), "{header}");

@@ -8,7 +8,7 @@ use time::Duration;
 
 use crate::harness::{Answer, Server};
 use crate::identity_provider::{
-    ENTITY, EXPIRED, Encryption, OTHER, OWN, PERSISTENT, Said, Signed, USUAL, encrypt, metadata, read,
+    ENTITY, EXPIRED, Encryption, OTHER, OWN, PERSISTENT, SamlResponse, Signed, USUAL, encrypt, metadata, read,
 };
 use crate::sign_in_at::{SITE, location, query};
 use crate::sso::{KEY, arrive, depart, session, settings, sign_in, start};
@@ -24,7 +24,7 @@ fn refusal(answer: &Answer) -> String {
 }
 
 /// Holds that `say` makes nothing that counts.
-async fn refuse(server: &Server, what: &str, say: impl FnOnce(Said) -> String) {
+async fn refuse(server: &Server, what: &str, say: impl FnOnce(SamlResponse) -> String) {
     let answer = sign_in(server, say).await;
     assert_eq!(refusal(&answer), "validation_failed", "{what}");
     let description = &query(&location(&answer))["error_description"];
@@ -66,7 +66,11 @@ async fn what_the_provider_has_not_signed_does_not_count() {
 #[tokio::test]
 async fn a_signature_counts_for_what_it_stands_in() {
     let (server, _) = start(settings()).await;
-    let evil = |said: &Said| Said { name: "admin".to_owned(), id: "_evil".to_owned(), ..said.clone() };
+    let evil = |said: &SamlResponse| SamlResponse {
+        name: "admin".to_owned(),
+        id: "_evil".to_owned(),
+        ..said.clone()
+    };
     refuse(&server, "a forged assertion beside the signed one", |said| {
         said.response(&format!("{}{}", evil(&said).assertion(None), said.assertion(Some(&OWN))), None)
     })
@@ -99,7 +103,7 @@ async fn a_signature_counts_for_what_it_stands_in() {
     .await;
     refuse(&server, "the whole signed response within a forged one", |said| {
         let inner = said.signed(Signed::Response);
-        Said { id: "_outer".to_owned(), ..said.clone() }.response(&inner, None)
+        SamlResponse { id: "_outer".to_owned(), ..said.clone() }.response(&inner, None)
     })
     .await;
     refuse(&server, "two signed assertions", |said| {
@@ -153,7 +157,7 @@ async fn nothing_is_done_that_saml_has_no_use_for() {
 
 #[tokio::test]
 async fn a_response_is_for_us_now_and_for_what_we_asked() {
-    type Change = fn(&mut Said);
+    type Change = fn(&mut SamlResponse);
     let (server, _) = start(settings()).await;
     let changes: [(&str, Change); 14] = [
         ("another destination", |said| said.destination = "https://other.example/acs".to_owned()),
@@ -229,7 +233,7 @@ async fn encrypted_assertions_are_judged_like_others() {
     let document = taking.get("/sso/saml/metadata").await.body.as_str().unwrap().to_owned();
     let certificate =
         document.split("<X509Certificate>").nth(1).unwrap().split('<').next().unwrap().to_owned();
-    let usual = |said: &Said, signer| encrypt(&said.assertion(signer), &certificate, USUAL);
+    let usual = |said: &SamlResponse, signer| encrypt(&said.assertion(signer), &certificate, USUAL);
     refuse(&server, "not allowed", |said| said.response(&usual(&said, Some(&OWN)), None)).await;
     refuse(&taking, "unsigned", |said| said.response(&usual(&said, None), None)).await;
     refuse(&taking, "by somebody else", |said| said.response(&usual(&said, Some(&OTHER)), None)).await;
@@ -265,7 +269,7 @@ async fn a_relay_state_is_good_for_one_response_on_any_node() {
     let (server, _) = start(settings()).await;
     let other = server.second_node().await;
     let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
-    let answer = || Said::to(&asked.id).signed(Signed::Response);
+    let answer = || SamlResponse::to(&asked.id).signed(Signed::Response);
     let (first, second) = (answer(), answer());
     let (one, two) = tokio::join!(
         arrive(&server, &asked.relay_state, &first),
@@ -280,20 +284,20 @@ async fn a_relay_state_is_good_for_one_response_on_any_node() {
     assert_eq!(refusal(&arrive(&other, &unknown, &first).await), "saml_relay_state_not_found");
     // A response that does not count uses the state up, too.
     let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
-    let bad = Said::to(&asked.id).signed(Signed::Nothing);
+    let bad = SamlResponse::to(&asked.id).signed(Signed::Nothing);
     assert_eq!(refusal(&arrive(&server, &asked.relay_state, &bad).await), "validation_failed");
-    let good = Said::to(&asked.id).signed(Signed::Response);
+    let good = SamlResponse::to(&asked.id).signed(Signed::Response);
     assert_eq!(refusal(&arrive(&server, &asked.relay_state, &good).await), "saml_relay_state_not_found");
     let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
     server.sql("update auth.saml_relay_states set created_at = now() - interval '121 seconds'").await;
-    let late = Said::to(&asked.id).signed(Signed::Response);
+    let late = SamlResponse::to(&asked.id).signed(Signed::Response);
     assert_eq!(refusal(&arrive(&server, &asked.relay_state, &late).await), "saml_relay_state_expired");
 }
 
 #[tokio::test]
 async fn the_provider_may_begin() {
     let (server, _) = start(settings()).await;
-    let unsolicited = || Said::to("").signed(Signed::Response);
+    let unsolicited = || SamlResponse::to("").signed(Signed::Response);
     let target = |answer: &Answer| location(answer).as_str().split('#').next().unwrap_or_default().to_owned();
     for (relay_state, end) in [
         ("", SITE),
@@ -306,7 +310,7 @@ async fn the_provider_may_begin() {
         assert_eq!(target(&answer), end, "{relay_state}");
     }
     // Some name a request that nobody has made.
-    session(&arrive(&server, "", &Said::to("id-of-theirs").signed(Signed::Assertion)).await);
+    session(&arrive(&server, "", &SamlResponse::to("id-of-theirs").signed(Signed::Assertion)).await);
     assert_eq!(refusal(&arrive(&server, "nowhere", &unsolicited()).await), "validation_failed");
     let nil = uuid::Uuid::nil().to_string();
     assert_eq!(refusal(&arrive(&server, &nil, &unsolicited()).await), "validation_failed");
@@ -317,7 +321,7 @@ async fn the_provider_may_begin() {
 async fn an_assertion_counts_once_on_any_node() {
     let (server, _) = start(settings()).await;
     let other = server.second_node().await;
-    let said = Said::to("");
+    let said = SamlResponse::to("");
     session(&arrive(&server, "", &said.signed(Signed::Response)).await);
     for server in [&server, &other] {
         for what in [Signed::Response, Signed::Assertion] {
@@ -326,7 +330,7 @@ async fn an_assertion_counts_once_on_any_node() {
     }
     assert_eq!(server.value("select count(*) from auth.sessions").await, 1);
     // What does not count leaves the name of the assertion to the one that does.
-    let said = Said::to("");
+    let said = SamlResponse::to("");
     arrive(&server, "", &said.signed_by(Signed::Response, &OTHER)).await;
     session(&arrive(&server, "", &said.signed(Signed::Response)).await);
 }
@@ -334,15 +338,15 @@ async fn an_assertion_counts_once_on_any_node() {
 #[tokio::test]
 async fn only_providers_that_are_known_and_not_disabled_count() {
     let (server, _) = start(settings()).await;
-    let stranger = Said { issuer: "https://stranger.example".to_owned(), ..Said::to("") };
+    let stranger = SamlResponse { issuer: "https://stranger.example".to_owned(), ..SamlResponse::to("") };
     assert_eq!(refusal(&arrive(&server, "", &stranger.signed(Signed::Response)).await), "saml_idp_not_found");
-    let nameless = Said::to("").signed(Signed::Assertion).replacen(ENTITY, "", 1);
+    let nameless = SamlResponse::to("").signed(Signed::Assertion).replacen(ENTITY, "", 1);
     assert_eq!(refusal(&arrive(&server, "", &nameless).await), "saml_idp_not_found");
     let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
     server.sql("update auth.sso_providers set disabled = true").await;
-    let answer = Said::to(&asked.id).signed(Signed::Response);
+    let answer = SamlResponse::to(&asked.id).signed(Signed::Response);
     assert_eq!(refusal(&arrive(&server, &asked.relay_state, &answer).await), "sso_provider_disabled");
-    let answer = Said::to("").signed(Signed::Response);
+    let answer = SamlResponse::to("").signed(Signed::Response);
     assert_eq!(refusal(&arrive(&server, "", &answer).await), "sso_provider_disabled");
     nobody_came(&server).await;
 }
@@ -403,7 +407,7 @@ async fn users_need_a_lasting_name_and_an_address() {
 async fn accounts_are_refused_as_elsewhere() {
     let (server, _) = start(settings()).await;
     let closed = server.second_node_with(Settings { disable_signup: true, ..settings() }).await;
-    let come = |server| sign_in(server, |said: Said| said.signed(Signed::Response));
+    let come = |server| sign_in(server, |said: SamlResponse| said.signed(Signed::Response));
     let answer = come(&closed).await;
     assert_eq!(refusal(&answer), "signup_disabled");
     assert_eq!(query(&location(&answer))["error"], "access_denied");

@@ -10,7 +10,8 @@ use url::Url;
 
 use crate::harness::{Answer, Server};
 use crate::identity_provider::{
-    CONSUMER, ENTITY, EXTERNAL, Encryption, OWN, Said, Signed, USUAL, encrypt, is_signed, metadata, read,
+    CONSUMER, ENTITY, EXTERNAL, Encryption, OWN, SamlResponse, Signed, USUAL, encrypt, is_signed, metadata,
+    read,
 };
 use crate::sign_in_at::{SITE, fragment, location, query};
 
@@ -64,9 +65,9 @@ pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Ans
 }
 
 /// Leaves and comes back with what `say` makes of an answer to the request.
-pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(Said) -> String) -> Answer {
+pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
     let asked = read(&depart(server, json!({ "domain": "example.com" })).await);
-    arrive(server, &asked.relay_state, &say(Said::to(&asked.id))).await
+    arrive(server, &asked.relay_state, &say(SamlResponse::to(&asked.id))).await
 }
 
 /// The members of the fragment that a sign-in has ended in.
@@ -254,7 +255,8 @@ async fn users_end_where_they_wanted_to_go_if_that_is_allowed() {
     ] {
         let body = json!({ "domain": "example.com", "redirect_to": wish });
         let asked = read(&depart(&server, body).await);
-        let answer = arrive(&server, &asked.relay_state, &Said::to(&asked.id).signed(Signed::Response)).await;
+        let answer =
+            arrive(&server, &asked.relay_state, &SamlResponse::to(&asked.id).signed(Signed::Response)).await;
         assert_eq!(answer.status, 302);
         assert_eq!(location(&answer).as_str().split('#').next(), Some(end), "{wish}");
     }
@@ -268,7 +270,7 @@ async fn with_pkce_it_ends_in_a_code() {
         "code_challenge": CHALLENGE, "code_challenge_method": "s256",
     });
     let asked = read(&depart(&server, body).await);
-    let answer = arrive(&server, &asked.relay_state, &Said::to(&asked.id).signed(Signed::Both)).await;
+    let answer = arrive(&server, &asked.relay_state, &SamlResponse::to(&asked.id).signed(Signed::Both)).await;
     assert_eq!(answer.status, 302);
     let url = location(&answer);
     assert_eq!(url.fragment(), None);

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use uuid::Uuid;
 
 use crate::harness::{Answer, Server};
-use crate::identity_provider::{ENTITY, OTHER, OWN, Said, Signed, metadata};
+use crate::identity_provider::{ENTITY, OTHER, OWN, SamlResponse, Signed, metadata};
 use crate::provider::Provider;
 use crate::sso::{arrive, session, settings};
 
@@ -241,7 +241,7 @@ async fn metadata_is_fetched_from_where_it_is_published() {
     let created = create(&server, body("/good")).await;
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(created.body["saml"]["metadata_url"], format!("{}/good", publisher.url));
-    assert_eq!(publisher.asked("/good")[0].headers["accept"], "application/xml;charset=UTF-8");
+    assert_eq!(publisher.requests("/good")[0].headers["accept"], "application/xml;charset=UTF-8");
     // Only who runs the server opens its own network to administrators.
     let guarded = server.second_node_with(settings()).await;
     for url in ["https://127.0.0.1/metadata", "https://localhost/", "https://10.0.0.1/", "https://[::1]/"] {
@@ -274,17 +274,17 @@ async fn stale_metadata_is_fetched_anew_when_users_come() {
     let body = json!({ "type": "saml", "metadata_url": format!("{}/metadata", publisher.url) });
     assert_eq!(create(&server, body).await.status, 201);
     let come = async |server: &Server, signer| {
-        arrive(server, "", &Said::to("").signed_by(Signed::Response, signer)).await
+        arrive(server, "", &SamlResponse::to("").signed_by(Signed::Response, signer)).await
     };
     let a_day_passes = "update auth.saml_providers set updated_at = updated_at - interval '25 hours'";
     session(&come(&server, &OWN).await);
-    assert_eq!(publisher.asked("/metadata").len(), 1, "it is fresh");
+    assert_eq!(publisher.requests("/metadata").len(), 1, "it is fresh");
     publisher.answer_with("/metadata", 200, &metadata(ENTITY, &[&OTHER]));
     assert_eq!(come(&server, &OTHER).await.status, 303);
     server.sql(a_day_passes).await;
     session(&come(&server, &OTHER).await);
     assert_eq!(come(&server, &OWN).await.status, 303);
-    assert_eq!(publisher.asked("/metadata").len(), 2);
+    assert_eq!(publisher.requests("/metadata").len(), 2);
     assert_eq!(
         server.text("select metadata_xml from auth.saml_providers").await,
         metadata(ENTITY, &[&OTHER])
@@ -294,9 +294,9 @@ async fn stale_metadata_is_fetched_anew_when_users_come() {
         let node = server.second_node().await;
         publisher.answer_with("/metadata", 200, &document);
         server.sql(a_day_passes).await;
-        let asked = publisher.asked("/metadata").len();
+        let asked = publisher.requests("/metadata").len();
         session(&come(&node, &OTHER).await);
         session(&come(&node, &OTHER).await);
-        assert_eq!(publisher.asked("/metadata").len(), asked + 1);
+        assert_eq!(publisher.requests("/metadata").len(), asked + 1);
     }
 }

@@ -161,7 +161,7 @@ fn auth(
     // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
-    auth::Settings::read(reader, &auth::Places { api_url, mails, files: &files })
+    auth::Settings::read(reader, &auth::SettingsContext { api_url, mails, files: &files })
 }
 
 fn storage(
