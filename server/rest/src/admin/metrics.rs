@@ -22,7 +22,12 @@ pub(super) fn text(rest: &Rest) -> Result<String, fmt::Error> {
         loads: Loads { succeeded, failed },
         query_time,
         pool: rest.database().pool_statistics(),
-        tokens: rest.current_configuration().verifier.as_ref().map(tokens::Verifier::cache_statistics).unwrap_or_default(),
+        tokens: rest
+            .current_configuration()
+            .verifier
+            .as_ref()
+            .map(tokens::Verifier::cache_statistics)
+            .unwrap_or_default(),
     };
     let mut registry = Registry::with_prefix("pgrst");
     registry.register_collector(Box::new(statistics));
