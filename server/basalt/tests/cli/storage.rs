@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jsonwebtoken::{EncodingKey, Header, encode};
 use serde_json::json;
 
-use super::{PATIENCE, Served, basalt, project};
+use super::{PATIENCE, Server, basalt, project};
 
 const SECRET: &str = "a secret of at least thirty-two characters";
 /// How often the server is killed.
@@ -114,10 +114,10 @@ impl Client {
     }
 }
 
-fn start(folder: &std::path::Path) -> Served {
+fn start(folder: &std::path::Path) -> Server {
     let mut command = basalt(folder);
     command.env("JWT_SECRET", SECRET);
-    Served::ready(Served::launch(command))
+    Server::ready(Server::launch(command))
 }
 
 #[test]
