@@ -1,3 +1,5 @@
+//! Tests of the settings of a server that stands in for another.
+
 use super::*;
 
 fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, Invalid> {
