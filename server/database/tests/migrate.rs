@@ -46,10 +46,11 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         .unwrap();
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
-    let expected = ["0001_roles.sql", "0009_rate_limits.sql", "0013_auth_rows.sql"];
+    let expected =
+        ["0001_roles.sql", "0009_rate_limits.sql", "0013_auth_rows.sql", "0017_resumable_uploads.sql"];
     assert_eq!(
         report.applied, expected,
-        "roles and rows are looked at one by one, and only Basalt has rate limits"
+        "roles and rows are looked at one by one, and only Basalt has rate limits and parts of uploads"
     );
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
     for (file, why) in [
