@@ -6,9 +6,10 @@ import { functions } from './functions/figures.mjs'
 import { peers } from './peers/figures.mjs'
 import { rest } from './rest/suite.mjs'
 import { schemaCache } from './schema-cache/figures.mjs'
+import { storage } from './storage/figures.mjs'
 
 /** What can be measured, in the order in which it is. Each answers whether the measured server was right. */
-const parts = { foundation, functions, rest, auth, 'schema-cache': schemaCache, peers }
+const parts = { foundation, functions, rest, auth, 'schema-cache': schemaCache, storage, peers }
 
 function usage() {
   process.stderr.write(`usage: bench/run BINARY [${Object.keys(parts).join('|')} …]\n`)

@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+
+import { freePort } from '../lib/ports.mjs'
 
 const run = promisify(execFile)
 
@@ -102,12 +103,4 @@ export class PocketBase {
     }
     await rm(this.folder, { recursive: true, force: true })
   }
-}
-
-async function freePort() {
-  const probe = createServer()
-  await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

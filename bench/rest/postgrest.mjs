@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
+
+import { freePort } from '../lib/ports.mjs'
 
 const program = path.resolve(
   import.meta.dirname,
@@ -74,13 +75,4 @@ async function isReady(url) {
   } catch {
     return false
   }
-}
-
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
