@@ -37,6 +37,7 @@ export default tseslint.config(
       'target/',
       // Deno's own linter looks after what Deno runs.
       'functions/',
+      'tests/integration/functions/',
       'tests/conformance/functions/',
       'tests/projects/*/supabase/functions/',
       // What pip has installed.

@@ -4,7 +4,7 @@ import path from 'node:path'
 const repository = path.resolve(import.meta.dirname, '../..')
 
 /**
- * Lays a functions folder out in `folder`: the site's functions, those of the conformance tests, and the chat twice more
+ * Lays a functions folder out in `folder`: the site's functions, those of the integration tests, and the chat twice more
  * with the language model at `modelUrl`: as `chat-model`, and as `chat-hasty`, which does not wait for it.
  * @param {string} folder
  * @param {string} modelUrl
@@ -12,7 +12,7 @@ const repository = path.resolve(import.meta.dirname, '../..')
 export async function layFunctions(folder, modelUrl) {
   await mkdir(folder, { recursive: true })
   await cp(path.join(repository, 'functions'), folder, { recursive: true })
-  await cp(path.join(repository, 'tests/conformance/functions'), folder, { recursive: true })
+  await cp(path.join(repository, 'tests/integration/functions'), folder, { recursive: true })
   const settings = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: modelUrl }
   await layChat(folder, 'chat-model', settings)
   await layChat(folder, 'chat-hasty', { ...settings, OPENAI_TIMEOUT: '0.2' })

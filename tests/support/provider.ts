@@ -5,11 +5,10 @@ import type { AddressInfo } from 'node:net'
 
 import { authority } from './certificate.ts'
 
+import { CLIENT } from './auth.mjs'
+
 /** Where Keycloak has its endpoints below a realm. */
 const ENDPOINTS = '/protocol/openid-connect'
-
-/** What identifies the project at the provider. */
-export const CLIENT = { id: 'terrace', secret: 'a-secret-of-these-tests' }
 
 /** How the client shows who it is. Source: RFC 6749, section 2.3.1. */
 const CREDENTIALS = `Basic ${btoa([CLIENT.id, CLIENT.secret].map(encodeURIComponent).join(':'))}`

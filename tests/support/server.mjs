@@ -55,7 +55,7 @@ export class Server {
     this.dataDir = dataDir
     this.project = project
     // As text, since the announcement is read.
-    this.environment = { ...process.env, BASALT_LOG_FORMAT: 'text', ...env }
+    this.environment = { ...process.env, BASALT_LOG_FORMAT: 'text', BASALT_INBOX_PORT: '0', ...env }
     /** @type {Access} */
     this.access = { url: '', anonKey: '', serviceKey: '' }
     /** Where the mails are that it keeps instead of sending them; empty where it sends them. */
@@ -103,6 +103,14 @@ export class Server {
   /** @returns {Place} */
   get place() {
     return { binary: this.binary, dataDir: this.dataDir, project: this.project }
+  }
+
+  /**
+   * What `basalt status` tells, by the names of `supabase status`: DB_URL, JWT_SECRET and so on.
+   * @returns {Promise<Record<string, string>>}
+   */
+  async status() {
+    return JSON.parse(await this.#command('status', '-o', 'json'))
   }
 
   /** What `basalt gen types typescript` prints. */

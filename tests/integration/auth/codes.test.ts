@@ -1,7 +1,7 @@
 import type { EmailOtpType } from '@supabase/supabase-js'
 import { expect, test } from 'vitest'
 
-import { PHONE_CODE, PHONES } from '../../support/auth.ts'
+import { PHONE_CODE, PHONES } from '../../support/auth.mjs'
 import { service, visitor } from '../clients.ts'
 import {
   arrive,

@@ -1,4 +1,5 @@
-import { CLIENT } from './provider.ts'
+/** The client that the tests' OpenID provider knows. */
+export const CLIENT = { id: 'terrace', secret: 'a-secret-of-these-tests' }
 
 /** The phone numbers whose codes are known, by the code. */
 export const PHONES = ['15550100001', '15550100002', '15550100003', '15550100004', '15550100005']
@@ -8,10 +9,11 @@ export const PHONE_CODE = '424242'
 
 /**
  * Settings under which every way to sign in can be tried, as often as tests please.
- * @param provider the URL of the OpenID provider
- * @param page the origin of pages that clients come from
+ * @param {string} provider the URL of the OpenID provider
+ * @param {string} page the origin of pages that clients come from
+ * @returns {Record<string, string>}
  */
-export function everyWayIn(provider: string, page: string): Record<string, string> {
+export function everyWayIn(provider, page) {
   const limits = [
     'OTP',
     'TOKEN_REFRESH',

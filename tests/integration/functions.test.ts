@@ -40,7 +40,7 @@ interface Asked {
   ofPg: Asked['ofPostgres']
 }
 
-// The functions below conformance/functions have to be deployed on a server that the tests do not start themselves.
+// The functions below integration/functions have to be deployed on a server that the tests do not start themselves.
 describe.skipIf(inject('own') === null)('the stock functions client', () => {
   const client = visitor()
 

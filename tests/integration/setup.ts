@@ -5,12 +5,21 @@ import path from 'node:path'
 
 import type { TestProject } from 'vitest/node'
 
-import { everyWayIn } from '../support/auth.ts'
+import { everyWayIn } from '../support/auth.mjs'
 import { layFunctions } from '../support/functions.mjs'
 import { Model } from '../support/model.mjs'
 import { Provider } from '../support/provider.ts'
 import { Registry } from '../support/registry.mjs'
 import { Server } from '../support/server.mjs'
+
+/** What clients of the S3 protocol sign with. */
+export interface S3Keys {
+  accessKeyId: string
+  secretAccessKey: string
+  region: string
+  /** The project's reference, the access key of clients with a session token. */
+  project: string
+}
 
 /** Properties that only a server of the tests' own has. */
 export interface Own {
@@ -27,6 +36,8 @@ export interface Own {
 declare module 'vitest' {
   export interface ProvidedContext {
     access: Server['access']
+    /** Null for another server whose keys for S3 nobody has named. */
+    s3: S3Keys | null
     /** There for a server that was started for the run. */
     own: Own | null
   }
@@ -41,9 +52,17 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     SUPABASE_URL: url,
     SUPABASE_ANON_KEY: anonKey,
     SUPABASE_SERVICE_ROLE_KEY: serviceKey,
+    S3_PROTOCOL_ACCESS_KEY_ID: accessKeyId,
+    S3_PROTOCOL_ACCESS_KEY_SECRET: secretAccessKey,
+    S3_PROTOCOL_REGION: region = 'local',
   } = process.env
   if (url && anonKey && serviceKey) {
     provide('access', { url, anonKey, serviceKey })
+    const project = new URL(url).hostname.split('.')[0] ?? ''
+    provide(
+      's3',
+      accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, region, project } : null,
+    )
     provide('own', null)
     return () => Promise.resolve()
   }
@@ -51,13 +70,27 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const registry = await Registry.start()
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
   await layFunctions(folder, model.url)
+  const s3 = {
+    accessKeyId: 'integration',
+    secretAccessKey: 'secret of tests',
+    region: 'local',
+    project: 'terrace',
+  }
   const env = {
+    S3_PROTOCOL_ACCESS_KEY_ID: s3.accessKeyId,
+    S3_PROTOCOL_ACCESS_KEY_SECRET: s3.secretAccessKey,
     ...everyWayIn(provider.url, 'http://localhost:5173'),
     GOTRUE_SAML_ENABLED: 'true',
     GOTRUE_SAML_PRIVATE_KEY: samlKey(),
     BASALT_FUNCTIONS_PATH: folder,
     JSR_URL: registry.url,
     NPM_CONFIG_REGISTRY: registry.url,
+    // All tests of channels together are more than one project's users may be by default.
+    TENANT_MAX_CONCURRENT_USERS: '5000',
+    TENANT_MAX_JOINS_PER_SECOND: '5000',
+    TENANT_MAX_EVENTS_PER_SECOND: '1000000',
+    CHANNEL_ERROR_BACKOFF_MS: '200',
+    CONNECT_ERROR_BACKOFF_MS: '200',
   }
   const end = async () => {
     model.stop()
@@ -71,6 +104,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   })
   const { inboxUrl, place } = server
   provide('access', server.access)
+  provide('s3', s3)
   provide('own', { place, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
   return async () => {
     await server.stop()

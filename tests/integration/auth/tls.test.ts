@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { everyWayIn } from '../../support/auth.ts'
+import { everyWayIn } from '../../support/auth.mjs'
 import { certificate } from '../../support/certificate.ts'
 import { connect } from '../../support/client.ts'
 import { idTokenOf, Provider, signInAt } from '../../support/provider.ts'

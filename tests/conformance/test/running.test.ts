@@ -1,0 +1,154 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { group } from '../src/case.ts'
+import { partly } from '../src/match.ts'
+import { Runner } from '../src/runner.ts'
+import { selfCheck } from '../src/selfcheck.ts'
+import type { Target } from '../src/target.ts'
+
+const source = 'https://docs.example/'
+const some = group('rest.some', { title: 'Some', source })
+const missing = group('rest.missing', {
+  title: 'Missing',
+  source,
+  probe: async (t) => {
+    t.present(await t.get('missing'))
+  },
+})
+
+some.case('whole', 'all is judged', (t) =>
+  t
+    .get('rows')
+    .is(200, [{ n: 1 }, { n: 2 }])
+    .header('x-kind', 'rows'),
+)
+some.case('client', 'a client judges all', async (t) => {
+  t.data(await t.anon.from('rows').select(), [{ n: 1 }, { n: 2 }])
+})
+some.case('lazy', 'the length alone is compared', async (t) => {
+  const { data } = await t.anon.from('rows').select()
+  t.equal((data ?? []).length > 0, true)
+})
+some.case('blind', 'the answer is read and not compared', async (t) => {
+  const result = await t.anon.from('rows').select()
+  if (result.data?.length === 0) t.data(result, [])
+})
+some.case('partial', 'a result is taken as it comes', async (t) => {
+  const { data } = await t.anon.from('rows').select()
+  t.equal((data?.at(-1) as unknown) ?? { n: 2 }, partly({ n: 2 }))
+})
+some.case('either', 'one of several statuses is promised', (t) => t.get('rows').is([200, 204]))
+some.case('coded', 'a mail holds a code', async (t) => {
+  const code = await t.mails('coded@example.com').code()
+  await t.get(`rows?code=${code}`).header('x-code', '123456')
+})
+some.case('codeless', 'a mail holds a code', async (t) => {
+  await t.mails('codeless@example.com').code()
+})
+some.case('neither', 'none of several statuses comes', (t) => t.get('rows').is([201, 204]))
+some.case('differs', 'another row is promised', (t) => t.get('rows').is(200, [{ n: 3 }]))
+some.case('throws', 'a mistake of a library is a difference', () => {
+  throw new TypeError('no such thing')
+})
+some.case('slow', 'an answer comes in time', { timeout: 1 }, (t) => t.get('never').is(200))
+some.case('unset', 'the set-up works', async (t) => {
+  await t.prepare('POST', '/rest/v1/missing')
+})
+some.case('needy', 'a database is there', { needs: ['db'] }, () => undefined)
+missing.case('one', 'the feature works', (t) => t.get('missing').is(200))
+
+/** What a Mailpit answers: a mail to `coded@example.com` has a code, others have a link with digits alone. */
+function mailAnswer(pathname: string, query: URLSearchParams): unknown {
+  const link = 'http://server.example/auth/v1/verify?token=654321'
+  if (pathname.endsWith('/search')) {
+    return { messages: [{ ID: query.get('query')?.includes('codeless') ? 'codeless' : 'coded' }] }
+  }
+  if (!pathname.includes('/message/')) return undefined
+  return { Subject: 'Hello', Text: pathname.endsWith('/coded') ? `${link} or 123456` : link }
+}
+
+describe('a run', () => {
+  let server: Server
+  let target: Target
+  let runner: Runner
+  const cases = [...some.cases, ...missing.cases]
+  const undone: string[] = []
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      if (request.url?.includes('never')) return
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://server.example')
+      if (pathname.includes('missing')) response.statusCode = 404
+      response.setHeader('content-type', 'application/json').setHeader('x-kind', 'rows')
+      response.setHeader('x-code', searchParams.get('code') ?? '')
+      response.end(JSON.stringify(mailAnswer(pathname, searchParams) ?? [{ n: 1 }, { n: 2 }]))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    target = {
+      ...{ url: `http://127.0.0.1:${port}`, anonKey: 'anon', serviceKey: 'service' },
+      ...{ databaseUrl: '', mailUrl: `http://127.0.0.1:${port}`, jwtSecret: '', s3: null },
+    }
+    const { signal } = new AbortController()
+    const lacking = new Map([['db', 'needs a database']] as const)
+    runner = new Runner(target, [some, missing], lacking, { jobs: 4, timeout: 5, signal })
+  })
+
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  it('gives each case its state', async () => {
+    const states = (await runner.all(cases)).map(({ name, state }) => [name, state])
+    expect(Object.fromEntries(states)).toEqual({
+      'rest.some.whole': 'holds',
+      'rest.some.client': 'holds',
+      'rest.some.lazy': 'holds',
+      'rest.some.blind': 'holds',
+      'rest.some.partial': 'holds',
+      'rest.some.either': 'holds',
+      'rest.some.coded': 'holds',
+      'rest.some.codeless': 'not tried',
+      'rest.some.neither': 'differs',
+      'rest.some.differs': 'differs',
+      'rest.some.throws': 'differs',
+      'rest.some.slow': 'differs',
+      'rest.some.unset': 'not tried',
+      'rest.some.needy': 'not tried',
+      'rest.missing.one': 'absent',
+    })
+  })
+
+  it('shows what was asked, promised and answered', async () => {
+    const [outcome] = await runner.all(cases.filter(({ name }) => name.endsWith('.differs')))
+    expect(outcome?.difference?.request).toContain('GET /rest/v1/rows')
+    expect(outcome?.difference?.expected).toBe('[{"n":3}]')
+    expect(outcome?.difference?.got).toContain('[{"n":1},{"n":2}]')
+  })
+
+  it('undoes what a case has made, the last first, whatever the outcome', async () => {
+    const own = group('rest.own', { title: 'Own', source })
+    own.case('undone', 'what is made is undone', async (t) => {
+      t.after(() => undone.push('first'))
+      t.after(() => {
+        throw new Error('this one fails')
+      })
+      t.after(() => undone.push('last'))
+      await t.get('rows').is(500)
+    })
+    await runner.all(own.cases)
+    expect(undone).toEqual(['last', 'first'])
+  })
+
+  it('lists the cases that do not notice a spoilt answer', async () => {
+    const held = cases.filter(({ name }) => !name.endsWith('.slow'))
+    const outcomes = await runner.all(held)
+    const { unnoticed } = await selfCheck(runner, held, outcomes, 4, () => undefined)
+    const names = unnoticed.map(({ name }) => name)
+    expect([...new Set(names)]).toEqual(['rest.some.blind', 'rest.some.lazy', 'rest.some.partial'])
+  })
+})

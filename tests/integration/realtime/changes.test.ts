@@ -1,0 +1,432 @@
+/** Changes of rows: what is told, to which subscriptions, and how. */
+import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { connect } from '../../support/client.ts'
+import { isOwn, moment, sql, Tables, unique, Wires } from './stage.ts'
+import {
+  change,
+  changes,
+  subscribed,
+  unsubscribed,
+  watch,
+  type Binding,
+  type Change,
+} from './watch.ts'
+import { VERSIONS, type Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+const SCHEMA = 'rt_rows'
+const tables = new Tables(SCHEMA)
+const published = tables.published.bind(tables)
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const aTime = expect.stringMatching(ISO) as string
+
+describe.skipIf(!isOwn)('changes of rows', () => {
+  beforeAll(() => tables.make())
+  afterAll(() => tables.drop())
+
+  describe('of a table', () => {
+    const table = 'things'
+    let name: string
+    beforeAll(async () => {
+      name = await published(table, 'id int primary key, name text, n int')
+    })
+    const binding = (more: Binding = {}) => ({ event: '*', schema: SCHEMA, table, ...more })
+
+    test.for(VERSIONS)('are told in version %s', async (vsn) => {
+      await sql(`delete from ${name}`)
+      const wire = await wires.add({ vsn })
+      const room = unique('room')
+      const [id] = await watch(wire, room, [binding()])
+      expect(Number.isInteger(id) && id !== 0).toBe(true)
+      await sql(`insert into ${name} values (1, 'a', null)`)
+      const frame = await wire.event(room, 'postgres_changes')
+      const about = { schema: SCHEMA, table, commit_timestamp: aTime, errors: null }
+      const columns = [
+        { name: 'id', type: 'int4' },
+        { name: 'name', type: 'text' },
+        { name: 'n', type: 'int4' },
+      ]
+      expect(frame.ref).toBeNull()
+      expect(frame.payload).toEqual({
+        ids: [id],
+        data: { ...about, type: 'INSERT', columns, record: { id: 1, name: 'a', n: null } },
+      })
+      const told = (frame.payload as Change).data.commit_timestamp ?? ''
+      expect(Math.abs(Date.now() - Date.parse(told))).toBeLessThan(10_000)
+
+      await sql(`update ${name} set n = 2`)
+      expect(await change(wire, room)).toEqual({
+        ...about,
+        type: 'UPDATE',
+        columns,
+        record: { id: 1, name: 'a', n: 2 },
+        old_record: { id: 1 },
+      })
+      await sql(`update ${name} set id = 3`)
+      expect(await change(wire, room)).toMatchObject({ record: { id: 3 }, old_record: { id: 1 } })
+      await sql(`delete from ${name}`)
+      expect(await change(wire, room)).toEqual({
+        ...about,
+        type: 'DELETE',
+        columns,
+        old_record: { id: 3 },
+      })
+      await sql(`truncate ${name}; insert into ${name} values (9)`)
+      expect(await change(wire, room)).toMatchObject({ type: 'INSERT', record: { id: 9 } })
+    })
+
+    test('come soon', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      await watch(wire, room, [binding()])
+      const begin = performance.now()
+      await sql(`insert into ${name} values (100)`)
+      const committed = performance.now()
+      await change(wire, room)
+      // A poll of 100 ms would need half of it on average, besides.
+      expect(performance.now() - begin).toBeLessThan(committed - begin + 1000)
+    })
+
+    test('are told to each binding that asks for them', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      const [
+        all = 0,
+        inserts = 0,
+        updates = 0,
+        deletes = 0,
+        filtered = 0,
+        schema = 0,
+        anything = 0,
+      ] = await watch(wire, room, [
+        binding(),
+        binding({ event: 'INSERT' }),
+        binding({ event: 'update' }),
+        binding({ event: 'DELETE' }),
+        binding({ event: 'INSERT', filter: 'id=gt.1000' }),
+        { event: '*', schema: SCHEMA },
+        binding({ event: 'whatever' }),
+      ])
+      await sql(`insert into ${name} values (200)`)
+      await sql(`insert into ${name} values (2000)`)
+      await sql(`update ${name} set n = 1 where id = 200`)
+      await sql(`delete from ${name} where id = 200`)
+      await expect.poll(() => changes(wire, room)).toHaveLength(4)
+      await wire.settled()
+      const ids = changes(wire, room).map(({ ids }) => ids.toSorted((a, b) => a - b))
+      const sorted = (...numbers: number[]) => numbers.toSorted((a, b) => a - b)
+      const always = [all, schema, anything]
+      expect(ids).toEqual([
+        sorted(...always, inserts),
+        sorted(...always, inserts, filtered),
+        sorted(...always, updates),
+        sorted(...always, deletes),
+      ])
+    })
+
+    test('are told to every channel once, whatever channels there are', async () => {
+      const [one, two] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
+      const [a, b] = [unique('room'), unique('room')]
+      const [first] = await watch(one, a, [binding()])
+      const [second] = await watch(one, b, [binding()])
+      await watch(two, a, [binding()])
+      expect(second).toBe(first)
+      await sql(`insert into ${name} values (300)`)
+      for (const [wire, room] of [
+        [one, a],
+        [one, b],
+        [two, a],
+      ] as const) {
+        expect(await change(wire, room)).toMatchObject({ record: { id: 300 } })
+        await wire.settled()
+        expect(changes(wire, room)).toEqual([])
+      }
+    })
+
+    test('end when the channel is left', async () => {
+      const [one, two] = [await wires.add(), await wires.add()]
+      const room = unique('room')
+      for (const wire of [one, two]) await watch(wire, room, [binding()])
+      await one.reply(one.send(`realtime:${room}`, 'phx_leave', {}))
+      await sql(`insert into ${name} values (400)`)
+      await change(two, room)
+      await one.settled()
+      expect(changes(one, room)).toEqual([])
+    })
+
+    test('go with broadcasts and presence on one channel', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      const config = {
+        postgres_changes: [binding(), null],
+        broadcast: { self: true },
+        presence: { enabled: true },
+      }
+      const answer = (await wire.join(room, config)) as {
+        response: { postgres_changes: unknown[] }
+      }
+      expect(answer.response.postgres_changes).toHaveLength(1)
+      expect(await wire.system(room)).toEqual(subscribed(room))
+      await sql(`insert into ${name} values (500)`)
+      await change(wire, room)
+      wire.broadcast(room, 'shout', {})
+      await wire.heard(room, 'shout')
+    })
+
+    test('are told of any schema', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      await watch(wire, room, [{ event: 'INSERT', schema: '*' }])
+      await sql(`insert into ${name} values (600)`)
+      await expect
+        .poll(() => changes(wire, room).map(({ data }) => data))
+        .toContainEqual(
+          expect.objectContaining({
+            schema: SCHEMA,
+            table,
+            record: { id: 600, name: null, n: null },
+          }),
+        )
+    })
+
+    test('leave out what is rolled back', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      await watch(wire, room, [binding()])
+      await sql(`begin; insert into ${name} values (700); rollback`)
+      await sql(`begin; insert into ${name} values (701); savepoint s; insert into ${name} values (702);
+                 rollback to s; insert into ${name} values (703); commit`)
+      await expect
+        .poll(() => changes(wire, room).map(({ data }) => data.record?.id))
+        .toEqual([701, 703])
+    })
+
+    test('have only the columns that are selected, and the key', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      const [few = 0, all = 0, none = 0] = await watch(wire, room, [
+        binding({ select: ['name'], filter: 'n=eq.1' }),
+        binding(),
+        binding({ select: [] }),
+      ])
+      await sql(`insert into ${name} values (800, 'a', 1)`)
+      await expect.poll(() => changes(wire, room)).toHaveLength(2)
+      const withIds = (id: number) => changes(wire, room).find(({ ids }) => ids.includes(id))
+      expect(withIds(few)?.ids).toEqual([few])
+      expect(withIds(few)?.data.record).toEqual({ id: 800, name: 'a' })
+      expect(withIds(few)?.data.columns.map(({ name }) => name)).toEqual(['id', 'name'])
+      expect(withIds(all)?.data.record).toEqual({ id: 800, name: 'a', n: 1 })
+      expect(withIds(none)).toEqual(withIds(all))
+    })
+
+    test('arrive with the stock client, for several bindings', async () => {
+      const { url, anonKey } = inject('access')
+      const client = connect<object>(url, anonKey)
+      const heard: string[] = []
+      const channel = client.channel(unique('room'))
+      const told = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
+      const place = { schema: SCHEMA, table }
+      channel.on('postgres_changes', { event: '*', ...place }, ({ eventType }) =>
+        heard.push(`all ${eventType}`),
+      )
+      channel.on(
+        'postgres_changes',
+        { event: 'INSERT', ...place, filter: 'id=eq.900' },
+        (payload) => heard.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
+      )
+      channel.on('postgres_changes', { event: 'DELETE', ...place }, (payload) =>
+        heard.push(`gone ${JSON.stringify(payload.old)}`),
+      )
+      await new Promise<void>((resolve, reject) => {
+        channel.subscribe((status, error) => {
+          if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
+          else reject(error ?? new Error(status))
+        })
+      })
+      expect(await told).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+      await sql(`insert into ${name} values (900, 'x', 5)`)
+      await sql(`insert into ${name} values (901)`)
+      await sql(`delete from ${name} where id = 900`)
+      await expect
+        .poll(() => heard)
+        .toEqual([
+          'all INSERT',
+          '900 [{"id":900,"name":"x","n":5},{}]',
+          'all INSERT',
+          'all DELETE',
+          'gone {"id":900}',
+        ])
+      await client.realtime.disconnect()
+    })
+  })
+
+  test('keep the order of transactions, and of their rows', { timeout: 60_000 }, async () => {
+    const name = await published('many', 'id int primary key, batch int')
+    const wire = await wires.add()
+    const room = unique('room')
+    await watch(wire, room, [{ event: '*', schema: SCHEMA, table: 'many' }])
+    const rows = (from: number, to: number, batch: number) =>
+      `insert into ${name} select n, ${batch} from generate_series(${from}, ${to}) n`
+    await sql(rows(1, 2000, 0))
+    await Promise.all(
+      [1, 2, 3].map((batch) => sql(rows(batch * 10_000, batch * 10_000 + 199, batch))),
+    )
+    await sql(`update ${name} set batch = 9 where id <= 3; delete from ${name} where id = 1`)
+    await expect.poll(() => changes(wire, room).length, { timeout: 30_000 }).toBe(2604)
+    await wire.settled()
+    const all = changes(wire, room)
+    expect(all).toHaveLength(2604)
+    const of = (batch: number) => all.filter(({ data }) => data.record?.batch === batch)
+    const numbers = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => from + index)
+    for (const [batch, from, count] of [
+      [0, 1, 2000],
+      [1, 10_000, 200],
+      [2, 20_000, 200],
+      [3, 30_000, 200],
+    ] as const) {
+      expect(of(batch).map(({ data }) => data.record?.id)).toEqual(numbers(from, count))
+      expect(new Set(of(batch).map(({ data }) => data.commit_timestamp)).size).toBe(1)
+      const places = of(batch).map((change) => all.indexOf(change))
+      expect(Math.max(...places) - Math.min(...places)).toBe(count - 1)
+    }
+    expect(all.slice(-4).map(({ data }) => [data.type, data.old_record?.id])).toEqual([
+      ['UPDATE', 1],
+      ['UPDATE', 2],
+      ['UPDATE', 3],
+      ['DELETE', 1],
+    ])
+  })
+
+  test('of a table come once it is published', async () => {
+    const table = 'later'
+    const name = `${SCHEMA}.${table}`
+    await sql(`create table ${name} (id int primary key); grant select on ${name} to anon`)
+    const wire = await wires.add()
+    const room = unique('room')
+    const config = { postgres_changes: [{ event: '*', schema: SCHEMA, table }] }
+    await wire.joined(room, config)
+    expect(await wire.system(room)).toEqual(
+      unsubscribed(
+        room,
+        expect.stringContaining(
+          'Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: [event: *, schema: rt_rows, table: later',
+        ),
+      ),
+    )
+    await sql(`insert into ${name} values (1)`)
+    await sql(`alter publication supabase_realtime add table ${name}`)
+    await watch(wire, room, config.postgres_changes)
+    await sql(`insert into ${name} values (2)`)
+    expect(await change(wire, room)).toMatchObject({ record: { id: 2 } })
+
+    // A column that comes later is told as well.
+    await sql(`alter table ${name} add column extra text; insert into ${name} values (3, 'more')`)
+    expect((await change(wire, room)).record).toEqual({ id: 3, extra: 'more' })
+
+    await sql(
+      `alter publication supabase_realtime drop table ${name}; insert into ${name} values (4)`,
+    )
+    await moment()
+    expect(changes(wire, room)).toEqual([])
+  })
+
+  describe('that are asked for wrongly', () => {
+    const table = 'asked'
+    const place = { schema: SCHEMA, table }
+    beforeAll(async () => {
+      await published(
+        table,
+        'id int primary key, name text, yes bool, secret text',
+        `revoke all on ${SCHEMA}.${table} from anon; grant select (id, name, yes) on ${SCHEMA}.${table} to anon`,
+      )
+    })
+
+    const unfit =
+      'Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ['
+    const unparsed = 'Error parsing `filter` params: '
+
+    /** The subscription is refused with a message that has all of `parts`. */
+    async function refusal(wire: Wire, binding: Binding, parts: string[]) {
+      const room = unique('room')
+      const answer = await wire.join(room, {
+        postgres_changes: [binding],
+        broadcast: { ack: true },
+      })
+      expect(answer).toMatchObject({ status: 'ok' })
+      const system = (await wire.system(room)) as { message: string }
+      expect(system).toEqual(unsubscribed(room, expect.any(String)))
+      for (const part of parts) expect(system.message).toContain(part)
+      // The channel goes on.
+      const ref = wire.broadcast(room, 'still', {})
+      expect(await wire.reply(ref)).toEqual({ status: 'ok', response: {} })
+    }
+
+    test.for<[string, string[]]>([
+      ['nope=eq.1', [unfit, 'Exception: ERROR', 'invalid column for filter nope']],
+      ['secret=eq.1', [unfit, 'invalid column for filter secret']],
+      ['id=eq.x', [unfit, 'Exception: ERROR', 'invalid input syntax for type integer: "x"']],
+      [`id=in.(${'1,'.repeat(100)}1)`, [unfit, 'too many values for `in` filter. Maximum 100']],
+      ['id=like.1%', [unfit, 'operator like requires a text-compatible column type, got integer']],
+      [
+        'id=imatch.1',
+        [unfit, 'operator imatch requires a text-compatible column type, got integer'],
+      ],
+      ['name=match.(', [unfit, 'invalid regular expression for match filter: ']],
+      ['name=is.true', [unfit, 'is true filter requires a boolean column, got text']],
+      ['yes=is.maybe', ['invalid value for is filter: must be null, true, false, or unknown']],
+      ['name', [unparsed]],
+      ['name=eq', [unparsed]],
+      ['name=unlike.x', [unparsed]],
+      ['id=eq.1,,id=eq.2', [unparsed]],
+      ['id=in.1,2', [unparsed]],
+    ])('by filter %s', async ([filter, parts]) => {
+      await refusal(await wires.add(), { event: '*', ...place, filter }, parts)
+    })
+
+    test.for<[Binding, string[]]>([
+      [
+        { schema: SCHEMA, table: 'nowhere' },
+        [
+          'Please check Realtime is enabled for the given connect parameters: [event: *, schema: rt_rows, table: nowhere',
+        ],
+      ],
+      [
+        { schema: 'nowhere' },
+        [
+          'Please check Realtime is enabled for the given connect parameters: [event: *, schema: nowhere',
+        ],
+      ],
+      [{ ...place, select: ['nope'] }, [unfit, 'invalid column for select nope']],
+      [{ ...place, select: ['secret'] }, [unfit, 'invalid column for select secret']],
+      [{ ...place, select: 'id' }, ['Error parsing `select` params: ']],
+      [{ ...place, select: [1] }, ['Error parsing `select` params: ']],
+      [
+        { schema: SCHEMA, select: ['id'] },
+        ['Column selection is not supported for wildcard subscriptions. '],
+      ],
+      [{}, ['No subscription params provided. Please provide at least a ']],
+    ])('by %j', async ([binding, parts]) => {
+      await refusal(await wires.add(), { event: '*', ...binding }, parts)
+    })
+
+    test('are not told to the other bindings, either', async () => {
+      const wire = await wires.add()
+      const room = unique('room')
+      const bindings = [
+        { event: '*', ...place },
+        { event: '*', ...place, filter: 'nope=eq.1' },
+      ]
+      await wire.joined(room, { postgres_changes: bindings })
+      expect(await wire.system(room)).toMatchObject({ status: 'error' })
+      await sql(`insert into ${SCHEMA}.${table} values (1)`)
+      await moment()
+      expect(changes(wire, room)).toEqual([])
+    })
+  })
+})

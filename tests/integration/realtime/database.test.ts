@@ -1,0 +1,423 @@
+/** Broadcasts that come from the database. */
+import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
+import { afterEach, describe, expect, inject, test } from 'vitest'
+
+import { service } from '../clients.ts'
+import { isOwn, moment, somebody, sql, unique, Wires } from './stage.ts'
+import type { Frame, Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const anId = expect.stringMatching(UUID) as string
+
+const PRIVATE = { private: true }
+
+/** A socket that may join every private channel. */
+const trusted = (vsn = '2.0.0') => wires.add({ vsn, key: inject('access').serviceKey })
+
+/** Says so in public, from the database. */
+const send = (name: string, event: string, payload: object = {}) =>
+  sql(`select realtime.send('${JSON.stringify(payload)}', '${event}', '${name}', false)`)
+
+const sendPrivately = (name: string, event: string, payload: object = {}) =>
+  sql(`select realtime.send('${JSON.stringify(payload)}', '${event}', '${name}')`)
+
+/** Joins, and returns once what the database says is heard there. */
+async function listen(wire: Wire, name: string, config: { private?: boolean } = {}) {
+  await wire.joined(name, config)
+  for (let times = 0; times < 20; times++) {
+    const probe = `probe-${times}`
+    await sql(
+      `select realtime.send('{}', '${probe}', '${name}', ${String(config.private ?? false)})`,
+    )
+    const isIt = (frame: Frame) => frame.event === probe || said(frame).event === probe
+    const heard = await wire.take(isIt, probe, 500).catch(() => null)
+    if (heard !== null) return
+  }
+  throw new Error(`nothing from the database is heard on ${name}`)
+}
+
+interface Said {
+  event?: string
+  payload?: unknown
+  meta?: { id: string; replayed?: boolean }
+}
+
+/** What a broadcast in text says. */
+const said = ({ payload }: Frame) => (payload ?? {}) as Said
+
+const broadcasts = ({ received }: Wire) =>
+  received.filter(({ event, kind }) => kind !== 'text' || event === 'broadcast')
+
+describe.skipIf(!isOwn)('a broadcast of the database', () => {
+  test('can be waited for', async () => {
+    const [open, closed] = [unique('room'), unique('room')]
+    const wire = await trusted()
+    const broadcast = { replication_ready: true }
+    await wire.joined(open, { broadcast })
+    await wire.joined(closed, { private: true, broadcast })
+    for (const name of [open, closed])
+      expect(await wire.system(name)).toEqual({
+        extension: 'system',
+        status: 'ok',
+        message: 'Replication connection established',
+        channel: name,
+      })
+  })
+
+  test('reaches clients of both versions with its id', async () => {
+    const name = unique('room')
+    const [young, old] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
+    for (const wire of [young, old]) await listen(wire, name)
+    await send(name, 'said', { a: [1, null, 'ü'] })
+    const id = await sql(
+      `select id from realtime.messages where (topic, event) = ('${name}', 'said')`,
+    )
+    const frame = await young.heardBinary(name, 'said')
+    expect(JSON.parse(frame.metadata)).toEqual({ id })
+    expect(frame.payload).toEqual({ a: [1, null, 'ü'], id })
+    expect(await old.heard(name, 'said')).toEqual({
+      type: 'broadcast',
+      event: 'said',
+      payload: { a: [1, null, 'ü'], id },
+      meta: { id },
+    })
+  })
+
+  test('keeps the id of its payload', async () => {
+    const name = unique('room')
+    const wire = await wires.add()
+    await listen(wire, name)
+    await send(name, 'said', { id: 'mine' })
+    const frame = await wire.heardBinary(name, 'said')
+    expect(frame.payload).toEqual({ id: 'mine' })
+    expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
+  })
+
+  test('may be bytes, which older clients do not get', async () => {
+    const name = unique('room')
+    const [young, old] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
+    for (const wire of [young, old]) await listen(wire, name)
+    await sql(`select realtime.send_binary('\\x00ff80'::bytea, 'bytes', '${name}', false)`)
+    await send(name, 'after')
+    const frame = await young.heardBinary(name, 'bytes')
+    expect(frame.payload).toEqual(Buffer.from([0, 255, 128]))
+    expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
+    await old.heard(name, 'after')
+    expect(broadcasts(old)).toEqual([])
+  })
+
+  test('is private unless it says otherwise', async () => {
+    const name = unique('room')
+    const [inside, outside] = [await trusted(), await wires.add()]
+    await listen(inside, name, PRIVATE)
+    await listen(outside, name)
+    await sendPrivately(name, 'private')
+    await send(name, 'public')
+    await inside.heardBinary(name, 'private')
+    await outside.heardBinary(name, 'public')
+    await moment()
+    expect([broadcasts(inside), broadcasts(outside)]).toEqual([[], []])
+  })
+
+  test('is a row that anybody with the right inserts', async () => {
+    const name = unique('room')
+    const wire = await wires.add()
+    await listen(wire, name)
+    await sql(`
+      insert into realtime.messages (topic, extension, event, payload, private)
+      values ('${name}', 'broadcast', 'row', '{"n": 12345678901234567890}', false),
+             ('${name}', 'broadcast', null, '{}', false), ('${name}', 'broadcast', 'nothing', null, false),
+             ('${name}', 'broadcast', 'unsure', '{}', null), ('${name}', 'broadcast', 'last', '[1]', false)`)
+    const row = await wire.heardBinary(name, 'row')
+    expect(row.raw.toString()).toContain('12345678901234567890')
+    expect((await wire.heardBinary(name, 'last')).payload).toEqual([1])
+    expect(broadcasts(wire)).toEqual([])
+  })
+
+  test('is never heard if it is rolled back', async () => {
+    const name = unique('room')
+    const wire = await wires.add()
+    await listen(wire, name)
+    await sql(`begin; select realtime.send('{}', 'undone', '${name}', false); rollback`)
+    await sql(`begin; savepoint s; select realtime.send('{}', 'undone', '${name}', false); rollback to s;
+               select realtime.send('{}', 'done', '${name}', false); commit`)
+    await wire.heardBinary(name, 'done')
+    expect(broadcasts(wire)).toEqual([])
+  })
+
+  test('keeps its place among others', async () => {
+    const name = unique('room')
+    const wire = await wires.add()
+    await listen(wire, name)
+    const say = (from: number, to: number) =>
+      `select realtime.send(jsonb_build_object('n', n), 'count', '${name}', false)
+       from generate_series(${from}, ${to}) n order by n`
+    await sql(say(1, 500))
+    await sql(say(501, 1000))
+    await expect.poll(() => broadcasts(wire).length, { timeout: 20_000 }).toBe(1000)
+    const numbers = broadcasts(wire).map(({ payload }) => (payload as { n: number }).n)
+    expect(numbers).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
+  })
+
+  test('that cannot be sent is a warning', async () => {
+    expect(await sql(`select realtime.send('{}', 'x', null, false); select 'goes on'`)).toContain(
+      'goes on',
+    )
+    const name = unique('room')
+    const wire = await wires.add()
+    await listen(wire, name)
+    const { id } = await somebody()
+    // Nobody has allowed users to write here.
+    await sql(`begin; set local role authenticated; set local request.jwt.claims = '{"sub":"${id}"}';
+               select realtime.send('{}', 'refused', '${name}', false); commit`)
+    await send(name, 'granted')
+    await wire.heardBinary(name, 'granted')
+    expect(broadcasts(wire)).toEqual([])
+  })
+
+  test('is made of a change by a trigger', async () => {
+    const name = unique('room')
+    const table = name.replaceAll('-', '_')
+    const wire = await trusted()
+    await listen(wire, name, PRIVATE)
+    await sql(`
+      create table public."${table}" (id int primary key, name text);
+      create function public."${table}"() returns trigger language plpgsql as $$ begin
+        perform realtime.broadcast_changes('${name}', tg_op, tg_op, tg_table_name, tg_table_schema, new, old);
+        return null;
+      end $$;
+      create trigger told after insert or update or delete on public."${table}"
+        for each row execute function public."${table}"()`)
+    await sql(`insert into public."${table}" values (1, 'a')`)
+    await sql(`update public."${table}" set name = 'b'`)
+    await sql(`delete from public."${table}"`)
+    const [before, after] = [
+      { id: 1, name: 'a' },
+      { id: 1, name: 'b' },
+    ]
+    const about = { table, schema: 'public', id: anId }
+    for (const [operation, record, old_record] of [
+      ['INSERT', before, null],
+      ['UPDATE', after, before],
+      ['DELETE', null, after],
+    ] as const) {
+      const { payload } = await wire.heardBinary(name, operation)
+      expect(payload).toEqual({ operation, record, old_record, ...about })
+    }
+    await sql(`drop table public."${table}"; drop function public."${table}"`)
+  })
+
+  test('of a change is refused for what is no change of a row', async () => {
+    for (const rest of [
+      `'TRUNCATE', 't', 'public', null, null`,
+      `'INSERT', 't', 'public', null, null, 'STATEMENT'`,
+    ])
+      await expect(
+        sql(`select realtime.broadcast_changes('topic', 'event', ${rest})`),
+      ).rejects.toThrow()
+  })
+
+  test('is heard by the stock client with what is said about it', async () => {
+    const name = unique('room')
+    const heard: { event: string; payload?: unknown; meta?: { id: string } }[] = []
+    const client = service()
+    const channel = client.channel(name, { config: PRIVATE })
+    channel.on('broadcast', { event: '*' }, (message) => heard.push(message as (typeof heard)[0]))
+    await new Promise<void>((resolve, reject) => {
+      channel.subscribe((status, error) => {
+        if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
+        else reject(error ?? new Error(status))
+      })
+    })
+    await listen(await trusted(), unique('wait'), PRIVATE)
+    await sendPrivately(name, 'said', { n: 1 })
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        { type: 'broadcast', event: 'said', payload: { n: 1, id: anId }, meta: { id: anId } },
+      ])
+    await client.realtime.disconnect()
+  })
+})
+
+describe.skipIf(!isOwn)('a replay', () => {
+  /** The text broadcasts that have come to the topic. */
+  const texts = ({ received }: Wire) =>
+    received.filter(({ event, kind }) => kind === 'text' && event === 'broadcast')
+
+  const since = (ms: number, limit?: number) => ({
+    private: true,
+    broadcast: { replay: { since: ms, ...(limit === undefined ? {} : { limit }) } },
+  })
+
+  /** Thirty private messages of a minute each until now, and one that is public. */
+  async function past(name: string) {
+    await sql(`
+      insert into realtime.messages (topic, extension, event, payload, private, inserted_at)
+      select '${name}', 'broadcast', 'e' || n, jsonb_build_object('n', n), true,
+             (now() at time zone 'utc') - (31 - n) * interval '1 second'
+      from generate_series(1, 30) n;
+      insert into realtime.messages (topic, extension, event, payload, private)
+      values ('${name}', 'broadcast', 'public', '{}', false), ('${name}', 'presence', 'other', '{}', true)`)
+  }
+
+  test.for(['1.0.0', '2.0.0'])('brings what was missed, in version %s', async (vsn) => {
+    const name = unique('room')
+    await past(name)
+    const wire = await trusted(vsn)
+    const ref = wire.joins(name, since(0))
+    await expect.poll(() => texts(wire).length).toBe(25)
+    const [first] = wire.received
+    expect(first).toMatchObject({ event: 'phx_reply', ref })
+    const messages = texts(wire).map(said)
+    expect(messages.map(({ event }) => event)).toEqual(
+      Array.from({ length: 25 }, (_, index) => `e${index + 6}`),
+    )
+    expect(messages[0]).toEqual({
+      type: 'broadcast',
+      event: 'e6',
+      payload: { n: 6 },
+      meta: { id: anId, replayed: true },
+    })
+    for (const frame of texts(wire)) {
+      expect(frame.ref).toBeNull()
+      if (vsn === '2.0.0') expect(frame.joinRef).toBe(ref)
+    }
+    await moment()
+    expect(texts(wire)).toHaveLength(25)
+  })
+
+  test('ends at its limit, and begins when it is told to', async () => {
+    const name = unique('room')
+    await past(name)
+    const [few, late] = [await trusted(), await trusted()]
+    await few.joined(name, since(0, 3))
+    await expect
+      .poll(() => texts(few).map((frame) => said(frame).event))
+      .toEqual(['e28', 'e29', 'e30'])
+    await late.joined(name, since(Date.now() + 60_000))
+    await late.settled()
+    await moment()
+    expect(texts(late)).toEqual([])
+    expect(texts(few)).toHaveLength(3)
+  })
+
+  test('brings bytes to those who can read them', async () => {
+    const name = unique('room')
+    const begin = Date.now() - 1000
+    await sql(`select realtime.send_binary('\\x0102', 'bytes', '${name}');
+               select realtime.send('{}', 'text', '${name}')`)
+    const [young, old] = [await trusted(), await trusted('1.0.0')]
+    for (const wire of [young, old]) await wire.joined(name, since(begin))
+    const frame = await young.heardBinary(name, 'bytes')
+    expect(frame.payload).toEqual(Buffer.from([1, 2]))
+    expect(JSON.parse(frame.metadata)).toEqual({ id: anId, replayed: true })
+    for (const wire of [young, old])
+      expect(await wire.heard(name, 'text')).toMatchObject({ meta: { replayed: true } })
+    await moment()
+    expect(broadcasts(old)).toEqual([])
+  })
+
+  test('and the stream bring every message once', { timeout: 60_000 }, async () => {
+    await listen(await trusted(), unique('keep'), PRIVATE)
+    for (let round = 0; round < 4; round++) {
+      const name = unique('room')
+      const begin = Date.now() - 1000
+      const sending = (async () => {
+        for (let n = 0; n < 8; n++) await sendPrivately(name, `e${n}`)
+      })()
+      const wire = await trusted()
+      await moment(100 * round)
+      await wire.joined(name, since(begin))
+      await sending
+      await moment()
+      const events = broadcasts(wire).map((frame) =>
+        frame.kind === 'text' ? said(frame).event : frame.event,
+      )
+      expect(events).toEqual(Array.from({ length: 8 }, (_, n) => `e${n}`))
+    }
+  })
+
+  test('is nothing for public channels', async () => {
+    const wire = await trusted()
+    expect(await wire.join(unique('room'), { broadcast: { replay: { since: 0 } } })).toEqual({
+      status: 'error',
+      response: { reason: 'UnableToReplayMessages: Replay is not allowed for public channels' },
+    })
+  })
+
+  test.for<[unknown]>([
+    [{ since: 0, limit: 0 }],
+    [{ since: 0, limit: 26 }],
+    [{ since: 0, limit: 'x' }],
+    [{ since: 'yesterday', limit: 5 }],
+  ])('cannot be asked for with %j', async ([replay]) => {
+    const wire = await trusted()
+    expect(await wire.join(unique('room'), { ...PRIVATE, broadcast: { replay } })).toEqual({
+      status: 'error',
+      response: { reason: 'UnableToReplayMessages: Replay params are not valid' },
+    })
+  })
+})
+
+describe.skipIf(!isOwn)('what users of the database rely on', () => {
+  test('is there', async () => {
+    const columns = await sql(`
+      select column_name || ' ' || udt_name || ' ' || is_nullable from information_schema.columns
+      where table_schema = 'realtime' and table_name = 'messages' order by 1`)
+    expect(columns.split('\n')).toEqual([
+      'binary_payload bytea YES',
+      'event text YES',
+      'extension text NO',
+      'id uuid NO',
+      'inserted_at timestamp NO',
+      'payload jsonb YES',
+      'private bool YES',
+      'topic text NO',
+      'updated_at timestamp NO',
+    ])
+    expect(
+      await sql(
+        `select pubname from pg_publication where pubname like 'supabase_realtime%' order by 1`,
+      ),
+    ).toBe('supabase_realtime\nsupabase_realtime_messages_publication')
+    for (const role of ['anon', 'authenticated', 'service_role']) {
+      expect(await sql(`select has_schema_privilege('${role}', 'realtime', 'usage')`)).toBe('t')
+      const rights = 'select, insert, update'
+        .split(', ')
+        .map((right) => `has_table_privilege('${role}', 'realtime.messages', '${right}')`)
+      expect(await sql(`select ${rights.join(' and ')}`)).toBe('t')
+    }
+    expect(
+      await sql(`select relrowsecurity from pg_class where oid = 'realtime.messages'::regclass`),
+    ).toBe('t')
+    await expect(
+      sql(
+        `insert into realtime.messages (topic, extension, payload, binary_payload) values ('t', 'broadcast', '{}', '')`,
+      ),
+    ).rejects.toThrow('messages_payload_exclusive')
+    expect(await sql('show wal_level')).toBe('logical')
+  })
+
+  test('has a partition for each day from yesterday to three days ahead', async () => {
+    const day = 86_400_000
+    const names = [-1, 0, 1, 2, 3].map((days) => {
+      const date = new Date(Date.now() + days * day).toISOString().slice(0, 10)
+      return `messages_${date.replaceAll('-', '_')}`
+    })
+    const found = await sql(
+      `select inhrelid::regclass::text from pg_inherits where inhparent = 'realtime.messages'::regclass order by 1`,
+    )
+    const partitions = found.split('\n').map((name) => name.replace(/^realtime\./, ''))
+    expect(partitions).toEqual(expect.arrayContaining(names))
+  })
+
+  test('has the topic at hand', async () => {
+    expect(await sql(`select realtime.topic() is null`)).toBe('t')
+    expect(await sql(`set realtime.topic = ''; select realtime.topic() is null`)).toBe('t')
+    expect(await sql(`set realtime.topic = 'a:b'; select realtime.topic()`)).toBe('a:b')
+  })
+})

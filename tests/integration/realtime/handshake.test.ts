@@ -1,0 +1,197 @@
+/** How a socket begins, and what refuses it. */
+import { afterEach, describe, expect, inject, test } from 'vitest'
+
+import { inSeconds, isOwn, key, signed, token, Wires } from './stage.ts'
+import { refused, VERSIONS, Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+const isRefusal = (error: string) => ({ status: 401, type: JSON_TYPE, body: { error } })
+
+test.for(VERSIONS)('a socket of version %s answers a heartbeat', async (vsn) => {
+  const wire = await wires.add({ vsn })
+  const ref = wire.send('phoenix', 'heartbeat', {})
+  expect(await wire.reply(ref)).toEqual({ status: 'ok', response: {} })
+})
+
+test('a socket that names no version has the first', async () => {
+  const wire = await Wire.openPlainly({ key: inject('access').anonKey })
+  const ref = wire.send('phoenix', 'heartbeat', {})
+  const frame = await wire.take(() => true, 'answer')
+  expect(JSON.parse(frame.raw.toString())).toEqual({
+    topic: 'phoenix',
+    event: 'phx_reply',
+    payload: { status: 'ok', response: {} },
+    ref,
+  })
+  wire.cut()
+})
+
+test.for(['0.9.0', '3.0.0', '2', 'x'])('a socket of version %s is refused', async (vsn) => {
+  const { anonKey } = inject('access')
+  const { status } = await refused({ key: anonKey, vsn }).catch((error: unknown) => {
+    // A body that is no JSON is a refusal, too.
+    if (error instanceof SyntaxError) return { status: 400 }
+    throw error
+  })
+  expect(status).toBeGreaterThanOrEqual(400)
+  expect(status).toBeLessThan(500)
+})
+
+test('a socket without a key is refused', async () => {
+  expect(await refused({ vsn: '2.0.0' })).toEqual(isRefusal('API key is missing'))
+})
+
+test('what else the query says does not matter', async () => {
+  for (const log_level of ['info', 'warning', 'error', 'verbose', ''])
+    await (await wires.add({ query: { log_level, eventsPerSecond: '10', a: '' } })).settled()
+})
+
+test.for(['rubbish', 'a.b.c', 'eyJhbGciOiJIUzI1NiJ9.e30', '..'])(
+  'the key %j is no token',
+  async (key) => {
+    const refusal = isRefusal('The token provided is not a valid JWT')
+    expect(await refused({ key, vsn: '2.0.0' })).toEqual(refusal)
+  },
+)
+
+test('a key that the project does not have is refused', async () => {
+  const key = 'sb_publishable_AAAAAAAAAAAAAAAAAAAAAA_AAAAAAAA'
+  expect((await refused({ key, vsn: '2.0.0' })).status).toBe(401)
+})
+
+test('the key of the header wins', async () => {
+  const { anonKey } = inject('access')
+  const headers = { 'x-api-key': anonKey }
+  await (await wires.add({ key: 'rubbish', headers })).settled()
+  const refusal = isRefusal('The token provided is not a valid JWT')
+  expect(await refused({ key: anonKey, headers: { 'x-api-key': 'rubbish' } })).toEqual(refusal)
+})
+
+test('the service answers that it is there', async () => {
+  const { url, anonKey } = inject('access')
+  const answer = await fetch(`${url}/realtime/v1/api/ping`, { headers: { apikey: anonKey } })
+  expect(answer.status).toBe(200)
+  expect(await answer.json()).toEqual({ message: 'Success' })
+})
+
+test('a request without an upgrade is refused', async () => {
+  const { url, anonKey } = inject('access')
+  const answer = await fetch(`${url}/realtime/v1/websocket?apikey=${anonKey}&vsn=2.0.0`)
+  expect(answer.status).toBeGreaterThanOrEqual(400)
+  expect(answer.status).toBeLessThan(500)
+})
+
+test('pages of any origin may broadcast over HTTP', async () => {
+  const { url } = inject('access')
+  for (const path of ['broadcast', 'broadcast/room/events/shout']) {
+    const answer = await fetch(`${url}/realtime/v1/api/${path}`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://club.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'apikey, authorization, content-type',
+      },
+    })
+    expect(answer.ok).toBe(true)
+    expect(answer.headers.get('access-control-allow-origin')).toMatch(
+      /^(\*|https:\/\/club\.example)$/,
+    )
+    expect(answer.headers.get('access-control-allow-headers')?.toLowerCase()).toMatch(
+      /\*|authorization/,
+    )
+  }
+})
+
+describe.skipIf(!isOwn)('the key of a socket', () => {
+  const accepted = { role: 'anon', exp: inSeconds(3600) }
+  const secret = () => key('JWT_SECRET')
+
+  test.for(['SUPABASE_PUBLISHABLE_KEY', 'SUPABASE_SECRET_KEY', 'ANON_KEY', 'SERVICE_ROLE_KEY'])(
+    'may be %s',
+    async (name) => {
+      const wire = await wires.add({ key: await key(name) })
+      expect(await wire.join('keys')).toMatchObject({ status: 'ok' })
+      const other = await wires.add({ key: 'rubbish', headers: { 'x-api-key': await key(name) } })
+      await other.settled()
+    },
+  )
+
+  test.for<[string, object, Record<string, unknown>?]>([
+    ['a user’s token', { role: 'authenticated', sub: 'a' }],
+    ['a token with an expiry that is no whole number', { exp: inSeconds(3600) + 0.5 }],
+    ['a token for another audience', { aud: 'somewhere' }],
+    ['a token of another issuer', { iss: 'somebody' }],
+    ['a token that is good from tomorrow on', { nbf: inSeconds(86_400) }],
+    ['a token signed with HS384', {}, { alg: 'HS384' }],
+    ['a token signed with HS512', {}, { alg: 'HS512' }],
+    [
+      'a token that names an unknown key, but is signed with the secret',
+      {},
+      { alg: 'HS256', kid: 'nobody' },
+    ],
+  ])('may be %s', async ([, claims, header]) => {
+    await (
+      await wires.add({ key: signed({ ...accepted, ...claims }, await secret(), header) })
+    ).settled()
+  })
+
+  test('may have white space in it, and escapes', async () => {
+    const key = await token()
+    await (await wires.add({ key: `${key.slice(0, 30)}\n\t${key.slice(30)}` })).settled()
+    await (await wires.add({ key: key.replaceAll('.', '%2E') })).settled()
+  })
+
+  test('may have spaces in it, which a query writes as a plus', async () => {
+    const key = await token()
+    await (await wires.add({ key: ` ${key.slice(0, 30)}  ${key.slice(30)} ` })).settled()
+  })
+
+  test.for<[string, object, string]>([
+    ['has expired', { exp: inSeconds(-10) }, 'Token has expired'],
+    ['has no role', { role: undefined }, 'Fields `role` and `exp` are required in JWT'],
+    ['has no expiry', { exp: undefined }, 'Fields `role` and `exp` are required in JWT'],
+  ])('is refused if it %s', async ([, claims, error]) => {
+    const key = signed({ ...accepted, ...claims }, await secret())
+    expect(await refused({ key, vsn: '2.0.0' })).toEqual(isRefusal(error))
+    expect(await refused({ headers: { 'x-api-key': key } })).toEqual(isRefusal(error))
+  })
+
+  test.for<[string, object]>([
+    ['the time of issue', { iat: 'yesterday' }],
+    ['the expiry', { exp: 'tomorrow' }],
+  ])('is refused if %s is no number', async ([, claims]) => {
+    const key = signed({ ...accepted, ...claims }, await secret())
+    expect(await refused({ key })).toMatchObject({ status: 401, type: JSON_TYPE })
+  })
+
+  test('is refused if somebody else signed it', async () => {
+    const key = signed(accepted, 'another secret that is long enough for everybody')
+    expect(await refused({ key })).toEqual(isRefusal('Failed to validate JWT signature'))
+    const [head = '', claims = ''] = (await token()).split('.')
+    const forged = `${head}.${claims}.${Buffer.alloc(32).toString('base64url')}`
+    expect(await refused({ key: forged })).toEqual(isRefusal('Failed to validate JWT signature'))
+  })
+
+  test('is refused if nobody signed it, or no key is known that could have', async () => {
+    const text = 'check your JWT secret or JWKS configuration'
+    for (const alg of ['none', 'XX256']) {
+      const refusal = await refused({ key: signed(accepted, '', { alg }) })
+      expect(refusal).toEqual(isRefusal(`Failed to generate JWT signer, ${text}`))
+    }
+    const key = signed(accepted, '', { alg: 'RS256', kid: 'x' })
+    const refusal = isRefusal(`Failed to generate JWT signer for key ID (kid) "x", ${text}`)
+    expect(await refused({ key: `${key}AAAA` })).toEqual(refusal)
+  })
+
+  test('may expire while the socket is open', async () => {
+    const wire = await wires.add({ key: await token({ exp: inSeconds(2) }) })
+    await new Promise((resolve) => setTimeout(resolve, 3500))
+    await wire.settled()
+    const good = { token: await token() }
+    expect(await wire.join('later', {}, good)).toMatchObject({ status: 'ok' })
+  })
+})

@@ -1,0 +1,102 @@
+/** Clients that do not do what clients should: they are cut off, or do not read. */
+import { readFile } from 'node:fs/promises'
+
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+
+import { start, type Own } from './server.ts'
+import { isOwn, unique, Wires } from './stage.ts'
+import type { Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+/** A megabyte, in bytes. */
+const MEGABYTE = 1_000_000
+
+test('a crowd that is cut off is gone', { timeout: 60_000 }, async () => {
+  const name = unique('room')
+  const witness = await wires.add()
+  await witness.joined(name, { presence: { enabled: true } })
+  const crowd: Wire[] = []
+  for (let count = 0; count < 40; count++) {
+    const wire = await wires.add({ vsn: count % 2 === 0 ? '1.0.0' : '2.0.0' })
+    const key = `guest ${count}`
+    await wire.joined(name, { presence: { enabled: true, key } })
+    const track = { type: 'presence', event: 'track', payload: { count } }
+    await wire.reply(wire.send(`realtime:${name}`, 'presence', track))
+    crowd.push(wire)
+  }
+  const keys = (of: 'joins' | 'leaves') => () =>
+    witness.received
+      .filter(({ event }) => event === 'presence_diff')
+      .flatMap(({ payload }) => Object.keys((payload as Record<typeof of, object>)[of]))
+  await expect.poll(keys('joins')).toHaveLength(40)
+  for (const [index, wire] of crowd.entries()) {
+    // Some are in the middle of a message.
+    if (index % 3 === 0) wire.socket.send('["half', { fin: false, binary: false })
+    wire.cut()
+  }
+  await expect.poll(keys('leaves'), { timeout: 5000 }).toHaveLength(40)
+  expect(new Set(keys('leaves')()).size).toBe(40)
+})
+
+describe.skipIf(!isOwn)('a client that does not read', () => {
+  let own: Own
+  beforeAll(async () => {
+    own = await start({ TENANT_MAX_EVENTS_PER_SECOND: '1000000' })
+  }, 120_000)
+  afterAll(() => own.stop())
+
+  /** Bytes of memory that the server has, and the most that it has had. */
+  async function memory() {
+    const status = await readFile(`/proc/${String(own.server.process.pid)}/status`, 'utf8')
+    const of = (name: string) =>
+      1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
+    return { now: of('VmRSS'), most: of('VmHWM') }
+  }
+
+  test('is dropped, at no cost to others', { timeout: 60_000 }, async () => {
+    const { url, anonKey } = own.server.access
+    const open = () => wires.add({ url, key: anonKey })
+    const name = unique('room')
+    const [sender, reader, witness] = [await open(), await open(), await open()]
+    const idle: Wire[] = []
+    await sender.joined(name, { broadcast: { ack: true } })
+    await reader.joined(name)
+    const there = unique('there')
+    await witness.joined(there, { presence: { enabled: true } })
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+      const wire = await open()
+      await wire.joined(there, { presence: { enabled: true, key } })
+      const track = { type: 'presence', event: 'track', payload: {} }
+      await wire.reply(wire.send(`realtime:${there}`, 'presence', track))
+      await wire.joined(name)
+      await wire.settled()
+      wire.socket.pause()
+      idle.push(wire)
+    }
+    const before = await memory()
+    const content = Buffer.alloc(MEGABYTE / 2, 'x')
+    for (let count = 0; count < 240; count++) {
+      await sender.reply(sender.binary(name, 'block', content))
+      const frame = await reader.heardBinary(name, 'block')
+      expect((frame.payload as Buffer).length).toBe(content.length)
+    }
+    const isLeave = (key: string) => () =>
+      witness.received.some(
+        ({ event, payload }) =>
+          event === 'presence_diff' && key in (payload as { leaves: object }).leaves,
+      )
+    for (const key of ['a', 'b', 'c', 'd', 'e'])
+      await expect.poll(isLeave(key), { timeout: 10_000 }).toBe(true)
+    // Five times 120 MB were to be sent.
+    const after = await memory()
+    expect(after.most - before.now).toBeLessThan(150 * MEGABYTE)
+    for (const wire of idle) {
+      wire.socket.resume()
+      await vi.waitFor(() => expect(wire.closed).not.toBeNull(), 10_000)
+    }
+    await sender.settled()
+    expect(reader.closed).toBeNull()
+  })
+})

@@ -1,0 +1,164 @@
+/** Limits, each on a server that has little of something. */
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+
+import { start, type Own } from './server.ts'
+import { isOwn, unique, Wires } from './stage.ts'
+import { refused, type Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+const joined = { status: 'ok', response: { postgres_changes: [] } }
+const refusal = (reason: string) => ({ status: 'error', response: { reason } })
+const shut = (name: string, message: string) => ({
+  extension: 'system',
+  status: 'error',
+  message,
+  channel: name,
+})
+
+describe.skipIf(!isOwn)('a server', () => {
+  let few: Own
+  let slow: Own
+  let quiet: Own
+
+  beforeAll(async () => {
+    const presence = 'max_presence_events_per_second = 2\nclient_presence_max_calls = 1000'
+    const starting = [
+      start(
+        { TENANT_MAX_CONCURRENT_USERS: '3', TENANT_MAX_CHANNELS_PER_CLIENT: '4' },
+        `[basalt.realtime]\n${presence}\n`,
+      ),
+      start({ TENANT_MAX_JOINS_PER_SECOND: '2' }),
+      start({ TENANT_MAX_EVENTS_PER_SECOND: '5' }),
+    ] as const
+    ;[few, slow, quiet] = await Promise.all(starting)
+  }, 120_000)
+  afterAll(async () => {
+    await Promise.all([few, slow, quiet].map((own) => own.stop()))
+  })
+
+  const place = ({ server: { access } }: Own) => ({ url: access.url, key: access.anonKey })
+  const open = (own: Own) => wires.add(place(own))
+
+  test('has so many channels for one socket', async () => {
+    const wire = await open(few)
+    const names = Array.from({ length: 4 }, () => unique('room'))
+    for (const name of names) expect(await wire.join(name)).toEqual(joined)
+    expect(await wire.join(unique('room'))).toEqual(
+      refusal('ChannelRateLimitReached: Too many channels'),
+    )
+    await wire.reply(wire.send(`realtime:${names[0] ?? ''}`, 'phx_leave', {}))
+    expect(await wire.join(unique('room'))).toEqual(joined)
+    expect(await (await open(few)).join(unique('room'))).toEqual(joined)
+  })
+
+  test('has so many sockets with a channel', async () => {
+    // Those of the test before may take a moment to go.
+    const late = await open(few)
+    const users: Wire[] = []
+    for (let count = 0; count < 3; count++) {
+      const wire = await open(few)
+      await vi.waitFor(async () => expect(await wire.join('room')).toEqual(joined), 5000)
+      users.push(wire)
+    }
+    expect(await refused({ ...place(few), vsn: '2.0.0' })).toEqual({
+      status: 429,
+      type: 'application/json; charset=utf-8',
+      body: { error: 'Too many connected users' },
+    })
+    expect(await late.join('room')).toEqual(
+      refusal('ConnectionRateLimitReached: Too many connected users'),
+    )
+    // Whoever is in may join more.
+    expect(await users[0]?.join('other')).toEqual(joined)
+    users[1]?.cut()
+    await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 5000)
+    await users[2]?.reply(users[2].send('realtime:room', 'phx_leave', {}))
+    await (await open(few)).joined('room')
+  })
+
+  test('has so many presence messages a second', { timeout: 60_000 }, async () => {
+    const name = unique('room')
+    const wire = await vi.waitFor(() => open(few), 5000)
+    await vi.waitFor(() => wire.joined(name, { presence: { enabled: true } }), 5000)
+    let n = 0
+    const track = () => {
+      const payload = { n: n++ }
+      wire.send(`realtime:${name}`, 'presence', { type: 'presence', event: 'track', payload })
+    }
+    for (let times = 0; times < 200; times++) track()
+    const tracking = setInterval(track, 300)
+    try {
+      expect(await wire.system(name, 15_000)).toEqual(
+        shut(name, 'Too many presence messages per second'),
+      )
+    } finally {
+      clearInterval(tracking)
+    }
+    await wire.event(name, 'phx_close')
+    await wire.settled()
+  })
+
+  test('has so many joins a second', { timeout: 60_000 }, async () => {
+    const [one, two, late] = [await open(slow), await open(slow), await open(slow)]
+    for (const wire of [one, two])
+      for (let count = 0; count < 80; count++) await wire.joined(unique('room'))
+    await vi.waitFor(
+      async () => {
+        expect(await refused({ ...place(slow), vsn: '2.0.0' })).toEqual({
+          status: 429,
+          type: 'application/json; charset=utf-8',
+          body: { error: 'Too many joins per second' },
+        })
+      },
+      { timeout: 15_000, interval: 500 },
+    )
+    const begin = performance.now()
+    expect(await late.join('room')).toEqual(
+      refusal('ClientJoinRateLimitReached: Too many joins per second'),
+    )
+    expect(await late.closing()).toBe(1001)
+    expect(performance.now() - begin).toBeLessThan(2000)
+    // Who is in stays in.
+    await one.settled()
+  })
+
+  test('has so many messages a second', { timeout: 60_000 }, async () => {
+    const { url, anonKey } = quiet.server.access
+    const post = (path: string, body: unknown) =>
+      fetch(`${url}/realtime/v1/api/${path}`, {
+        method: 'POST',
+        headers: { apikey: anonKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const message = { topic: 'room', event: 'shout', payload: {} }
+    const large = await post('broadcast', { messages: Array.from({ length: 50 }, () => message) })
+    expect(large.status).toBe(429)
+    expect(await large.json()).toEqual({
+      message: 'Too many messages to broadcast, please reduce the batch size',
+    })
+    expect((await post('broadcast', { messages: [message] })).status).toBe(202)
+
+    const [wire, name] = [await open(quiet), unique('room')]
+    await wire.joined(name, { broadcast: { self: true } })
+    for (let times = 0; times < 400; times++) wire.broadcast(name, 'shout', {})
+    const shouting = setInterval(() => wire.broadcast(name, 'shout', {}), 300)
+    try {
+      expect(await wire.system(name, 15_000)).toEqual(shut(name, 'Too many messages per second'))
+    } finally {
+      clearInterval(shouting)
+    }
+    await wire.event(name, 'phx_close')
+    await wire.settled()
+    for (const [path, body] of [
+      ['broadcast', { messages: [message] }],
+      ['broadcast/room/events/shout', {}],
+    ] as const) {
+      const refused = await post(path, body)
+      expect(refused.status).toBe(429)
+      const { message: text } = (await refused.json()) as { message: string }
+      expect(text).toMatch(/^(Too many requests|You have exceeded your rate limit)$/)
+    }
+  })
+})

@@ -1,0 +1,262 @@
+/** Two servers of one project that talk over NATS, while one of them, or NATS, ends. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import {
+  createClient,
+  REALTIME_SUBSCRIBE_STATES,
+  type RealtimeChannel,
+  type RealtimeClientOptions,
+  type SupabaseClient,
+} from '@supabase/supabase-js'
+import ws from 'ws'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { Nats } from '../../support/nats.ts'
+import { Server } from '../../support/server.mjs'
+import { unique } from './stage.ts'
+
+const binary = Buffer.from([0, 255, 10, 1])
+
+describe.skipIf(inject('own') === null)('two nodes', () => {
+  const folders: string[] = []
+  let clients: SupabaseClient[] = []
+  let nats: Nats
+  let host: Server
+  let one: Server
+  let two: Server
+  const env = {
+    JWT_SECRET: randomBytes(32).toString('hex'),
+    TENANT_MAX_EVENTS_PER_SECOND: '1000000',
+  }
+
+  async function start() {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-node-'))
+    folders.push(dataDir)
+    const { user, password } = await host.superuser()
+    const port = await host.psql('show port')
+    const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`
+    const node = { DATABASE_URL: url, BASALT_ADOPT_DATABASE: '1', NATS_URL: nats.url }
+    return Server.start({ only: ['realtime'], dataDir, env: { ...env, ...node } })
+  }
+
+  /** Ends a server without a word. */
+  async function kill(server: Server) {
+    const ended = new Promise((resolve) => server.process.once('exit', resolve))
+    server.process.kill('SIGKILL')
+    await ended
+  }
+
+  function connect({ access }: Server) {
+    const client = createClient(access.url, access.anonKey, {
+      realtime: { transport: ws as unknown as RealtimeClientOptions['transport'] },
+    })
+    clients.push(client)
+    return client
+  }
+
+  const joined = (channel: RealtimeChannel) =>
+    new Promise<void>((resolve, reject) => {
+      channel.subscribe((status, error) => {
+        if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
+        else if (error !== undefined) reject(error)
+      })
+    })
+
+  beforeAll(async () => {
+    nats = await Nats.start()
+    host = await Server.start({ only: ['rest'], env })
+    await host.psql(
+      `create table flow (id bigint generated always as identity primary key, body text);
+       grant select on flow to anon; alter publication supabase_realtime add table flow`,
+    )
+    one = await start()
+    two = await start()
+    // Each has heard of the other one.
+    await pause(2500)
+  }, 240_000)
+
+  afterEach(async () => {
+    await Promise.all(clients.map((client) => client.removeAllChannels()))
+    clients = []
+  })
+
+  afterAll(async () => {
+    await Promise.all([one, two].map((server) => server.stop()))
+    await host.stop()
+    await nats.stop()
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+  })
+
+  test('carry broadcasts of every form', async () => {
+    const name = unique('room')
+    const here = connect(one).channel(name)
+    const there = connect(two).channel(name)
+    const heard: unknown[] = []
+    for (const channel of [here, there]) {
+      channel.on(
+        'broadcast',
+        { event: '*' },
+        ({ event, payload }: { event: string; payload: unknown }) => {
+          heard.push([event, payload])
+        },
+      )
+      await joined(channel)
+    }
+    const large = 'x'.repeat(2_000_000)
+    await here.send({ type: 'broadcast', event: 'text', payload: { a: 1 } })
+    await here.send({ type: 'broadcast', event: 'large', payload: { large } })
+    await here.send({ type: 'broadcast', event: 'bytes', payload: new Uint8Array(binary).buffer })
+    await expect.poll(() => heard.length).toBe(3)
+    expect(heard[0]).toEqual(['text', { a: 1 }])
+    expect(heard[1]).toEqual(['large', { large }])
+    expect(Buffer.from((heard[2] as [string, ArrayBuffer])[1])).toEqual(binary)
+
+    // Over HTTP, both hear it, whichever node is asked.
+    heard.length = 0
+    const { access } = two
+    const message = { topic: name, event: 'http', payload: { b: 2 } }
+    const response = await fetch(`${access.url}/realtime/v1/api/broadcast`, {
+      method: 'POST',
+      headers: { apikey: access.anonKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [message] }),
+    })
+    expect(response.status).toBe(202)
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        ['http', { b: 2 }],
+        ['http', { b: 2 }],
+      ])
+  })
+
+  test(
+    'know who is present on each of them, until a node is killed',
+    { timeout: 60_000 },
+    async () => {
+      const name = unique('lobby')
+      const at = (server: Server, key: string) =>
+        connect(server).channel(name, { config: { presence: { key } } })
+      const here = at(one, 'here')
+      const keys = (channel: RealtimeChannel) => Object.keys(channel.presenceState()).sort()
+      here.on('presence', { event: 'sync' }, () => undefined)
+      await joined(here)
+      await here.track({ n: 1 })
+
+      // Who comes later is told of both, and tells both.
+      const third = await start()
+      await pause(2500)
+      const there = at(third, 'there')
+      there.on('presence', { event: 'sync' }, () => undefined)
+      await joined(there)
+      await expect.poll(() => keys(there)).toEqual(['here'])
+      await there.track({ n: 2 })
+      await expect.poll(() => keys(here)).toEqual(['here', 'there'])
+      expect(here.presenceState().there).toEqual(there.presenceState().there)
+      await here.untrack()
+      await expect.poll(() => keys(there)).toEqual(['there'])
+      await here.track({ n: 3 })
+      await expect.poll(() => keys(there)).toEqual(['here', 'there'])
+
+      await kill(third)
+      await expect.poll(() => keys(here), { timeout: 15_000 }).toEqual(['here'])
+    },
+  )
+
+  describe('lose no row change', () => {
+    /** Rows of one test, written a thousand a second. */
+    const ROWS = 3000
+
+    /** Writes the rows, and returns their ids. */
+    async function write() {
+      await host.psql('truncate flow')
+      await host.psql(
+        `do $$ begin
+           for n in 1..${String(ROWS / 10)} loop
+             for i in 1..10 loop insert into flow (body) values ('x'); commit; end loop;
+             perform pg_sleep(0.005);
+           end loop;
+         end $$`,
+      )
+      return JSON.parse(await host.psql('select json_agg(id order by id) from flow')) as number[]
+    }
+
+    /** Watches the table; returns the ids that come. */
+    async function watch(server: Server) {
+      const received: number[] = []
+      const channel = connect(server).channel(unique('flow'))
+      await new Promise<void>((resolve) => {
+        channel
+          .on(
+            'postgres_changes',
+            { event: 'INSERT', schema: 'public', table: 'flow' },
+            (change) => {
+              received.push((change.new as { id: number }).id)
+            },
+          )
+          .on('system', {}, ({ status }: { status: string }) => {
+            if (status === 'ok') resolve()
+          })
+          .subscribe()
+      })
+      return received
+    }
+
+    async function expectAll(received: number[][], breaks: () => Promise<void>) {
+      const writing = write()
+      await pause(1000)
+      await breaks()
+      const ids = await writing
+      for (const of of received) {
+        await expect.poll(() => of.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(ids.length)
+      }
+      await pause(500)
+      for (const of of received) expect(of).toEqual(ids)
+    }
+
+    test('while nothing ends', { timeout: 60_000 }, async () => {
+      await expectAll([await watch(one), await watch(two)], () => Promise.resolve())
+    })
+
+    test('while NATS ends and comes back', { timeout: 60_000 }, async () => {
+      await expectAll([await watch(one), await watch(two)], async () => {
+        await nats.stop()
+        await pause(500)
+        await nats.resume()
+      })
+    })
+
+    test('while the node that reads them is killed', { timeout: 120_000 }, async () => {
+      // The first one has the slot; then the second one.
+      await expectAll([await watch(two)], () => kill(one))
+      one = await start()
+      await pause(2500)
+      await expectAll([await watch(one)], () => kill(two))
+      two = await start()
+      await pause(2500)
+    })
+
+    test('of the database’s broadcasts, which come once', async () => {
+      const name = unique('news')
+      const heard: unknown[] = []
+      for (const server of [one, two]) {
+        const channel = connect(server).channel(name)
+        channel.on('broadcast', { event: 'sent' }, ({ payload }: { payload: { n: number } }) => {
+          heard.push([server === one, payload.n])
+        })
+        await joined(channel)
+      }
+      await pause(500)
+      await host.psql(`select realtime.send('{"n":1}', 'sent', '${name}', false)`)
+      await expect.poll(() => heard.length).toBe(2)
+      await pause(500)
+      expect(heard.sort()).toEqual([
+        [false, 1],
+        [true, 1],
+      ])
+    })
+  })
+})

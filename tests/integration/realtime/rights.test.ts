@@ -1,0 +1,211 @@
+/** Who is told of changes: rights to tables and columns, and policies. */
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { isOwn, moment, somebody, sql, token, unique, Wires } from './stage.ts'
+import { change, changes, subscribed, unsubscribed, watch, type Change } from './watch.ts'
+import type { Wire } from './wire.ts'
+
+const wires = new Wires()
+afterEach(() => wires.close())
+
+const SCHEMA = 'rt_rights'
+
+const notes = `
+  create schema ${SCHEMA}; grant usage on schema ${SCHEMA} to anon, authenticated, service_role;
+  create table ${SCHEMA}.notes (id int primary key, owner uuid, body text);
+  grant select on ${SCHEMA}.notes to anon, authenticated, service_role;
+  alter table ${SCHEMA}.notes enable row level security;
+  create policy "one's own" on ${SCHEMA}.notes for select to authenticated
+    using (owner = auth.uid() or (auth.jwt() ->> 'reads_all')::boolean);
+  create table ${SCHEMA}.columns (id int primary key, name text, secret text);
+  grant select (id, name) on ${SCHEMA}.columns to authenticated;
+  grant select on ${SCHEMA}.columns to service_role;
+  alter publication supabase_realtime add table ${SCHEMA}.notes, ${SCHEMA}.columns`
+
+describe.skipIf(!isOwn)('a change is told', () => {
+  const [table, columns] = ['notes', 'columns']
+  const name = `${SCHEMA}.${table}`
+  const everything = { event: '*', schema: SCHEMA, table }
+
+  beforeAll(async () => {
+    await sql(notes)
+  })
+  afterAll(async () => {
+    await sql(`drop schema ${SCHEMA} cascade`)
+  })
+
+  /** The keys of the changes that have come. */
+  const told = (wire: Wire, room: string) =>
+    changes(wire, room).map(({ data: { type, record, old_record } }) => [
+      type,
+      (record ?? old_record)?.id,
+    ])
+
+  async function reader(person: { token: string }, bindings: object[] = [everything]) {
+    const [wire, room] = [await wires.add(), unique('room')]
+    await watch(wire, room, bindings, person)
+    return { wire, room, told: () => told(wire, room) }
+  }
+
+  test('to those who may see the row', async () => {
+    const [ann, ben] = [await somebody(), await somebody()]
+    const anns = await reader(ann)
+    const bens = await reader(ben)
+    const visitors = await reader({ token: inject('access').anonKey })
+    const services = await reader({ token: inject('access').serviceKey })
+    const all = await reader({ token: await token({ sub: ann.id, reads_all: true }) })
+    await sql(
+      `insert into ${name} values (1, '${ann.id}', 'a'), (2, '${ben.id}', 'b'), (3, null, 'c')`,
+    )
+    await sql(`update ${name} set body = 'd' where id in (1, 2)`)
+    // Now it is Ben's.
+    await sql(`update ${name} set owner = '${ben.id}' where id = 1`)
+    await sql(`delete from ${name} where id = 3`)
+    const whole = [
+      ['INSERT', 1],
+      ['INSERT', 2],
+      ['INSERT', 3],
+      ['UPDATE', 1],
+      ['UPDATE', 2],
+      ['UPDATE', 1],
+      ['DELETE', 3],
+    ]
+    await expect.poll(services.told).toEqual(whole)
+    await expect.poll(all.told).toEqual(whole)
+    // A row is looked at as it is by then, so what is told of the first change of it depends on the time.
+    await expect.poll(() => anns.told().at(-1)).toEqual(['DELETE', 3])
+    await expect.poll(() => bens.told().at(-1)).toEqual(['DELETE', 3])
+    for (const row of [2, 3]) expect(anns.told()).not.toContainEqual(['INSERT', row])
+    expect(anns.told()).not.toContainEqual(['UPDATE', 2])
+    expect(bens.told()).not.toContainEqual(['INSERT', 3])
+    expect(bens.told()).toContainEqual(['INSERT', 2])
+    expect(bens.told()).toContainEqual(['UPDATE', 2])
+    expect(bens.told()).toContainEqual(['UPDATE', 1])
+    await expect.poll(visitors.told).toEqual([['DELETE', 3]])
+    await sql(`delete from ${name}`)
+  })
+
+  test('as it is seen when each change is looked at', async () => {
+    const [ann, ben] = [await somebody(), await somebody()]
+    const [anns, bens] = [await reader(ann), await reader(ben)]
+    await sql(`insert into ${name} values (10, '${ann.id}', 'a')`)
+    await expect.poll(anns.told).toEqual([['INSERT', 10]])
+    await sql(`update ${name} set owner = '${ben.id}' where id = 10`)
+    await expect.poll(bens.told).toEqual([['UPDATE', 10]])
+    await sql(`delete from ${name} where id = 10`)
+    await expect.poll(anns.told).toEqual([
+      ['INSERT', 10],
+      ['DELETE', 10],
+    ])
+    await expect.poll(bens.told).toEqual([
+      ['UPDATE', 10],
+      ['DELETE', 10],
+    ])
+  })
+
+  test('no more of a row that is gone by then, but for its end', async () => {
+    const ann = await somebody()
+    const [anns, services] = [
+      await reader(ann),
+      await reader({ token: inject('access').serviceKey }),
+    ]
+    await sql(
+      `begin; insert into ${name} values (20, '${ann.id}', 'a'); delete from ${name} where id = 20; commit`,
+    )
+    await expect.poll(anns.told).toEqual([['DELETE', 20]])
+    await expect.poll(services.told).toEqual([
+      ['INSERT', 20],
+      ['DELETE', 20],
+    ])
+  })
+
+  test('by the claims of the channel’s current token', async () => {
+    const [ann, ben] = [await somebody(), await somebody()]
+    const { wire, room } = await reader(ann)
+    wire.send(`realtime:${room}`, 'access_token', { access_token: ben.token })
+    expect(await wire.system(room, 5000)).toEqual(subscribed(room))
+    await sql(`insert into ${name} values (30, '${ann.id}', 'a'), (31, '${ben.id}', 'b')`)
+    expect((await change(wire, room)).record).toMatchObject({ id: 31 })
+    await moment()
+    expect(changes(wire, room)).toEqual([])
+    await sql(`delete from ${name}`)
+  })
+
+  test('to two users on one socket, to each what is his', async () => {
+    const [ann, ben] = [await somebody(), await somebody()]
+    const wire = await wires.add()
+    const [one, two] = [unique('room'), unique('room')]
+    await watch(wire, one, [everything], ann)
+    await watch(wire, two, [everything], ben)
+    await sql(`insert into ${name} values (40, '${ann.id}', 'a'), (41, '${ben.id}', 'b')`)
+    expect((await change(wire, one)).record).toMatchObject({ id: 40 })
+    expect((await change(wire, two)).record).toMatchObject({ id: 41 })
+    await moment()
+    expect([changes(wire, one), changes(wire, two)]).toEqual([[], []])
+    await sql(`delete from ${name}`)
+  })
+
+  test('to none but those who pass a policy that is new', async () => {
+    const ann = await somebody()
+    const anns = await reader(ann)
+    await sql(
+      `create policy hidden on ${name} as restrictive for select to authenticated using (body <> 'hidden')`,
+    )
+    await sql(`insert into ${name} values (50, '${ann.id}', 'hidden'), (51, '${ann.id}', 'seen')`)
+    await expect.poll(anns.told).toEqual([['INSERT', 51]])
+    await sql(`drop policy hidden on ${name}; delete from ${name}`)
+  })
+
+  test('without the columns that the role may not read', async () => {
+    const binding = { event: '*', schema: SCHEMA, table: columns }
+    const users = await reader(await somebody(), [binding])
+    const services = await reader({ token: inject('access').serviceKey }, [binding])
+    await sql(`insert into ${SCHEMA}.columns values (1, 'a', 'b')`)
+    const user = (await users.wire.event(users.room, 'postgres_changes')).payload as Change
+    expect(user.data.record).toEqual({ id: 1, name: 'a' })
+    expect(user.data.columns.map(({ name }) => name)).toEqual(['id', 'name'])
+    const service = await change(services.wire, services.room)
+    expect(service.record).toEqual({ id: 1, name: 'a', secret: 'b' })
+    await sql(
+      `alter table ${SCHEMA}.columns replica identity full; update ${SCHEMA}.columns set name = 'c'`,
+    )
+    const updated = await change(users.wire, users.room)
+    expect(updated).toMatchObject({
+      record: { id: 1, name: 'c' },
+      old_record: { id: 1, name: 'a' },
+    })
+    expect(JSON.stringify(updated)).not.toContain('secret')
+  })
+
+  test('to nobody whose role may not read the table', async () => {
+    const [wire, room] = [await wires.add(), unique('room')]
+    await wire.joined(room, {
+      postgres_changes: [{ event: '*', schema: SCHEMA, table: columns, filter: 'name=eq.a' }],
+    })
+    expect(await wire.system(room)).toEqual(
+      unsubscribed(room, expect.stringContaining('invalid column for filter name')),
+    )
+    const other = unique('room')
+    await wire.joined(other, { postgres_changes: [{ event: '*', schema: SCHEMA, table: columns }] })
+    await wire.system(other)
+    await sql(`insert into ${SCHEMA}.columns values (2, 'anons', 'word')`)
+    await moment(500)
+    expect(JSON.stringify(changes(wire, other))).not.toMatch(/anons|word/)
+  })
+
+  test('to many with different claims at once', { timeout: 60_000 }, async () => {
+    const people = await Promise.all(Array.from({ length: 60 }, somebody))
+    const wire = await wires.add()
+    const rooms = people.map(() => unique('room'))
+    await Promise.all(
+      people.map((person, index) => watch(wire, rooms[index] ?? '', [everything], person)),
+    )
+    const rows = people.map(({ id }, index) => `(${1000 + index}, '${id}', 'mine')`)
+    await sql(`insert into ${name} values ${rows.join(', ')}`)
+    for (const [index, room] of rooms.entries())
+      expect((await change(wire, room)).record).toMatchObject({ id: 1000 + index })
+    await wire.settled()
+    for (const room of rooms) expect(changes(wire, room)).toEqual([])
+    await sql(`delete from ${name}`)
+  })
+})
