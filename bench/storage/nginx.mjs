@@ -28,6 +28,8 @@ export class Nginx {
         sendfile on;
         tcp_nopush on;
         access_log off;
+        # The load keeps its connections; the default ends each after 1,000 requests.
+        keepalive_requests 1000000000;
         server { listen 127.0.0.1:${String(port)}; root ${folder}; }
       }`
     await writeFile(path.join(folder, 'nginx.conf'), configuration)

@@ -2,6 +2,8 @@
 
 mod clock;
 mod copy;
+mod fanout;
+mod files;
 mod passwords;
 mod proxy;
 mod signatures;
@@ -31,6 +33,19 @@ enum Step {
         #[command(flatten)]
         time: Time,
     },
+    /// Writes small files durably, on several threads: files per second
+    Files {
+        /// The folder that they are written to
+        folder: PathBuf,
+        /// Bytes of each
+        #[arg(long, default_value_t = 1024)]
+        bytes: usize,
+        /// Threads
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+        threads: u16,
+        #[command(flatten)]
+        time: Time,
+    },
     /// Verifies users' tokens: microseconds of processor time for each, for the first time and from the cache
     Tokens {
         #[command(flatten)]
@@ -41,6 +56,8 @@ enum Step {
         /// The unix socket that they go to
         socket: PathBuf,
     },
+    /// Sends each message of a WebSocket to all others until it is killed: the cost of a fan-out
+    Fanout,
     /// Copies bytes until it is killed: the cost of a relay
     Copy {
         /// The unix socket that they go to
@@ -76,7 +93,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Step::Passwords { threads, time } => {
             serde_json::to_value(passwords::measure(*threads, time.span())?)?
         }
+        Step::Files { folder, bytes, threads, time } => {
+            serde_json::to_value(files::measure(folder, *threads, *bytes, time.span())?)?
+        }
         Step::Copy { socket } => return Ok(copy::serve(socket)?),
+        Step::Fanout => return Ok(fanout::serve()?),
         Step::Proxy { socket } => return Ok(proxy::serve(socket)?),
         Step::Tokens { time } => serde_json::to_value(signatures::measure(time.span())?)?,
     };

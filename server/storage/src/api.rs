@@ -8,26 +8,31 @@ mod body;
 mod bucket;
 mod credentials;
 mod object;
-mod range;
+pub(crate) mod range;
 mod read;
-mod response;
+mod render;
+pub(crate) mod response;
 mod resumable;
 mod sign;
-mod upload;
+pub(crate) mod upload;
+mod vector;
 
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
 
+use crate::s3::{self, S3Service};
 use crate::{Error, Storage};
 
 /// All routes of the service.
 pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
+    let s3 = s3::service(storage.clone());
     endpoint::make(move |request: Request| {
-        let storage = storage.clone();
+        let (storage, s3) = (storage.clone(), s3.clone());
         async move {
             let is_head = *request.method() == Method::HEAD;
             // The future is large: boxed here, it is not copied from one layer to the next.
-            let mut response = Box::pin(route(&storage, request)).await.unwrap_or_else(Error::into_response);
+            let mut response =
+                Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response);
             if is_head {
                 // Its length stays in the head, as HEAD wants it.
                 response.set_body(());
@@ -38,16 +43,19 @@ pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
     .map_to_response()
 }
 
-async fn route(storage: &Storage, request: Request) -> Result<Response, Error> {
+async fn route(storage: &Storage, s3: &S3Service, request: Request) -> Result<Response, Error> {
     let path = request.uri().path().to_owned();
     let (family, rest) = path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_matches('/'), ""));
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match family {
         "object" => object::route(storage, request, rest).await,
         "bucket" => bucket::route(storage, request, rest).await,
+        "render" => render::route(storage, request, rest).await,
         "upload" if is_below(rest, "resumable") => {
             Ok(resumable::route(storage, request, rest["resumable".len()..].trim_start_matches('/')).await)
         }
+        "s3" if storage.settings().s3_enabled => Ok(s3::route(storage, s3, request, rest).await),
+        "vector" if storage.settings().vectors_enabled => Ok(vector::route(storage, request, rest).await),
         "cdn" if *request.method() == Method::DELETE => purge(storage, &request),
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {

@@ -4,6 +4,9 @@
 //! that a caller chose: no name can leave the folder, collide with another on a file system that ignores case, or
 //! be longer than the file system allows.
 
+mod file;
+mod s3;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -16,15 +19,21 @@ use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore, ObjectStoreExt as _};
 use poem::Body;
-use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
-use tokio_util::io::ReaderStream;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use tokio::io::AsyncWriteExt as _;
 use uuid::Uuid;
 
-use crate::Error;
+use crate::settings::{BackendKind, S3Settings};
+use crate::{Error, Settings};
 
-/// What is read from a file at a time: large enough that a video is not read in thousands of thread hops.
-const CHUNK: usize = 128 * 1024;
-/// What is written at a time.
+/// Bytes up to which an object counts as small: it is read at once and kept in memory.
+const SMALL: u64 = 64 * 1024;
+/// Bytes of memory that small objects may take.
+const SMALL_CAPACITY: u64 = 16 << 20;
+/// How many objects that is about.
+const ESTIMATED_SMALL: usize = 2048;
+/// Bytes that are written to a file at a time.
 const WRITE_BUFFER: usize = 1 << 20;
 /// Parts of one upload that are on their way at the same time, so that its memory is bounded.
 const CONCURRENT_WRITES: usize = 2;
@@ -38,9 +47,41 @@ pub(crate) struct Backend {
     store: Arc<dyn ObjectStore>,
     /// The folder of a store of files.
     folder: Option<Arc<Path>>,
+    /// Small objects that were read lately. A version's bytes never change.
+    small: Arc<Cache<Uuid, Bytes, Length>>,
+    /// Bytes that are written at a time.
+    write_buffer: usize,
+}
+
+#[derive(Clone)]
+struct Length;
+
+impl Weighter<Uuid, Bytes> for Length {
+    fn weight(&self, _: &Uuid, bytes: &Bytes) -> u64 {
+        // The entry itself takes some memory, too.
+        bytes.len() as u64 + 128
+    }
 }
 
 impl Backend {
+    /// Opens the store that `settings` name.
+    ///
+    /// Errors: [`Error::Backend`] when its folder cannot be made or opened, or settings of the S3 store are missing.
+    pub(crate) async fn open(settings: &Settings) -> Result<Self, Error> {
+        match settings.backend {
+            BackendKind::File => Self::local(&settings.path).await,
+            BackendKind::S3 => Self::s3(&settings.s3),
+        }
+    }
+
+    /// A store in a bucket of an S3 store. What is written is where the store keeps it before it is acknowledged.
+    ///
+    /// Errors: [`Error::Backend`] when settings are missing.
+    pub(crate) fn s3(settings: &S3Settings) -> Result<Self, Error> {
+        let part = usize::try_from(settings.upload_part_size.0).unwrap_or(usize::MAX);
+        Ok(Self::new(s3::open(settings)?, None, part.max(s3::SMALLEST_PART)))
+    }
+
     /// A store in the local folder `path`, which is created where it is missing. What is written is on the disk
     /// before it is acknowledged.
     pub(crate) async fn local(path: &Path) -> Result<Self, Error> {
@@ -53,34 +94,49 @@ impl Backend {
         .await
         .map_err(|error| Error::Backend(error.to_string()))?;
         let store = opened.map_err(Error::Backend)?.with_fsync(true);
-        Ok(Self { store: Arc::new(store), folder: Some(path.into()) })
+        Ok(Self::new(Arc::new(store), Some(path.into()), WRITE_BUFFER))
     }
 
-    /// The bytes of `version` within `range`, streamed. The range must lie within the object.
+    fn new(store: Arc<dyn ObjectStore>, folder: Option<Arc<Path>>, write_buffer: usize) -> Self {
+        let small = Cache::with_weighter(ESTIMATED_SMALL, SMALL_CAPACITY, Length);
+        Self { store, folder, small: Arc::new(small), write_buffer }
+    }
+
+    /// Returns the bytes within `range` of `version`, which has `size` bytes. What is not small is streamed.
     ///
     /// Errors: [`Error::NoSuchKey`] when there are none.
-    pub(crate) async fn read(&self, version: Uuid, range: Range<u64>) -> Result<Body, Error> {
-        let length = range.end - range.start;
-        if length == 0 {
-            self.store.head(&location(version)).await?;
-            return Ok(Body::empty());
+    pub(crate) async fn read(&self, version: Uuid, range: Range<u64>, size: u64) -> Result<Body, Error> {
+        if size <= SMALL {
+            let bytes = self.small(version).await?;
+            let bounds = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+            let bounds = bounds.filter(|(_, end)| *end <= bytes.len());
+            let (start, end) = bounds.ok_or_else(|| shorter(version))?;
+            return Ok(Body::from_bytes(bytes.slice(start..end)));
         }
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let result = self.store.get_opts(&location(version), options).await?;
-        match result.payload {
-            GetResultPayload::File(file, _) => {
-                let mut file = tokio::fs::File::from_std(file);
-                file.set_max_buf_size(CHUNK);
-                file.seek(io::SeekFrom::Start(range.start))
-                    .await
-                    .map_err(|e| Error::Backend(e.to_string()))?;
-                let capacity = usize::try_from(length).map_or(CHUNK, |length| length.min(CHUNK));
-                Ok(Body::from_bytes_stream(ReaderStream::with_capacity(file.take(length), capacity)))
+        let length = range.end - range.start;
+        Ok(match result.payload {
+            GetResultPayload::File(file, _) => Body::from_bytes_stream(file::stream(file, range)),
+            GetResultPayload::Stream(_) if result.range.end - result.range.start != length => {
+                return Err(shorter(version));
             }
             GetResultPayload::Stream(stream) => {
-                Ok(Body::from_bytes_stream(stream.map_err(io::Error::other).boxed()))
+                Body::from_bytes_stream(stream.map_err(io::Error::other).boxed())
             }
+        })
+    }
+
+    /// Returns the bytes of `version`, which are few, from memory if they have been read lately.
+    ///
+    /// Errors: [`Error::NoSuchKey`] when there are none.
+    async fn small(&self, version: Uuid) -> Result<Bytes, Error> {
+        if let Some(bytes) = self.small.get(&version) {
+            return Ok(bytes);
         }
+        let bytes = self.store.get(&location(version)).await?.bytes().await?;
+        self.small.insert(version, bytes.clone());
+        Ok(bytes)
     }
 
     /// Returns all bytes of `version` as a stream.
@@ -95,15 +151,30 @@ impl Backend {
 
     /// Returns a writer for the bytes of `version`. Nothing can be read of them before [`Writer::finish`].
     pub(crate) fn writer(&self, version: Uuid) -> Writer {
-        let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), WRITE_BUFFER);
-        Writer { version, inner: writer.with_max_concurrency(CONCURRENT_WRITES) }
+        let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), self.write_buffer);
+        Writer { version, inner: Some(writer.with_max_concurrency(CONCURRENT_WRITES)) }
     }
 
     /// Stores the bytes of `source` as `target`, too, and returns when they are durable.
     ///
     /// Errors: [`Error::NoSuchKey`] when there are none.
     pub(crate) async fn copy(&self, source: Uuid, target: Uuid) -> Result<(), Error> {
+        if self.folder.is_none() && self.size(source).await? > s3::LARGEST_COPY {
+            return self.copy_from(self, source, target).await;
+        }
         Ok(self.store.copy(&location(source), &location(target)).await?)
+    }
+
+    /// Stores the bytes that `origin` has as `source` as `target`, piece by piece, and returns when they are durable.
+    ///
+    /// Errors: [`Error::NoSuchKey`] when there are none; [`Error::Backend`], nothing is stored then.
+    pub(crate) async fn copy_from(&self, origin: &Self, source: Uuid, target: Uuid) -> Result<(), Error> {
+        let mut chunks = std::pin::pin!(origin.stream(source).await?);
+        let mut writer = self.writer(target);
+        while let Some(chunk) = chunks.next().await {
+            writer.put(chunk.map_err(|error| Error::Backend(error.to_string()))?).await?;
+        }
+        writer.finish().await
     }
 
     /// How many bytes `version` has.
@@ -113,20 +184,22 @@ impl Backend {
         Ok(self.store.head(&location(version)).await?.size)
     }
 
-    /// Returns the versions that are stored in folder `folder` of 256.
-    pub(crate) async fn list(&self, folder: u8) -> Result<Vec<Uuid>, Error> {
+    /// Returns the versions that are stored in folder `folder` of 256, and their sizes in bytes.
+    pub(crate) async fn list(&self, folder: u8) -> Result<Vec<(Uuid, u64)>, Error> {
         let prefix = object_store::path::Path::from(format!("{folder:02x}"));
         let listed = self.store.list(Some(&prefix));
-        let names =
-            listed.map_ok(|entry| entry.location.filename().and_then(|name| Uuid::try_parse(name).ok()));
-        Ok(names.try_filter_map(|version| std::future::ready(Ok(version))).try_collect().await?)
+        let versions = listed.map_ok(|entry| {
+            let version = entry.location.filename().and_then(|name| Uuid::try_parse(name).ok());
+            version.map(|version| (version, entry.size))
+        });
+        Ok(versions.try_filter_map(|entry| std::future::ready(Ok(entry))).try_collect().await?)
     }
 
     /// Removes the unfinished files of uploads that ended with their process: those that nobody has written to for longer
-    /// than a sender may pause. Only a store of files has them; in S3 a rule of the bucket ends unfinished uploads.
+    /// than a sender may pause. Only a store of files has them; in S3 a lifecycle rule of the bucket ends unfinished uploads.
     pub(crate) async fn remove_abandoned(&self) -> Result<(), Error> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
-        let removed = tokio::task::spawn_blocking(move || remove_abandoned(&folder));
+        let removed = tokio::task::spawn_blocking(move || file::remove_abandoned(&folder, ABANDONED));
         removed
             .await
             .map_err(|error| Error::Backend(error.to_string()))?
@@ -135,6 +208,7 @@ impl Backend {
 
     /// Removes the bytes of `version`; that there are none is fine.
     pub(crate) async fn remove(&self, version: Uuid) -> Result<(), Error> {
+        self.small.remove(&version);
         match self.store.delete(&location(version)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -142,44 +216,56 @@ impl Backend {
     }
 }
 
-fn remove_abandoned(folder: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            remove_abandoned(&entry.path())?;
-        } else if entry.file_name().to_str().is_some_and(|name| name.contains('#')) {
-            let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
-            if age > ABANDONED {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The bytes of an object on their way into the store.
+/// The bytes of an object on their way into the store. Dropped before its end, it forgets them.
 pub(crate) struct Writer {
     version: Uuid,
-    inner: BufWriter,
+    /// `None` from the end on.
+    inner: Option<BufWriter>,
 }
 
 impl Writer {
     /// Takes the next bytes. Waits while the store is slower than the sender.
     pub(crate) async fn put(&mut self, chunk: Bytes) -> Result<(), object_store::Error> {
-        self.inner.put(chunk).await
+        match &mut self.inner {
+            Some(inner) => inner.put(chunk).await,
+            None => Ok(()),
+        }
     }
 
     /// Makes what was written durable and readable.
     pub(crate) async fn finish(mut self) -> Result<(), Error> {
-        self.inner.shutdown().await.map_err(|error| Error::Backend(error.to_string()))
+        match self.inner.take() {
+            Some(mut inner) => inner.shutdown().await.map_err(|error| Error::Backend(error.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Forgets what was written.
     pub(crate) async fn abort(mut self) {
-        if let Err(error) = self.inner.abort().await {
-            tracing::warn!(version = %self.version, %error, "a broken upload left parts behind");
+        if let Some(inner) = self.inner.take() {
+            abort(inner, self.version).await;
         }
     }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The request ended in the middle of its body, or an error left the writer behind.
+        if let (Some(inner), Ok(runtime)) = (self.inner.take(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(abort(inner, self.version));
+        }
+    }
+}
+
+async fn abort(mut writer: BufWriter, version: Uuid) {
+    if let Err(error) = writer.abort().await {
+        tracing::warn!(%version, %error, "a broken upload left parts behind");
+    }
+}
+
+/// Returns the error for a row that promises more bytes than the store has.
+fn shorter(version: Uuid) -> Error {
+    Error::Backend(format!("{version} has fewer bytes than its row says"))
 }
 
 /// 256 folders by the first two digits, so that none grows beyond what tools like.

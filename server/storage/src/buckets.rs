@@ -94,11 +94,16 @@ const INSERT: &str = "insert into storage.buckets \
        case when $7::jsonb is not null then \
          (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($7::jsonb) t) end)";
 
-/// Creates a bucket as `caller`.
+/// Creates a bucket as `caller`. `operation` is what policies are told, here and below.
 ///
 /// Errors: [`Error::InvalidBucketName`], [`Error::BucketAlreadyExists`], those of the limits, and the refusal of a
 /// policy.
-pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &NewBucket<'_>) -> Result<(), Error> {
+pub(crate) async fn create(
+    storage: &Storage,
+    caller: &Caller,
+    new: &NewBucket<'_>,
+    operation: &'static str,
+) -> Result<(), Error> {
     key::check_bucket(new.name)?;
     key::check_bucket(new.id)?;
     let [bytes, types] = new.limits.parameters(storage)?;
@@ -112,7 +117,7 @@ pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &NewBucket<'
         bytes,
         types,
     ];
-    let insert = caller.transaction("storage.bucket.create").statement(INSERT, parameters);
+    let insert = caller.transaction(operation).statement(INSERT, parameters);
     storage.database().run(&insert).await.map(drop).map_err(|error| match error.server() {
         Some(server) if server.code == "23505" => Error::BucketAlreadyExists,
         _ => caller.refusal(error),
@@ -130,11 +135,15 @@ const COLUMNS: &str = concat!(
 /// Returns bucket `id` as a JSON document, if `caller` may see it.
 ///
 /// Errors: [`Error::NoSuchBucket`].
-pub(crate) async fn get(storage: &Storage, caller: &Caller, id: &str) -> Result<String, Error> {
+pub(crate) async fn get(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    operation: &'static str,
+) -> Result<String, Error> {
     let sql =
         format!("select row_to_json(r) from (select {COLUMNS} from storage.buckets b where b.id = $1) r");
-    let lookup =
-        caller.transaction("storage.bucket.get").read_only().on_primary().statement(sql, vec![text(id)]);
+    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, vec![text(id)]);
     let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
     let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchBucket)
@@ -152,7 +161,12 @@ pub(crate) struct Listing<'a> {
 }
 
 /// Returns the buckets that `caller` may see as a JSON array.
-pub(crate) async fn list(storage: &Storage, caller: &Caller, listing: &Listing<'_>) -> Result<String, Error> {
+pub(crate) async fn list(
+    storage: &Storage,
+    caller: &Caller,
+    listing: &Listing<'_>,
+    operation: &'static str,
+) -> Result<String, Error> {
     let order = listing.column.map_or(String::new(), |column| {
         format!("order by b.{column} {}", if listing.descending { "desc" } else { "asc" })
     });
@@ -166,8 +180,7 @@ pub(crate) async fn list(storage: &Storage, caller: &Caller, listing: &Listing<'
         listing.limit.and_then(display),
         display(listing.offset.unwrap_or(0)),
     ];
-    let lookup =
-        caller.transaction("storage.bucket.list").read_only().on_primary().statement(sql, parameters);
+    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
     let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
     Ok(answer.last().map_or_else(|| "[]".to_owned(), json_array))
 }
@@ -200,16 +213,24 @@ pub(crate) async fn update(
          where id = $1 returning id",
         parameters,
     );
-    let answer = storage.database().run(&update).await.map_err(|error| caller.refusal(error))?;
+    let answer = storage.change(&update).await.map_err(|error| caller.refusal(error))?;
     if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
 }
 
 /// Deletes the empty bucket `id` as `caller`.
 ///
-/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not delete; [`Error::BucketNotEmpty`].
-pub(crate) async fn delete(storage: &Storage, caller: &Caller, id: &str) -> Result<(), Error> {
-    let lookup = caller.service_transaction("storage.bucket.delete").read_only().on_primary().statement(
-        "select exists (select from storage.objects where bucket_id = $1) from storage.buckets where id = $1",
+/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not delete; [`Error::BucketNotEmpty`];
+/// [`Error::BucketReferenced`].
+pub(crate) async fn delete(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    operation: &'static str,
+) -> Result<(), Error> {
+    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
+        "select exists (select from storage.objects where bucket_id = $1), \
+           exists (select from storage.s3_multipart_uploads where bucket_id = $1) \
+         from storage.buckets where id = $1",
         vec![text(id)],
     );
     let answer = storage.database().run(&lookup).await?;
@@ -217,12 +238,18 @@ pub(crate) async fn delete(storage: &Storage, caller: &Caller, id: &str) -> Resu
     if row.get(0) == Some(b"t") {
         return Err(Error::BucketNotEmpty);
     }
+    if row.get(1) == Some(b"t") {
+        return Err(Error::BucketReferenced);
+    }
     let delete = caller
-        .transaction("storage.bucket.delete")
+        .transaction(operation)
         .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
-    // An object that came meanwhile still holds the bucket, by its foreign key.
-    let answer = storage.database().run(&delete).await.map_err(|error| match error.server() {
-        Some(server) if server.code == "23503" => Error::BucketNotEmpty,
+    // What came meanwhile still holds the bucket, by its foreign key.
+    let answer = storage.change(&delete).await.map_err(|error| match error.server() {
+        Some(server) if server.code == "23503" => match server.table.as_deref() {
+            Some("s3_multipart_uploads" | "s3_multipart_uploads_parts") => Error::BucketReferenced,
+            _ => Error::BucketNotEmpty,
+        },
         _ => caller.refusal(error),
     })?;
     if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
@@ -253,7 +280,7 @@ pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Resul
                where bucket_id = $1 and created_at <= $2::timestamptz limit $3::bigint) returning version",
             vec![text(id), text(before), display(BATCH)],
         );
-        let answer = storage.database().run(&removal).await.map_err(|error| caller.refusal(error))?;
+        let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
         let rows = answer.last();
         let versions: Vec<Uuid> = rows.into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect();
         objects::discard(storage, &versions).await;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::Error;
 
 /// How long a transaction of this service may take.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The role that the service itself acts as.
 const SERVICE_ROLE: &str = "service_role";

@@ -7,6 +7,8 @@ use http::StatusCode;
 use poem::{Body, Response, error::ResponseError};
 use serde_json::json;
 
+use crate::render::Refusal;
+
 /// A refusal or a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -58,12 +60,41 @@ pub enum Error {
     /// A bucket that is to be deleted holds objects.
     #[error("The bucket you tried to delete is not empty")]
     BucketNotEmpty,
+    /// A bucket that is to be deleted has multipart uploads under way.
+    #[error("The bucket could not be updated because it is referenced by a pending multipart upload.")]
+    BucketReferenced,
+    /// No such multipart upload, or it has ended.
+    #[error("Upload not found")]
+    NoSuchUpload,
     /// A bucket that is to be emptied holds more objects than one request may remove.
     #[error("Unable to empty the bucket because it contains too many objects")]
     BucketTooLarge,
     /// More user metadata than an object may have.
     #[error("The user_metadata exceeded the maximum allowed size")]
     MetadataTooLarge,
+    /// A value that a vector index cannot hold or search for; holds what is wrong.
+    #[error("{0}")]
+    InvalidValue(String),
+    /// No vector bucket or index of this name.
+    #[error("resource \"{0}\" not found")]
+    VectorResourceNotFound(String),
+    /// There is a vector bucket or index of this name.
+    #[error("{kind} \"{name}\" already exists")]
+    VectorResourceExists {
+        /// What it is.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A vector bucket that is to be deleted has indexes; holds its name.
+    #[error("Vector Bucket \"{0}\" not empty")]
+    VectorBucketNotEmpty(String),
+    /// There are as many vector buckets as the operator allows.
+    #[error("Maximum number of buckets exceeded. Max allowed is {0}.")]
+    TooManyVectorBuckets(u64),
+    /// A vector bucket has as many indexes as the operator allows.
+    #[error("Maximum number of indexes exceeded. Max allowed is {0}.")]
+    TooManyVectorIndexes(u64),
     /// A feature that this service does not have; holds its description.
     #[error("The feature {0} is not enabled for this resource")]
     FeatureNotEnabled(&'static str),
@@ -85,6 +116,9 @@ pub enum Error {
     /// A route that does not exist; holds method and path.
     #[error("Route {0} not found")]
     NoSuchRoute(String),
+    /// A picture that is not rendered.
+    #[error(transparent)]
+    Render(Refusal),
     /// The database refused or did not answer.
     #[error(transparent)]
     Database(database::Error),
@@ -114,7 +148,20 @@ impl Error {
             Self::InvalidBucketName => bad_request("400", "Invalid Input", "InvalidBucketName"),
             Self::InvalidRequest(_) => bad_request("400", "Error", "InvalidRequest"),
             Self::InvalidJson(_) => bad_request("400", "FastifyError", "InvalidRequest"),
-            Self::InvalidParameter(_) => bad_request("400", "InvalidParameter", "InvalidParameter"),
+            Self::InvalidParameter(_) | Self::InvalidValue(_) => {
+                bad_request("400", "InvalidParameter", "InvalidParameter")
+            }
+            Self::VectorResourceNotFound(_) => bad_request("404", "NotFoundException", "NotFoundException"),
+            Self::VectorResourceExists { .. } => bad_request("409", "ConflictException", "ConflictException"),
+            Self::VectorBucketNotEmpty(_) => {
+                bad_request("400", "VectorBucketNotEmpty", "VectorBucketNotEmpty")
+            }
+            Self::TooManyVectorBuckets(_) => {
+                bad_request("400", "S3VectorMaxBucketsExceeded", "S3VectorMaxBucketsExceeded")
+            }
+            Self::TooManyVectorIndexes(_) => {
+                bad_request("400", "S3VectorMaxIndexesExceeded", "S3VectorMaxIndexesExceeded")
+            }
             Self::InvalidRobotsTag(_) => bad_request("400", "invalid_x_robots_tag", "InvalidRequest"),
             Self::InvalidJwt(_) => bad_request("400", "InvalidJWT", "InvalidJWT"),
             Self::InvalidSignature(_) => bad_request("400", "InvalidSignature", "InvalidSignature"),
@@ -123,6 +170,8 @@ impl Error {
             Self::ResourceAlreadyExists => bad_request("409", "Duplicate", "ResourceAlreadyExists"),
             Self::RelatedResource => bad_request("404", "InvalidRequest", "InvalidRequest"),
             Self::BucketNotEmpty => bad_request("409", "ResourceNotEmpty", "ResourceNotEmpty"),
+            Self::BucketReferenced => bad_request("409", "ResourceReferenced", "ResourceReferenced"),
+            Self::NoSuchUpload => bad_request("404", "NoSuchUpload", "NoSuchUpload"),
             Self::BucketTooLarge => bad_request("409", "InvalidRequest", "InvalidRequest"),
             Self::MetadataTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
             Self::FeatureNotEnabled(_) => bad_request("409", "FeatureNotEnabled", "FeatureNotEnabled"),
@@ -148,6 +197,7 @@ impl Error {
                 error: "Not Found",
                 code: "InvalidRequest",
             },
+            Self::Render(refusal) => render_shape(*refusal),
             Self::Backend(_) => internal("InternalError"),
             Self::Database(error) => database_shape(error),
         }
@@ -170,20 +220,41 @@ impl Error {
         }
     }
 
+    /// Returns the true status, which most answers only tell in their body.
+    fn true_status(&self) -> StatusCode {
+        let Shape { http, status_code, .. } = self.shape();
+        status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http)
+    }
+
     /// Returns the true status, which most answers only tell in their body, and the words for the caller.
     pub(crate) fn status_and_words(&self) -> (StatusCode, String) {
-        let Shape { http, status_code, error: _, code } = self.shape();
-        let status =
-            status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http);
+        let (status, _, words) = self.code_and_words();
+        (status, words)
+    }
+
+    /// Returns as [`Self::status_and_words`], with the code between them.
+    pub(crate) fn code_and_words(&self) -> (StatusCode, &'static str, String) {
+        let (status, code) = (self.true_status(), self.shape().code);
         if status.is_server_error() {
             tracing::error!(code, error = %self, "storage request failed");
         }
-        (status, self.public_message())
+        (status, code, self.public_message())
     }
 
     /// The answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
     pub fn into_response(self) -> Response {
-        let Shape { http, status_code, error, code } = self.shape();
+        let http = self.shape().http;
+        self.response(http)
+    }
+
+    /// The answer with the true status, as the newer interfaces have it.
+    pub(crate) fn into_true_response(self) -> Response {
+        let status = self.true_status();
+        self.response(status)
+    }
+
+    fn response(self, http: StatusCode) -> Response {
+        let Shape { status_code, error, code, .. } = self.shape();
         if http.is_server_error() {
             tracing::error!(code, error = %self, "storage request failed");
         }
@@ -209,6 +280,18 @@ fn refusal(message: &str) -> String {
 
 const fn internal(code: &'static str) -> Shape {
     Shape { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
+}
+
+const fn render_shape(refusal: Refusal) -> Shape {
+    match refusal {
+        Refusal::Failed => internal("InternalError"),
+        Refusal::Overloaded => bad_request("429", "InvalidRequest", "InvalidRequest"),
+        Refusal::Timeout => bad_request("408", "InvalidRequest", "InvalidRequest"),
+        Refusal::Missing => bad_request("404", "InvalidRequest", "InvalidRequest"),
+        Refusal::Unsupported | Refusal::Resolution | Refusal::FileSize => {
+            bad_request("400", "InvalidRequest", "InvalidRequest")
+        }
+    }
 }
 
 fn database_shape(error: &database::Error) -> Shape {
@@ -249,6 +332,15 @@ fn timeout() -> Shape {
 impl From<database::Error> for Error {
     fn from(error: database::Error) -> Self {
         Self::Database(error)
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Missing => Self::NoSuchKey,
+            refusal => Self::Render(refusal),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 use crate::Error;
 
 /// Bytes that an object's name may have.
-const MAX_KEY_LENGTH: usize = 1024;
+pub(crate) const MAX_KEY_LENGTH: usize = 1024;
 /// Characters that a bucket's name may have.
 const MAX_BUCKET_LENGTH: usize = 100;
 

@@ -2,7 +2,7 @@
 //!
 //! The way through it: [`api`] reads requests and writes answers, `objects`, `buckets` and `upload` hold the rules and
 //! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
-//! bytes. All truth about an object is in its row; the backend knows bytes by their version and nothing else.
+//! bytes, `render` makes other pictures of them. All truth about an object is in its row; the backend knows bytes by their version and nothing else.
 
 mod api;
 mod backend;
@@ -11,29 +11,42 @@ mod caller;
 mod error;
 mod key;
 mod mime;
+mod multipart;
 mod objects;
+mod public_objects;
+mod render;
 mod resumable;
 mod robots;
 mod row;
+mod s3;
 mod seed;
 mod settings;
 mod signature;
 mod size;
 mod sweeper;
+mod transfer;
 mod upload;
+mod vector;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use database::Database;
+use database::{Answer, Database, Transaction};
 use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
 pub use error::Error;
+pub use public_objects::CHANNEL;
+pub use render::Refusal;
+pub use s3::AccessKeys;
 pub use seed::SeedReport;
-pub use settings::Settings;
+pub use settings::{BackendKind, S3Settings, Settings};
 pub use sweeper::Sweeper;
+pub use transfer::{Transfer, transfer};
 
 use backend::Backend;
+use public_objects::PublicObjects;
+use render::Renderer;
 
 /// What the service's endpoints share. Cheap to clone.
 #[derive(Clone)]
@@ -47,6 +60,10 @@ struct Inner {
     keys: Keys,
     verifier: Verifier,
     backend: Backend,
+    public_objects: PublicObjects,
+    access_keys: AccessKeys,
+    renderer: Option<Renderer>,
+    vectors_are_available: AtomicBool,
 }
 
 impl std::fmt::Debug for Storage {
@@ -56,12 +73,12 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Opens the store of bytes, creating its folder where it is missing.
+    /// Opens the store of bytes; the folder of a store of files is created where it is missing.
     ///
     /// `database` must have logged in as a role that may become `anon`, `authenticated` and `service_role`, as
-    /// `supabase_storage_admin` may.
+    /// `supabase_storage_admin` may. Objects of public buckets are kept in memory if it listens to [`CHANNEL`].
     ///
-    /// Errors: [`Error::Backend`] when the folder cannot be made or opened.
+    /// Errors: [`Error::Backend`] when the folder cannot be made or opened, or the S3 store's settings lack something.
     /// Tokens of callers are checked by `verifier`, signed URLs are made with `keys`.
     pub async fn open(
         settings: Settings,
@@ -69,8 +86,27 @@ impl Storage {
         keys: Keys,
         verifier: Verifier,
     ) -> Result<Self, Error> {
-        let backend = Backend::local(&settings.path).await?;
-        Ok(Self { inner: Arc::new(Inner { settings, database, keys, verifier, backend }) })
+        let backend = Backend::open(&settings).await?;
+        let renderer = Renderer::new(&settings, &backend);
+        let public_objects = PublicObjects::new(database.clone());
+        if settings.s3_access_key.is_empty() != settings.s3_secret.is_empty() {
+            tracing::warn!(
+                "an access key of the S3 protocol needs a secret, and the other way round: it is ignored"
+            );
+        }
+        let access_keys = AccessKeys::of(&settings, &keys);
+        let inner = Inner {
+            settings,
+            database,
+            keys,
+            verifier,
+            backend,
+            public_objects,
+            access_keys,
+            renderer,
+            vectors_are_available: AtomicBool::new(false),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -87,6 +123,33 @@ impl Storage {
 
     pub(crate) fn backend(&self) -> &Backend {
         &self.inner.backend
+    }
+
+    pub(crate) fn public_objects(&self) -> &PublicObjects {
+        &self.inner.public_objects
+    }
+
+    /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
+    /// node's own changes hold at once, before the notification of them arrives.
+    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, database::Error> {
+        let answer = self.database().run(transaction).await;
+        self.public_objects().forget();
+        answer
+    }
+
+    /// Returns what S3 clients sign with.
+    pub fn access_keys(&self) -> &AccessKeys {
+        &self.inner.access_keys
+    }
+
+    /// What renders pictures; `None` where that is switched off.
+    pub(crate) fn renderer(&self) -> Option<&Renderer> {
+        self.inner.renderer.as_ref()
+    }
+
+    /// Whether the database is known to have pgvector.
+    pub(crate) fn vectors_are_available(&self) -> &AtomicBool {
+        &self.inner.vectors_are_available
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -4,6 +4,8 @@ pub(crate) mod list;
 pub(crate) mod relocate;
 pub(crate) mod remove;
 
+use std::sync::Arc;
+
 use database::Row;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,6 +47,11 @@ pub(crate) struct Object {
 /// The columns of an [`Object`].
 const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata";
 
+/// Whether the triggers are in place and on that notify changes of public objects: their owner may have switched them off.
+const ARE_CHANGES_NOTIFIED: &str = "(select count(*) = 4 from pg_catalog.pg_trigger \
+     where tgrelid in ('storage.objects'::regclass, 'storage.buckets'::regclass) \
+     and tgname like 'basalt\\_notify%' and tgenabled in ('O', 'A'))";
+
 /// Whose rights decide whether an object may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -68,9 +75,10 @@ pub(crate) async fn find(
     (bucket, key): (&str, &str),
     access: Access,
     operation: &'static str,
-) -> Result<Object, Error> {
+) -> Result<Arc<Object>, Error> {
+    let before = storage.public_objects().now();
     let sql = format!(
-        "select b.public, {COLUMNS} from storage.buckets b \
+        "select b.public, {COLUMNS}, {ARE_CHANGES_NOTIFIED} from storage.buckets b \
          left join storage.objects o on o.bucket_id = b.id and o.name = $2 where b.id = $1"
     );
     let lookup = caller
@@ -82,7 +90,14 @@ pub(crate) async fn find(
     let row = answer.last().and_then(|rows| rows.first());
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
-        Some(row) if is_public || access == Access::Signature => object(storage, row).await,
+        Some(row) if is_public || access == Access::Signature => {
+            let object = Arc::new(object(storage, row).await?);
+            let are_notified = row.get(7) == Some(b"t");
+            if let Some(before) = before.filter(|_| is_public && are_notified) {
+                storage.public_objects().keep(bucket, key, &object, before);
+            }
+            Ok(object)
+        }
         None if access == Access::Signature => Err(Error::NoSuchKey),
         None => Err(Error::NoSuchBucket),
         Some(_) if access == Access::Public || !caller.is_authenticated() => Err(Error::NoSuchBucket),
@@ -98,13 +113,13 @@ pub(crate) async fn find_visible(
     caller: &Caller,
     (bucket, key): (&str, &str),
     operation: &'static str,
-) -> Result<Object, Error> {
+) -> Result<Arc<Object>, Error> {
     let sql = format!("select true, {COLUMNS} from storage.objects o where o.bucket_id = $1 and o.name = $2");
     let lookup =
         caller.transaction(operation).read_only().on_primary().statement(sql, vec![text(bucket), text(key)]);
     let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
     let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchKey)?;
-    object(storage, row).await
+    Ok(Arc::new(object(storage, row).await?))
 }
 
 async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
@@ -207,7 +222,11 @@ impl NewRow<'_> {
     ) -> Result<Written, Error> {
         let transaction = transaction.statement(Self::LOCK, vec![text(self.bucket), text(self.key)]);
         let transaction = self.append(transaction, " returning id, (select version from replaced)");
-        let answer = storage.database().run(&transaction).await.map_err(|error| conflict(error.into()))?;
+        let answer = storage.database().run(&transaction).await;
+        if self.replaces {
+            storage.public_objects().forget();
+        }
+        let answer = answer.map_err(|error| conflict(error.into()))?;
         let row = answer.last().and_then(|rows| rows.first());
         let id = row.and_then(|row| row::uuid(row, 0));
         // A trigger of the users' may have swallowed the row.
@@ -234,6 +253,9 @@ pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
     for version in versions {
         if let Err(error) = storage.backend().remove(*version).await {
             tracing::warn!(%version, %error, "bytes that no object needs could not be removed");
+        }
+        if let Some(renderer) = storage.renderer() {
+            renderer.forget(*version).await;
         }
     }
 }

@@ -7,13 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-/// A parameter in Postgres' text format; `None` is NULL.
-pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
-
-/// Returns `value` as a text parameter.
-pub(crate) fn text(value: &str) -> Parameter<'_> {
-    Some(Cow::Borrowed(value.as_bytes()))
-}
+pub(crate) use database::{Parameter, iso_milliseconds, text};
 
 /// Returns `value` as a parameter that may be NULL.
 pub(crate) fn optional(value: Option<&str>) -> Parameter<'_> {
@@ -43,14 +37,6 @@ pub(crate) fn timestamp(text: &str) -> Option<OffsetDateTime> {
         iso.push_str(":00");
     }
     OffsetDateTime::parse(&iso, &Rfc3339).ok()
-}
-
-/// Returns upstream's form of a time: UTC with milliseconds.
-pub(crate) fn iso_milliseconds(time: OffsetDateTime) -> String {
-    let time = time.to_offset(time::UtcOffset::UTC);
-    let (date, millisecond) = (time.date(), time.millisecond());
-    let (hour, minute, second) = time.to_hms();
-    format!("{date}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
 /// Returns a JSON array of the documents in the first column of `rows`.

@@ -3,13 +3,47 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::settings::Bytes;
+use ::settings::{Bytes, Secret, Value};
+
+/// Where the objects' bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackendKind {
+    /// In files of a folder.
+    File,
+    /// In a bucket of an S3 store.
+    S3,
+}
+
+impl Value for BackendKind {
+    const EXPECTED: &'static str = "file or s3";
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "file" => Some(Self::File),
+            "s3" => Some(Self::S3),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> Option<String> {
+        let text = match self {
+            Self::File => "file",
+            Self::S3 => "s3",
+        };
+        Some(text.to_owned())
+    }
+}
 
 ::settings::settings! {
     /// Settings of the storage service.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
-        /// Folder that holds the objects' bytes. Where it is not set, it is `objects` in the data folder.
+        /// Where the objects' bytes are: `file` (a folder) or `s3` (a bucket of an S3 store).
+        #[setting(variables = ["STORAGE_BACKEND"])]
+        pub backend: BackendKind = BackendKind::File,
+        /// The S3 store, for `s3`.
+        pub s3: S3Settings = S3Settings::default(),
+        /// Folder that holds the objects' bytes, for `file`. Where it is not set, it is `objects` in the data folder.
         #[setting(variables = ["STORAGE_FILE_BACKEND_PATH", "FILE_STORAGE_BACKEND_PATH"])]
         pub path: PathBuf = PathBuf::new(),
         /// Bytes that one object may have, unless its bucket says less.
@@ -21,5 +55,97 @@ use ::settings::Bytes;
         /// How long a signed URL for an upload is good.
         #[setting(variables = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])]
         pub signed_upload_expiry: Duration = Duration::from_secs(7200),
+        /// Whether the S3 protocol is served, at `/storage/v1/s3`.
+        #[setting(variables = ["S3_PROTOCOL_ENABLED"], key = "storage.s3_protocol.enabled")]
+        pub s3_enabled: bool = true,
+        /// Access key of the service role for the S3 protocol. Where it and its secret are not set, both follow from the
+        /// project's secret; `basalt status` shows them.
+        #[setting(variables = ["S3_PROTOCOL_ACCESS_KEY_ID"])]
+        pub s3_access_key: String = String::new(),
+        /// Secret of that access key.
+        #[setting(variables = ["S3_PROTOCOL_ACCESS_KEY_SECRET"])]
+        pub s3_secret: Secret = Secret::default(),
+        /// Region that S3 clients sign for. `us-east-1`, `auto` and an empty one are accepted, too.
+        #[setting(variables = ["STORAGE_S3_REGION", "REGION"])]
+        pub s3_region: String = "local".to_owned(),
+        /// The project's reference: the access key of S3 clients that have a user's session token.
+        #[setting(variables = ["PROJECT_REF", "TENANT_ID"], key = "project_id")]
+        pub project: String = "basalt".to_owned(),
+        /// Whether `render/image/*` gives pictures in another size and format.
+        #[setting(
+            variables = ["IMAGE_TRANSFORMATION_ENABLED", "ENABLE_IMAGE_TRANSFORMATION"],
+            key = "storage.image_transformation.enabled"
+        )]
+        pub image_transformation: bool = true,
+        /// Least width and height, in pixels, that a rendered picture can be asked for with; what is less counts as this.
+        #[setting(variables = ["IMAGE_TRANSFORMATION_LIMIT_MIN_SIZE", "IMG_LIMITS_MIN_SIZE"])]
+        pub image_min_size: u32 = 1,
+        /// Most width and height, in pixels, that a rendered picture can be asked for with; what is more counts as this.
+        #[setting(variables = ["IMAGE_TRANSFORMATION_LIMIT_MAX_SIZE", "IMG_LIMITS_MAX_SIZE"])]
+        pub image_max_size: u32 = 2000,
+        /// Megapixels that a picture to be rendered may have.
+        #[setting(variables = ["IMGPROXY_MAX_SRC_RESOLUTION"])]
+        pub image_max_source_resolution: u32 = 50,
+        /// Bytes that a picture to be rendered may have.
+        #[setting(variables = ["IMGPROXY_MAX_SRC_FILE_SIZE"])]
+        pub image_max_source_size: Bytes = Bytes(25 << 20),
+        /// How long a picture may wait for its turn, and how long rendering it may take.
+        #[setting(variables = ["IMGPROXY_REQUEST_TIMEOUT"])]
+        pub image_timeout: Duration = Duration::from_secs(15),
+        /// Pictures that are rendered at the same time; 0 is one per processor.
+        #[setting(variables = ["IMGPROXY_WORKERS"])]
+        pub image_workers: u32 = 0,
+        /// Pictures that may wait for their turn; more are refused.
+        #[setting(variables = ["IMGPROXY_REQUESTS_QUEUE_SIZE"])]
+        pub image_queue_size: u32 = 64,
+        /// Folder of rendered pictures, on a local disk. Where it is not set, it is `rendered` in the data folder.
+        #[setting(variables = ["BASALT_IMAGE_CACHE_PATH"], key = "basalt.storage.image_cache_path")]
+        pub image_cache_path: PathBuf = PathBuf::new(),
+        /// Bytes of rendered pictures that are kept; 0 keeps none.
+        #[setting(variables = ["BASALT_IMAGE_CACHE_SIZE"], key = "basalt.storage.image_cache_size")]
+        pub image_cache_size: Bytes = Bytes(512 << 20),
+        /// Whether there are vector buckets, where Postgres has the extension `vector`.
+        #[setting(variables = ["VECTOR_ENABLED"], key = "storage.vector.enabled")]
+        pub vectors_enabled: bool = true,
+        /// Vector buckets that there may be.
+        #[setting(variables = ["VECTOR_MAX_BUCKETS"], key = "storage.vector.max_buckets")]
+        pub max_vector_buckets: u64 = 10,
+        /// Indexes that one vector bucket may have.
+        #[setting(variables = ["VECTOR_MAX_INDEXES"], key = "storage.vector.max_indexes")]
+        pub max_vector_indexes: u64 = 20,
+    }
+}
+
+::settings::settings! {
+    /// The S3 store that holds the objects' bytes.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct S3Settings {
+        /// The bucket. Objects are below `basalt/` in it; nothing else may write there.
+        #[setting(variables = ["STORAGE_S3_BUCKET", "GLOBAL_S3_BUCKET"])]
+        pub bucket: String = String::new(),
+        /// The store's URL; without one it is Amazon's.
+        #[setting(variables = ["STORAGE_S3_ENDPOINT", "GLOBAL_S3_ENDPOINT"])]
+        pub endpoint: String = String::new(),
+        /// Whether the bucket is part of the path (`https://host/bucket`) and not of the host's name.
+        #[setting(variables = ["STORAGE_S3_FORCE_PATH_STYLE", "GLOBAL_S3_FORCE_PATH_STYLE"])]
+        pub force_path_style: bool = false,
+        /// The store's region.
+        #[setting(variables = ["STORAGE_S3_REGION", "REGION"])]
+        pub region: String = "us-east-1".to_owned(),
+        /// The access key. Without one, credentials are taken from the environment as AWS' own tools do.
+        #[setting(variables = ["AWS_ACCESS_KEY_ID"])]
+        pub access_key_id: String = String::new(),
+        /// The access key's secret.
+        #[setting(variables = ["AWS_SECRET_ACCESS_KEY"])]
+        pub secret_access_key: Secret = Secret::default(),
+        /// The token of temporary credentials.
+        #[setting(variables = ["AWS_SESSION_TOKEN"])]
+        pub session_token: Secret = Secret::default(),
+        /// Bytes of one part of a large object. It can have 10,000 parts, and an upload holds up to three in memory.
+        #[setting(variables = ["STORAGE_S3_UPLOAD_PART_SIZE"])]
+        pub upload_part_size: Bytes = Bytes(8 << 20),
+        /// Milliseconds that the store may take to answer, and between two pieces of an answer.
+        #[setting(variables = ["STORAGE_S3_CLIENT_TIMEOUT"])]
+        pub client_timeout_ms: u64 = 30_000,
     }
 }

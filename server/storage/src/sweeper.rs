@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::caller::service_transaction;
 use crate::row::{self, names};
-use crate::{Error, Storage, resumable};
+use crate::{Error, Storage, multipart, resumable};
 
 /// When the first look is, after the start, which has other things to do.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
@@ -62,9 +62,11 @@ impl Sweeper {
         let storage = self.storage.clone();
         storage.backend().remove_abandoned().await?;
         resumable::remove_expired(&storage).await?;
+        multipart::remove_expired(&storage).await?;
         let (mut orphans, mut live) = (HashSet::new(), 0);
         for folder in 0..=u8::MAX {
             let stored = storage.backend().list(folder).await?;
+            let stored: Vec<Uuid> = stored.into_iter().map(|(version, _)| version).collect();
             if stored.is_empty() {
                 continue;
             }
@@ -99,7 +101,10 @@ impl Sweeper {
              select version from storage.objects where version in (select version from looked_up) \
              union all \
              select part::text from basalt.resumable_uploads, unnest(parts) part \
-             where part::text in (select version from looked_up)",
+             where part::text in (select version from looked_up) \
+             union all \
+             select version from storage.s3_multipart_uploads_parts \
+             where version in (select version from looked_up)",
             vec![names(texts.iter().map(String::as_str))],
         );
         let answer = self.storage.database().run(&lookup).await?;

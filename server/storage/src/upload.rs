@@ -21,7 +21,10 @@ use crate::row::iso_milliseconds;
 use crate::{Error, Storage, key, mime, robots};
 
 /// How a folder without objects is kept: by an object of this name, which has to be empty.
-const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
+pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
+
+/// Bytes up to which an upload may come whole before it is known whether it is refused.
+const SMALL: u64 = 64 * 1024;
 
 /// What an upload says about its object.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +84,32 @@ impl Target<'_> {
         let metadata = json!({ "mimetype": about.mimetype, "contentLength": about.content_length });
         let user_metadata = about.user_metadata.clone().unwrap_or_default();
         self.row(Uuid::nil(), &metadata, &user_metadata).rehearse(storage, caller, self.operation).await
+    }
+
+    /// Stores the bytes after everything that can be known before them has been checked. `announced` is their number, if
+    /// the request says it.
+    ///
+    /// Errors: those of [`Self::check`], [`Self::rehearse`] and [`store`]. Nothing is stored then.
+    pub(crate) async fn receive(
+        &self,
+        storage: &Storage,
+        caller: &Caller,
+        bucket: &Bucket,
+        about: &Description,
+        announced: Option<u64>,
+        chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
+    ) -> Result<Stored, Error> {
+        let limit = self.size_limit(storage, bucket);
+        self.check(bucket, about)?;
+        if announced.is_some_and(|length| length > limit) {
+            return Err(Error::EntityTooLarge);
+        }
+        // The service may write everything, and that a name is taken is found out when the row is written, too.
+        let is_cheap_to_refuse = announced.is_some_and(|length| length <= SMALL);
+        if !(caller.is_service() && is_cheap_to_refuse) {
+            self.rehearse(storage, caller, about).await?;
+        }
+        store(storage, chunks, limit).await
     }
 
     /// Writes the row of the object whose bytes are stored, as the service, and removes the bytes that it replaces; those

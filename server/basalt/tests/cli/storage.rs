@@ -36,25 +36,30 @@ struct Client {
 impl Client {
     /// Sends a request and returns status code and body; `None` when the server is gone.
     fn ask(&self, target: &str, body: &str) -> Option<(u16, String)> {
+        let kind = if target.contains("/object/pictures/") { "text/plain" } else { "application/json" };
+        let headers = format!("Content-Type: {kind}\r\nx-upsert: true\r\n");
+        let answer = read(self.begin(target, &headers, body.len(), body)?)?;
+        Some((answer.status, answer.body))
+    }
+
+    /// Sends a request of `length` bytes of which `body` are the first.
+    fn begin(&self, target: &str, headers: &str, length: usize, body: &str) -> Option<TcpStream> {
         let mut stream = TcpStream::connect(&self.host).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
-        let (token, host, length) = (&self.token, &self.host, body.len());
-        let kind = if target.contains("/object/pictures/") { "text/plain" } else { "application/json" };
+        let (token, host) = (&self.token, &self.host);
         write!(
             stream,
-            "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: {kind}\r\n\
-             x-upsert: true\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n{headers}\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         )
         .ok()?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).ok()?;
-        let answer = String::from_utf8(answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        let length = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        let is_whole = length.is_none_or(|length: usize| body.len() == length);
-        Some((head.get(9..12)?.parse().ok()?, body.to_owned())).filter(|_| is_whole)
+        Some(stream)
+    }
+
+    /// Sends a request about a resumable upload.
+    fn resumable(&self, target: &str, headers: &str, body: &str) -> Answer {
+        let headers = format!("Tus-Resumable: 1.0.0\r\n{headers}");
+        read(self.begin(target, &headers, body.len(), body).unwrap()).unwrap()
     }
 
     fn name(&self, index: usize) -> String {
@@ -114,6 +119,41 @@ impl Client {
     }
 }
 
+/// What the server answered.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(": ")?;
+            found.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+}
+
+/// Reads a whole answer; `None` when the server is gone before its end.
+fn read(mut stream: TcpStream) -> Option<Answer> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.get(9..12)?.parse().ok()?;
+    let answer = Answer { status, head: head.to_owned(), body: body.to_owned() };
+    let length = answer.header("content-length").and_then(|length| length.parse().ok());
+    let is_whole = length.is_none_or(|length: usize| answer.body.len() == length);
+    is_whole.then_some(answer)
+}
+
+/// Returns a token of the service role.
+fn service_token() -> String {
+    let claims = json!({ "role": "service_role", "exp": 4_102_444_800_u64 });
+    encode(&Header::default(), &claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
+}
+
 fn start(folder: &std::path::Path) -> Server {
     let mut command = basalt(folder);
     command.env("JWT_SECRET", SECRET);
@@ -123,8 +163,7 @@ fn start(folder: &std::path::Path) -> Server {
 #[test]
 fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
     let project = project();
-    let claims = json!({ "role": "service_role", "exp": 4_102_444_800_u64 });
-    let token = encode(&Header::default(), &claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap();
+    let token = service_token();
     let states: Vec<_> = (0..CLIENTS)
         .map(|_| Arc::new(Mutex::new(Knowledge { possible: vec![Pair::default()], acknowledged: 0 })))
         .collect();
@@ -162,4 +201,52 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
     }
     let acknowledged: u32 = states.iter().map(|state| state.lock().unwrap().acknowledged).sum();
     assert!(acknowledged > 20, "only {acknowledged} requests were answered before the kills");
+}
+
+/// Bytes of one part of a resumable upload.
+const PART: usize = 600_000;
+
+#[test]
+fn a_resumable_upload_goes_on_after_a_kill_in_the_middle_of_a_part() {
+    let project = project();
+    let client = |served: &Server| Client {
+        host: served.origin.strip_prefix("http://").unwrap().to_owned(),
+        token: service_token(),
+        number: 0,
+        knowledge: Arc::default(),
+    };
+    let whole: String = (0..3 * PART / 10).map(|number| format!("{number:010}")).collect();
+    let mut served = start(project.path());
+    let first = client(&served);
+    // The names are `pictures` and `crash/resumed`.
+    let metadata = "bucketName cGljdHVyZXM=,objectName Y3Jhc2gvcmVzdW1lZA==";
+    let headers = format!("Upload-Length: {}\r\nUpload-Metadata: {metadata}\r\n", whole.len());
+    let created = first.resumable("POST /storage/v1/upload/resumable", &headers, "");
+    assert_eq!(created.status, 201, "{}", created.body);
+    let location = created.header("location").unwrap();
+    let path = location[location.find("/storage/v1/").unwrap()..].to_owned();
+    let part = |offset: usize| {
+        format!("Upload-Offset: {offset}\r\nContent-Type: application/offset+octet-stream\r\n")
+    };
+    let patched = first.resumable(&format!("PATCH {path}"), &part(0), &whole[..PART]);
+    assert_eq!((patched.status, patched.header("upload-offset")), (204, Some("600000")));
+    // The second part is half there when the server is killed.
+    let headers = format!("Tus-Resumable: 1.0.0\r\n{}", part(PART));
+    let broken = first.begin(&format!("PATCH {path}"), &headers, PART, &whole[PART..PART * 3 / 2]).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    served.child.kill().unwrap();
+    served.child.wait().unwrap();
+    drop(broken);
+
+    let served = start(project.path());
+    let second = client(&served);
+    let found = second.resumable(&format!("HEAD {path}"), "", "");
+    let offset: usize = found.header("upload-offset").unwrap().parse().unwrap();
+    assert!((PART..=PART * 3 / 2).contains(&offset), "{offset} bytes are known");
+    let done = second.resumable(&format!("PATCH {path}"), &part(offset), &whole[offset..]);
+    assert_eq!(done.status, 204, "{}", done.body);
+    let (status, body) = second.ask("GET /storage/v1/object/pictures/crash/resumed", "").unwrap();
+    assert_eq!(status, 200, "{body}");
+    assert!(body == whole, "the object is not what was sent");
+    served.stop();
 }

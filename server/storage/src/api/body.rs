@@ -1,6 +1,8 @@
 //! JSON bodies and their fields. Types are coerced and refusals worded as by upstream's validator (ajv with
 //! `coerceTypes`).
 
+use std::ops::RangeInclusive;
+
 use futures_util::StreamExt as _;
 use poem::Request;
 use poem::http::header::CONTENT_TYPE;
@@ -16,11 +18,22 @@ const MAX_LENGTH: usize = 2 << 20;
 ///
 /// Errors: [`Error::InvalidJson`], [`Error::EntityTooLarge`], [`Error::InvalidContent`] when the sender breaks off.
 pub(super) async fn json(request: &mut Request, may_be_empty: bool) -> Result<Value, Error> {
+    json_up_to(request, may_be_empty, MAX_LENGTH).await
+}
+
+/// Reads as [`json`] a body of at most `max_length` bytes.
+///
+/// Errors: as [`json`].
+pub(super) async fn json_up_to(
+    request: &mut Request,
+    may_be_empty: bool,
+    max_length: usize,
+) -> Result<Value, Error> {
     let mut chunks = request.take_body().into_bytes_stream();
     let mut body = Vec::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::InvalidContent(error.to_string()))?;
-        if body.len() + chunk.len() > MAX_LENGTH {
+        if body.len() + chunk.len() > max_length {
             return Err(Error::EntityTooLarge);
         }
         body.extend_from_slice(&chunk);
@@ -53,6 +66,11 @@ impl<'a> Fields<'a> {
         let values =
             value.as_object().ok_or_else(|| Error::InvalidRequest(format!("{path} must be object")))?;
         Ok(Self { path, values })
+    }
+
+    /// Returns what the object is called in refusals.
+    pub(super) const fn path(&self) -> &'static str {
+        self.path
     }
 
     /// Returns the value of a field, `None` if it is not there.
@@ -124,17 +142,47 @@ impl<'a> Fields<'a> {
     }
 
     fn as_integer(&self, name: &str, value: &Value, minimum: u64) -> Result<u64, Error> {
-        let number = match value {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
-            Value::Bool(value) => Some(f64::from(u8::from(*value))),
-            Value::Null => Some(0.0),
-            _ => None,
-        };
-        match number.filter(|number| number.fract() == 0.0) {
+        match as_number(value).filter(|number| number.fract() == 0.0) {
             Some(number) if number >= minimum as f64 => Ok(number as u64),
             Some(_) => Err(self.refusal(name, &format!("must be >= {minimum}"))),
             None => Err(self.refusal(name, "must be integer")),
+        }
+    }
+
+    /// Returns a field as a whole number of `range`.
+    ///
+    /// Errors: [`Error::InvalidRequest`] for anything else.
+    pub(super) fn integer_within(
+        &self,
+        name: &str,
+        range: &RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Error> {
+        match self.integer(name, *range.start())? {
+            Some(number) if number > *range.end() => {
+                Err(self.refusal(name, &format!("must be <= {}", range.end())))
+            }
+            number => Ok(number),
+        }
+    }
+
+    /// Returns a field as a number, of `range` if there is one; text that is a number is taken for it.
+    ///
+    /// Errors: [`Error::InvalidRequest`] for anything else.
+    pub(super) fn number(
+        &self,
+        name: &str,
+        range: Option<RangeInclusive<f64>>,
+    ) -> Result<Option<f64>, Error> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let number = as_number(value).ok_or_else(|| self.refusal(name, "must be number"))?;
+        match range {
+            Some(range) if number < *range.start() => {
+                Err(self.refusal(name, &format!("must be >= {}", range.start())))
+            }
+            Some(range) if number > *range.end() => {
+                Err(self.refusal(name, &format!("must be <= {}", range.end())))
+            }
+            _ => Ok(Some(number)),
         }
     }
 
@@ -173,6 +221,17 @@ impl<'a> Fields<'a> {
 
     fn refusal(&self, name: &str, reason: &str) -> Error {
         Error::InvalidRequest(format!("{}/{name} {reason}", self.path))
+    }
+}
+
+/// Returns a value as a number, where it can be taken for one.
+fn as_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
+        Value::Bool(value) => Some(f64::from(u8::from(*value))),
+        Value::Null => Some(0.0),
+        _ => None,
     }
 }
 

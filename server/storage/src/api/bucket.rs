@@ -22,13 +22,13 @@ pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -
         (Method::POST, "", "") => create(storage, &mut request).await,
         (Method::GET | Method::HEAD, id, "") => {
             let caller = credentials::required(storage, &request)?;
-            Ok(answer(buckets::get(storage, &caller, id).await?))
+            Ok(answer(buckets::get(storage, &caller, id, "storage.bucket.get").await?))
         }
         (Method::PUT, id, "") if !id.is_empty() => update(storage, &mut request, id).await,
         (Method::DELETE, id, "") if !id.is_empty() => {
             let caller = credentials::required(storage, &request)?;
             body::json(&mut request, true).await?;
-            buckets::delete(storage, &caller, id).await?;
+            buckets::delete(storage, &caller, id, "storage.bucket.delete").await?;
             Ok(message("Successfully deleted"))
         }
         (Method::POST, id, "empty") => {
@@ -53,7 +53,7 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
         offset: fields.integer("offset", 0)?,
     };
     let caller = credentials::required(storage, request)?;
-    Ok(answer(buckets::list(storage, &caller, &listing).await?))
+    Ok(answer(buckets::list(storage, &caller, &listing, "storage.bucket.list").await?))
 }
 
 async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Error> {
@@ -68,7 +68,7 @@ async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Er
     }
     let new =
         NewBucket { id: id.as_deref().unwrap_or(&name), name: &name, is_public, limits: limits(&fields)? };
-    buckets::create(storage, &caller, &new).await?;
+    buckets::create(storage, &caller, &new, "storage.bucket.create").await?;
     Ok(answer(json!({ "name": name }).to_string()))
 }
 

@@ -156,7 +156,7 @@ async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> R
     }
     let listing = PrefixListing {
         prefix: &prefix,
-        folds: fields.boolean("with_delimiter")?.unwrap_or(false),
+        delimiter: fields.boolean("with_delimiter")?.unwrap_or(false).then_some("/"),
         limit: fields.integer("limit", 1)?.unwrap_or(list::MAX_KEYS),
         column,
         descending,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::SystemTime;
 
 use poem::http::HeaderMap;
-use poem::web::headers::{ETag, HeaderMapExt as _, IfModifiedSince, IfNoneMatch};
+use poem::web::headers::{ETag, HeaderMapExt as _, IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -21,7 +21,7 @@ const HTTP_DATE: &[BorrowedFormatItem<'_>] =
 ///
 /// Not the typed header of `headers` 0.4: it refuses a suffix that is longer than the object and a number beyond 64 bits,
 /// which are to be clamped, and reads `+1` as a number.
-pub(super) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
+pub(crate) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
     let spec = header.trim().strip_prefix("bytes=")?.trim();
     let (first, last) = spec.split_once('-')?;
     let number = |digits: &str| -> Option<u64> {
@@ -40,7 +40,7 @@ pub(super) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
 }
 
 /// Reports whether the client's copy is still good: `If-None-Match` decides if present, else `If-Modified-Since`.
-pub(super) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetDateTime>) -> bool {
+pub(crate) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetDateTime>) -> bool {
     if let Some(condition) = headers.typed_get::<IfNoneMatch>() {
         return match etag.parse::<ETag>() {
             Ok(etag) => !condition.precondition_passes(&etag),
@@ -56,15 +56,36 @@ pub(super) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetD
     }
 }
 
+/// Reports whether the request wants another state of the object than this: `If-Match` decides if present, else
+/// `If-Unmodified-Since`.
+pub(crate) fn is_precondition_unmet(
+    headers: &HeaderMap,
+    etag: &str,
+    modified: Option<OffsetDateTime>,
+) -> bool {
+    if let Some(condition) = headers.typed_get::<IfMatch>() {
+        return match etag.parse::<ETag>() {
+            Ok(etag) => !condition.precondition_passes(&etag),
+            Err(_) => condition != IfMatch::any(),
+        };
+    }
+    match (headers.typed_get::<IfUnmodifiedSince>(), modified) {
+        (Some(since), Some(modified)) => {
+            OffsetDateTime::from(SystemTime::from(since)).unix_timestamp() < modified.unix_timestamp()
+        }
+        _ => false,
+    }
+}
+
 /// Returns `time` in the form of HTTP's date headers.
-pub(super) fn http_date(time: OffsetDateTime) -> Option<String> {
+pub(crate) fn http_date(time: OffsetDateTime) -> Option<String> {
     time.to_offset(time::UtcOffset::UTC).format(HTTP_DATE).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use poem::http::HeaderName;
-    use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+    use poem::http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
 
     use super::*;
 
@@ -116,5 +137,20 @@ mod tests {
         assert!(fresh(IF_MODIFIED_SINCE, "Saturday, 31-Jan-26 12:00:00 GMT"), "RFC 9110, section 5.6.7");
         assert!(!fresh(IF_MODIFIED_SINCE, "tomorrow"));
         assert_eq!(http_date(modified).unwrap(), "Sat, 31 Jan 2026 12:00:00 GMT");
+    }
+
+    #[test]
+    fn a_precondition_names_the_state_that_is_wanted() {
+        let modified = time::macros::datetime!(2026-01-31 12:00:00.9 UTC);
+        let unmet = |name: HeaderName, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            is_precondition_unmet(&headers, "\"a\"", Some(modified))
+        };
+        assert!(!unmet(IF_MATCH, "\"a\""));
+        assert!(!unmet(IF_MATCH, "*"));
+        assert!(unmet(IF_MATCH, "\"b\""));
+        assert!(!unmet(IF_UNMODIFIED_SINCE, "Sat, 31 Jan 2026 12:00:00 GMT"));
+        assert!(unmet(IF_UNMODIFIED_SINCE, "Sat, 31 Jan 2026 11:59:59 GMT"));
     }
 }

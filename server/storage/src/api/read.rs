@@ -47,6 +47,15 @@ pub(super) async fn object(
     visibility: Visibility,
 ) -> Result<Response, Error> {
     let (bucket, key) = key::split_path(path)?;
+    if visibility != Visibility::Authenticated
+        && let Some(object) = storage.public_objects().get(&bucket, &key)
+    {
+        match response::object(storage, request, &object, visibility.access()).await {
+            // It has just been replaced, which the notification is about to say.
+            Err(Error::NoSuchKey) => {}
+            answer => return answer,
+        }
+    }
     let caller = visibility.caller(storage, request)?;
     let operation = match (visibility, request.method()) {
         (Visibility::Public, _) => "storage.object.get_public",
@@ -67,11 +76,11 @@ pub(super) async fn deliver(
     operation: &'static str,
 ) -> Result<Response, Error> {
     let object = objects::find(storage, caller, name, access, operation).await?;
-    match response::object(storage, request, &object).await {
+    match response::object(storage, request, &object, access).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
         Err(Error::NoSuchKey) => {
             let current = objects::find(storage, caller, name, access, operation).await?;
-            response::object(storage, request, &current).await
+            response::object(storage, request, &current, access).await
         }
         answer => answer,
     }

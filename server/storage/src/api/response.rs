@@ -9,7 +9,7 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
 
 use super::range;
-use crate::objects::Object;
+use crate::objects::{Access, Object};
 use crate::{Error, Storage};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -28,11 +28,17 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 
 /// Answers `request` with `object`: all of it, the part asked for, or 304 for a copy that is still good.
 ///
-/// HEAD has the headers of the whole; ranges and conditions do not apply to it.
-pub(super) async fn object(storage: &Storage, request: &Request, object: &Object) -> Result<Response, Error> {
+/// HEAD has the headers of the whole, and ranges and conditions do not apply to it; but of a signed URL they are those
+/// that GET would have, as upstream has it.
+pub(super) async fn object(
+    storage: &Storage,
+    request: &Request,
+    object: &Object,
+    access: Access,
+) -> Result<Response, Error> {
     let mut response = Response::default();
     describe(response.headers_mut(), request, object);
-    if *request.method() == Method::HEAD {
+    if *request.method() == Method::HEAD && access != Access::Signature {
         response.headers_mut().insert(CONTENT_LENGTH, object.size.into());
         return Ok(response);
     }
@@ -52,22 +58,19 @@ pub(super) async fn object(storage: &Storage, request: &Request, object: &Object
         None => 0..object.size,
     };
     let length = part.end - part.start;
-    let body: Body = storage.backend().read(object.version, part).await?;
+    let body: Body = storage.backend().read(object.version, part, object.size).await?;
     response.headers_mut().insert(CONTENT_LENGTH, length.into());
     response.set_body(body);
     Ok(response)
 }
 
-fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
+/// Writes the headers that all answers about `object` have.
+pub(super) fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
     let metadata = &object.metadata;
     let content_type = served_type(metadata.mimetype.as_deref());
     insert(headers, poem::http::header::CONTENT_TYPE, content_type);
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if is_scriptable(content_type) {
-        let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    }
+    confine(headers);
     insert(headers, X_ROBOTS_TAG, metadata.x_robots_tag.as_deref().unwrap_or("none"));
     if let Some(etag) = &metadata.etag {
         insert(headers, ETAG, etag);
@@ -81,8 +84,18 @@ fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
     }
 }
 
+/// Keeps a browser that opens the answer from running scripts in it under the site's origin.
+pub(crate) fn confine(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let content_type = headers.get(poem::http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if is_scriptable(content_type.unwrap_or_default()) {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+}
+
 /// A value that no header can carry (a line break that users' SQL wrote, say) is left out.
-pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
@@ -100,7 +113,8 @@ fn served_type(stored: Option<&str>) -> &str {
 /// Whether a browser that opens the object as a page of its own would run scripts in it.
 fn is_scriptable(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence.ends_with("+xml") || matches!(&*essence, "text/xml" | "application/xml" | "text/xsl")
+    let kinds = ["text/html", "text/xml", "application/xml", "text/xsl"];
+    essence.ends_with("+xml") || kinds.contains(&&*essence)
 }
 
 /// A cached copy that turns out to be outdated may be shown while the new one loads.

@@ -5,10 +5,11 @@ use poem::http::header::{CACHE_CONTROL, EXPIRES};
 use poem::{Request, Response};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
+use tokens::Verified;
 
 use super::body::{self, Fields};
 use super::upload::{content_length, metadata_header, replaces};
-use super::{answer, credentials, range, read, response, unknown};
+use super::{answer, credentials, range, read, render, response, unknown};
 use crate::caller::Caller;
 use crate::objects::{self, Access};
 use crate::row::{names, text};
@@ -26,7 +27,10 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
     let fields = Fields::of(&body, "body")?;
     let life = fields.required_integer("expiresIn", 1)?;
     let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
-        Some(_) => json!({ "signedURL": one(storage, &caller, path, life).await? }),
+        Some(_) => {
+            let transform = render::token_claims(storage, &fields)?;
+            json!({ "signedURL": one(storage, &caller, path, life, transform).await? })
+        }
         None => {
             let keys = fields.texts("paths", MAX_SIGNED)?;
             many(storage, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
@@ -35,13 +39,21 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
     Ok(answer(signed.to_string()))
 }
 
-async fn one(storage: &Storage, caller: &Caller, path: &str, life: u64) -> Result<String, Error> {
+async fn one(
+    storage: &Storage,
+    caller: &Caller,
+    path: &str,
+    life: u64,
+    transform: Option<(String, &'static str)>,
+) -> Result<String, Error> {
     let (bucket, key) = key::split_path(path)?;
     objects::find_visible(storage, caller, (&bucket, &key), "storage.object.sign").await?;
     let object = format!("{bucket}/{key}");
-    let token = signature::sign_download(storage.keys(), &object, life, None)?;
+    let transform = transform.as_ref().map(|(list, format)| (&**list, *format));
+    let token = signature::sign_download(storage.keys(), &object, life, transform)?;
+    let family = if transform.is_some() { "render/image" } else { "object" };
     // Clients encode the path themselves.
-    Ok(format!("/object/sign/{object}?token={token}"))
+    Ok(format!("/{family}/sign/{object}?token={token}"))
 }
 
 async fn many(
@@ -83,12 +95,17 @@ pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Re
     let name = (&*bucket, &*key);
     let operation = "storage.object.get_signed";
     let mut answer = read::deliver(storage, request, &caller, name, Access::Signature, operation).await?;
-    let expires = verified.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
+    expire(&mut answer, &verified);
+    Ok(answer)
+}
+
+/// Writes when the token ends, after which caches are not to keep the answer, in place of what the object says of caching.
+pub(super) fn expire(answer: &mut Response, token: &Verified) {
+    let expires = token.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
     if let Some(expires) = expires.and_then(range::http_date) {
         answer.headers_mut().remove(CACHE_CONTROL);
         response::insert(answer.headers_mut(), EXPIRES, &expires);
     }
-    Ok(answer)
 }
 
 /// Answers `object/upload/sign/:bucket/*`: POST makes a token, PUT uploads with one. `path` is still encoded.

@@ -16,7 +16,7 @@ use super::{answer, credentials};
 use crate::buckets::{self, Bucket};
 use crate::caller::Caller;
 use crate::signature::{self, Scope};
-use crate::upload::{self, Description, Stored, Target};
+use crate::upload::{Description, Stored, Target};
 use crate::{Error, Storage, key, objects};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -24,8 +24,8 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MAX_FIELDS: usize = 10;
 /// Bytes that a field may have, of which user metadata is the largest.
 const MAX_FIELD_LENGTH: usize = 1 << 20;
-const DEFAULT_TYPE: &str = "application/octet-stream";
-const DEFAULT_CACHE_CONTROL: &str = "no-cache";
+pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
+pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
 pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
@@ -184,26 +184,20 @@ impl Upload<'_> {
         Ok(())
     }
 
-    /// Stores the bytes after everything that can be known before them has been checked.
     async fn store(
         &self,
         about: &Description,
         chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Unpin + Send,
         announced: Option<u64>,
     ) -> Result<Stored, Error> {
-        let limit = self.target.size_limit(self.storage, self.bucket);
-        self.target.check(self.bucket, about)?;
-        if announced.is_some_and(|length| length > limit) {
-            return Err(Error::EntityTooLarge);
-        }
-        self.target.rehearse(self.storage, self.caller, about).await?;
-        upload::store(self.storage, chunks, limit).await
+        let Self { storage, caller, target, bucket } = self;
+        target.receive(storage, caller, bucket, about, announced, chunks).await
     }
 }
 
 /// Gives the chunks of a body one at a time. The reader of forms takes whatever is ready into its buffer at once, which
 /// could be all of a large file from a fast sender.
-fn paced(
+pub(crate) fn paced(
     chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static {
     let mut chunks = Box::pin(chunks);

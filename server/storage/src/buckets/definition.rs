@@ -73,7 +73,7 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
                 text(&types),
             ],
         );
-    storage.database().run(&transaction).await?;
+    storage.change(&transaction).await?;
     Ok(())
 }
 

@@ -4,9 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
 use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::caller::Caller;
-use crate::row::{display, iso, json_array, optional, text};
+use crate::row::{self, display, iso, json_array, optional, text};
 use crate::{Error, Storage};
 
 /// Names that a list of version 2 shows at most.
@@ -95,8 +97,9 @@ pub(crate) async fn folder(
 pub(crate) struct PrefixListing<'a> {
     /// How names begin, byte for byte.
     pub(crate) prefix: &'a str,
-    /// Whether names that have a slash after the prefix are shown as their folder.
-    pub(crate) folds: bool,
+    /// Names that have this after the prefix are shown as their folder, which ends with it. Where the order is one of
+    /// time, it has to be a slash.
+    pub(crate) delimiter: Option<&'a str>,
     /// How many objects and folders are shown at most, up to [`MAX_KEYS`].
     pub(crate) limit: u64,
     pub(crate) column: Column,
@@ -108,7 +111,7 @@ pub(crate) struct PrefixListing<'a> {
 /// The last entry of a page: the next page begins behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// The entry's name; empty for the first page.
+    /// The entry's name, that of a folder with its slash; empty for the first page.
     pub(crate) after: String,
     /// The entry's time in the column that orders the list, if that is not the name.
     pub(crate) after_time: Option<String>,
@@ -117,7 +120,7 @@ pub(crate) struct Cursor {
 /// A page of a list.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// Folders, whose `id` is null, and objects, in the order of the list.
+    /// Folders, whose `id` is null and whose name ends with the delimiter, and objects, in the order of the list.
     pub(crate) entries: Vec<Value>,
     /// Where the next page begins, if there is one.
     pub(crate) next: Option<Cursor>,
@@ -133,50 +136,70 @@ pub(crate) async fn page(
 ) -> Result<Page, Error> {
     let limit = listing.limit.min(MAX_KEYS);
     let common = "name, id, metadata, updated_at, created_at, last_accessed_at";
-    let (source, order_by) = if listing.folds {
-        let source = format!(
-            "select key, {common} from storage.search_v2($1, $2, $3::integer, $4::integer, $5, $6, $7, coalesce($8, ''))"
-        );
-        (source, String::new())
-    } else {
-        plain(listing, common)
+    let (source, order_by) = match listing.delimiter {
+        None => plain(listing, common),
+        Some("/") => {
+            let call = "storage.search_v2($1, $2, $3::integer, $4::integer, $5, $6, $7, coalesce($8, ''))";
+            (format!("select key, {common} from {call}"), String::new())
+        }
+        Some(_) => (delimited(common), String::new()),
     };
     let sql = format!(
         "select row_to_json(r) from (select {key} name, id, metadata, {updated} as updated_at, \
          {created} as created_at, {accessed} as last_accessed_at from ({source}) s {order_by}) r",
-        key = if listing.folds { "key," } else { "" },
+        key = if listing.delimiter == Some("/") { "key," } else { "" },
         updated = iso!("updated_at"),
         created = iso!("created_at"),
         accessed = iso!("last_accessed_at"),
     );
-    let parameters = vec![
+    let (start, after_time) = match listing.delimiter {
+        Some("/") => start_of(listing),
+        _ => (listing.start.after.clone(), listing.start.after_time.clone()),
+    };
+    let beyond = successor(listing.prefix);
+    let mut parameters = vec![
         text(listing.prefix),
         text(bucket),
         display(limit + 1),
         display(listing.prefix.split('/').count()),
-        text(&listing.start.after),
+        text(&start),
         text(order(listing.descending)),
         text(listing.column.name()),
-        optional(listing.start.after_time.as_deref()),
+        optional(after_time.as_deref()),
     ];
+    match listing.delimiter {
+        None => parameters.push(optional(beyond.as_deref())),
+        Some("/") => {}
+        Some(delimiter) => parameters.push(text(delimiter)),
+    }
     let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
     let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
     let rows = answer.last().into_iter().flatten();
     let mut entries: Vec<Value> =
         rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();
+    entries.iter_mut().for_each(|entry| name_folder(entry, listing.delimiter.unwrap_or("/")));
     let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = (entries.len() > shown).then(|| cursor_at(&entries[shown - 1], listing.column));
+    let next = (entries.len() > shown).then(|| cursor_at(&entries[shown - 1], listing));
     entries.truncate(shown);
     Ok(Page { entries, next })
+}
+
+/// Statements have the same parameters in every form.
+const UNUSED: &str = "$4::integer is not null and $6::text is not null and $7::text is not null";
+
+/// The list with folders whose names end with another text than a slash.
+fn delimited(columns: &str) -> String {
+    format!(
+        "select {columns} from storage.list_objects_with_delimiter($2, $1, $9, $3::integer, $5, '', $6) \
+         where {UNUSED} and ($8::text is null or true)"
+    )
 }
 
 /// The list without folders: a range of the index over names, or all of the prefix by time.
 fn plain(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
     let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
-    // Statements have the same parameters in either form.
-    let unused = "$4::integer is not null and $6::text is not null and $7::text is not null";
-    let range = "bucket_id = $2 and name collate \"C\" >= $1 \
-         and (storage.prefix_successor($1) is null or name collate \"C\" < storage.prefix_successor($1))";
+    let range =
+        "bucket_id = $2 and name collate \"C\" >= $1 and ($9::text is null or name collate \"C\" < $9)";
     let (after, order_by) = match listing.column {
         Column::Name => (
             format!("($5 = '' or name collate \"C\" {beyond} $5) and ($8::text is null or true)"),
@@ -194,15 +217,56 @@ fn plain(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
         }
     };
     let source = format!(
-        "select {columns} from storage.objects where {range} and {after} and {unused} {order_by} limit $3::integer"
+        "select {columns} from storage.objects where {range} and {after} and {UNUSED} {order_by} limit $3::integer"
     );
     (source, order_by)
 }
 
-fn cursor_at(entry: &Value, column: Column) -> Cursor {
+/// Gives the name of a folder its delimiter, which the database's functions leave out.
+fn name_folder(entry: &mut Value, delimiter: &str) {
+    if entry["id"].is_null()
+        && let Some(name) = entry["name"].as_str().filter(|name| !name.ends_with(delimiter))
+    {
+        entry["name"] = format!("{name}{delimiter}").into();
+    }
+}
+
+fn cursor_at(entry: &Value, listing: &PrefixListing<'_>) -> Cursor {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
-    let after_time = if column == Column::Name { None } else { text(column.name()) };
+    let after_time = if listing.column == Column::Name { None } else { text(listing.column.name()) };
     Cursor { after: text("name").unwrap_or_default(), after_time }
+}
+
+/// Returns the name and the time after which the database's functions are to go on with a list with folders. They take a
+/// name that is also a folder's for the folder, in ascending order without its slash; no name has control characters.
+fn start_of(listing: &PrefixListing<'_>) -> (String, Option<String>) {
+    let (after, time) = (&*listing.start.after, listing.start.after_time.clone());
+    let folder = after.strip_suffix('/').filter(|_| after != listing.prefix);
+    let name = match (folder, listing.column, listing.descending) {
+        _ if after.is_empty() => String::new(),
+        // The folder of names that begin with a slash: its own name, which is empty, would be the list's beginning.
+        (Some(""), Column::Name, false) => "/\u{10ffff}".to_owned(),
+        (Some(""), column, false) if column != Column::Name => "\u{1}".to_owned(),
+        (Some(""), column, true) if column != Column::Name => {
+            // It is the last of its time.
+            let time = time.and_then(|time| OffsetDateTime::parse(&time, &Rfc3339).ok());
+            let earlier = time.map(|time| row::iso_milliseconds(time - time::Duration::MILLISECOND));
+            return ("\u{10ffff}".to_owned(), earlier);
+        }
+        (Some(folder), Column::Name, false) => folder.to_owned(),
+        (None, Column::Name, false) => format!("{after}\u{1}"),
+        (_, Column::Name, true) => after.to_owned(),
+        (folder, _, _) => folder.unwrap_or(after).to_owned(),
+    };
+    (name, time)
+}
+
+/// Returns the first text, byte by byte, that comes after all that begin with `prefix`; `None` if there is none.
+fn successor(prefix: &str) -> Option<String> {
+    let last = prefix.chars().next_back()?;
+    // The range leaves out the surrogates, which are no characters.
+    let next = (last..=char::MAX).nth(1)?;
+    Some(format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]))
 }
 
 const fn order(descending: bool) -> &'static str {
@@ -248,17 +312,8 @@ pub(crate) fn decode_cursor(token: &str) -> Result<(Cursor, Column, bool), Error
 
 /// Returns a page as version 2 of the interface has it.
 pub(crate) fn page_as_json(page: Page, column: Column, descending: bool) -> Value {
-    let (mut folders, mut objects) = (Vec::new(), Vec::new());
-    for mut entry in page.entries {
-        if entry["id"].is_null() {
-            if let Some(name) = entry["name"].as_str().filter(|name| !name.ends_with('/')) {
-                entry["name"] = format!("{name}/").into();
-            }
-            folders.push(entry);
-        } else {
-            objects.push(entry);
-        }
-    }
+    let (folders, objects): (Vec<_>, Vec<_>) =
+        page.entries.into_iter().partition(|entry| entry["id"].is_null());
     let mut json = json!({ "hasNext": page.next.is_some(), "folders": folders, "objects": objects });
     if let Some(next) = page.next {
         json["nextCursor"] = encode_cursor(&next, column, descending).into();
@@ -270,6 +325,28 @@ pub(crate) fn page_as_json(page: Page, column: Column, descending: bool) -> Valu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prefix_ends_before_its_successor() {
+        assert_eq!(successor("a/").as_deref(), Some("a0"));
+        assert_eq!(successor("\u{d7ff}").as_deref(), Some("\u{e000}"));
+        assert_eq!(successor("a\u{10ffff}"), None);
+        assert_eq!(successor(""), None);
+    }
+
+    #[test]
+    fn lists_go_on_after_folders_and_after_objects_of_the_same_name() {
+        let start = |after: &str, column, descending| {
+            let start = Cursor { after: after.to_owned(), after_time: None };
+            start_of(&PrefixListing { prefix: "p/", column, descending, start, ..PrefixListing::default() }).0
+        };
+        assert_eq!(start("", Column::Name, false), "");
+        assert_eq!(start("p/dir/", Column::Name, false), "p/dir");
+        assert_eq!(start("p/dir/", Column::Name, true), "p/dir/");
+        assert_eq!(start("p/dir/", Column::CreatedAt, true), "p/dir");
+        assert_eq!(start("p/dir", Column::Name, false), "p/dir\u{1}");
+        assert_eq!(start("p/", Column::Name, false), "p/\u{1}", "the object that is called like the prefix");
+    }
 
     #[test]
     fn cursors_survive_the_way_to_the_client_and_back() {

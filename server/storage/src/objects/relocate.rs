@@ -44,11 +44,10 @@ pub(crate) async fn move_object(
     );
     // Nothing is done for an object that is there already, but that the caller might do it is asked all the same.
     let update = if source == target { update.rollback() } else { update };
-    let answer =
-        storage.database().run(&update).await.map_err(|error| match conflict(caller.refusal(error)) {
-            Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
-            error => error,
-        })?;
+    let answer = storage.change(&update).await.map_err(|error| match conflict(caller.refusal(error)) {
+        Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
+        error => error,
+    })?;
     answer.last().and_then(|rows| rows.first()).and_then(|row| row::uuid(row, 0)).ok_or(Error::NoSuchKey)
 }
 

@@ -1,5 +1,7 @@
 //! Removing objects: the rows as the caller, then the bytes that no row names any more.
 
+use std::collections::HashSet;
+
 use uuid::Uuid;
 
 use crate::caller::Caller;
@@ -24,7 +26,7 @@ pub(crate) async fn one(
         "delete from storage.objects where bucket_id = $1 and name = $2 returning version",
         vec![text(bucket), text(key)],
     );
-    let answer = storage.database().run(&removal).await.map_err(|error| caller.refusal(error))?;
+    let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
     if let Some(row) = answer.last().and_then(|rows| rows.first()) {
         discard(storage, row::uuid(row, 0).as_slice()).await;
         return Ok(());
@@ -61,7 +63,7 @@ pub(crate) async fn many(
     for batch in keys.chunks(BATCH) {
         let parameters = vec![text(bucket), names(batch.iter().copied())];
         let removal = caller.transaction(operation).statement(DELETE, parameters);
-        let answer = storage.database().run(&removal).await.map_err(|error| caller.refusal(error))?;
+        let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
         let Some(rows) = answer.last().filter(|rows| !rows.is_empty()) else { continue };
         let versions: Vec<Uuid> = rows.iter().filter_map(|row| row::uuid(row, 1)).collect();
         discard(storage, &versions).await;
@@ -69,4 +71,21 @@ pub(crate) async fn many(
     }
     let rows: Vec<&str> = arrays.iter().map(|array| array[1..array.len() - 1].trim()).collect();
     Ok(format!("[{}]", rows.join(",")))
+}
+
+/// Returns those of `keys` that objects of `bucket` have, whether or not `caller` may see them.
+pub(crate) async fn existing(
+    storage: &Storage,
+    caller: &Caller,
+    bucket: &str,
+    keys: &[&str],
+    operation: &'static str,
+) -> Result<HashSet<String>, Error> {
+    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
+        "select name from storage.objects where bucket_id = $1 \
+         and name in (select jsonb_array_elements_text($2::jsonb))",
+        vec![text(bucket), names(keys.iter().copied())],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0)).map(str::to_owned).collect())
 }

@@ -1,15 +1,25 @@
-//! The service over HTTP, on a real Postgres and a folder of files.
+//! The service over HTTP, on a real Postgres and a folder of files; with `BASALT_TEST_STORAGE_BACKEND=s3` on an S3 store.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod buckets;
+mod exchange;
 mod memory;
 mod names;
 mod objects;
 mod policies;
+mod public;
+mod render;
 mod resumable;
+mod s3;
+mod s3_client;
+mod s3_form;
+mod s3_multipart;
+mod s3_store;
 mod seeding;
 mod signatures;
 mod support;
 mod sweeping;
+mod transfers;
 mod uploads;
+mod vector;

@@ -1,6 +1,8 @@
 //! Signed URLs.
 
 use crate::support::Server;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -42,6 +44,21 @@ async fn a_signed_url_opens_one_object() {
     let upload = format!("/object/upload/sign/private/a%20b&c=d.txt?token={token}");
     let written = server.send(Method::PUT, &upload, &[], "x");
     assert_eq!(written.await.json()["message"], "Token is not scoped for upload");
+}
+
+#[tokio::test]
+async fn a_signed_url_tells_by_head_what_get_would_answer() {
+    let server = server().await;
+    let signed = sign(&server, "private/other", json!(60)).await;
+    let url = signed["signedURL"].as_str().unwrap().to_owned();
+    let part = server.ask(Method::HEAD, &url, &[("range", "bytes=1-2")]).await;
+    assert_eq!((part.status, part.header("content-range")), (StatusCode::PARTIAL_CONTENT, "bytes 1-2/5"));
+    assert_eq!((part.header("content-length"), part.body.len()), ("2", 0));
+    let etag = part.header("etag").to_owned();
+    let known = server.ask(Method::HEAD, &url, &[("if-none-match", &etag)]).await;
+    assert_eq!(known.status, StatusCode::NOT_MODIFIED);
+    let beyond = server.ask(Method::HEAD, &url, &[("range", "bytes=9-")]).await;
+    assert_eq!(beyond.status, StatusCode::RANGE_NOT_SATISFIABLE);
 }
 
 #[tokio::test]
@@ -125,4 +142,62 @@ async fn an_upload_can_be_signed_for_somebody_else() {
     let upsert = server.send(Method::POST, "/object/upload/sign/private/new", &headers, "").await.json();
     let replaced = server.send(Method::PUT, upsert["url"].as_str().unwrap(), &[], "replaced").await;
     assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.text());
+}
+
+/// What a token says, without its times.
+fn claims(token: &str) -> Value {
+    let payload = token.split('.').nth(1).unwrap();
+    let mut claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
+    let life = claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap();
+    let claims_of = claims.as_object_mut().unwrap();
+    claims_of.remove("iat");
+    claims_of.insert("exp".to_owned(), life.into());
+    claims
+}
+
+#[tokio::test]
+async fn supabase_storage_understands_the_tokens() {
+    let server = server().await;
+    let owner = "8f9b2c1e-0000-4000-8000-00000000000a";
+    server
+        .sql("create policy all_of_it on storage.objects to authenticated using (true) with check (true)")
+        .await;
+    let download = sign(&server, "private/other", json!(60)).await;
+    let token = download["signedURL"].as_str().unwrap().split_once("?token=").unwrap().1;
+    assert_eq!(claims(token), json!({ "url": "private/other", "scope": "download", "exp": 60 }));
+    let authorization = format!("Bearer {}", server.user(owner));
+    let headers = [("authorization", &*authorization), ("x-upsert", "true")];
+    let upload = server.send(Method::POST, "/object/upload/sign/private/other", &headers, "").await.json();
+    let expected =
+        json!({ "url": "private/other", "scope": "upload", "owner": owner, "upsert": true, "exp": 7200 });
+    assert_eq!(claims(upload["token"].as_str().unwrap()), expected);
+}
+
+#[tokio::test]
+async fn upload_tokens_of_supabase_storage_are_good() {
+    let server = server().await;
+    let now = time::OffsetDateTime::now_utc().unix_timestamp();
+    let token = |claims: Value| {
+        // Its head names no type.
+        let encode = |part: Value| URL_SAFE_NO_PAD.encode(part.to_string());
+        let signed = server.keys().sign_with_secret(&claims).unwrap();
+        assert_eq!(signed.split('.').nth(1).unwrap(), encode(claims), "the claims are signed as they are");
+        signed
+    };
+    let owner = "8f9b2c1e-0000-4000-8000-00000000000b";
+    let claims = json!({
+        "exp": now + 60, "iat": now, "owner": owner, "scope": "upload", "upsert": true, "url": "private/other",
+    });
+    let url = format!("/object/upload/sign/private/other?token={}", token(claims));
+    for body in ["first", "second"] {
+        let stored = server.send(Method::PUT, &url, &[("content-type", "text/plain")], body).await;
+        assert_eq!(stored.json(), json!({ "Key": "private/other" }), "it may replace what is there");
+    }
+    let row = "select owner_id || ' ' || owner::text from storage.objects where name = 'other'";
+    assert_eq!(server.row(row).await, [format!("{owner} {owner}")]);
+    // Older releases named neither scope nor owner.
+    let claims = json!({ "exp": now + 60, "iat": now, "upsert": false, "url": "private/new" });
+    let url = format!("/object/upload/sign/private/new?token={}", token(claims));
+    assert_eq!(server.send(Method::PUT, &url, &[], "x").await.status, StatusCode::OK);
+    assert_eq!(server.send(Method::PUT, &url, &[], "x").await.json()["code"], "KeyAlreadyExists");
 }

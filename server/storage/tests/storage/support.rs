@@ -6,14 +6,21 @@ use gateway::Gateway;
 use poem::http::{HeaderMap, Method, StatusCode};
 use poem::{Body, Endpoint, Request};
 use serde_json::{Value, json};
-use storage::{BucketDefinition, SeedReport, Settings, Storage};
+use storage::{BackendKind, BucketDefinition, SeedReport, Settings, Storage};
 use tokens::{KeyOverrides, Keys};
+
+use crate::s3_store;
+
+/// The variable that runs all tests on an S3 store if it is `s3`.
+const BACKEND_VARIABLE: &str = "BASALT_TEST_STORAGE_BACKEND";
 
 /// A running service.
 pub(crate) struct Server {
     pub(crate) storage: Storage,
     gateway: Gateway,
     keys: Keys,
+    /// The service's.
+    pub(crate) database: database::Database,
     _database: testkit::Database,
     client: tokio_postgres::Client,
     folder: tempfile::TempDir,
@@ -49,17 +56,31 @@ impl Answer {
 
 impl Server {
     pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts it with the settings that `change` makes of the usual ones.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("files")).unwrap();
         let database = testkit::Database::create().await;
         let uri = database.uri_as("supabase_storage_admin");
-        let pool = database::Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
+        let pool = database::Database::connect(database::Settings {
+            channel: Some(storage::CHANNEL.to_owned()),
+            ..database::Settings::new(uri.parse().unwrap())
+        });
+        let pool = pool.await.unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
-        let settings = Settings { path: folder.path().join("objects"), ..Settings::default() };
-        let storage = Storage::open(settings, pool, keys.clone(), keys.verifier()).await.unwrap();
+        let mut settings = Settings { path: folder.path().join("objects"), ..Settings::default() };
+        if is_s3() {
+            settings.backend = BackendKind::S3;
+            settings.s3 = s3_store::start(&folder.path().join("store")).await;
+        }
+        change(&mut settings);
+        let storage = Storage::open(settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let client = database.client().await;
-        Self { storage, gateway, keys, _database: database, client, folder }
+        Self { storage, gateway, keys, database: pool, _database: database, client, folder }
     }
 
     /// The folder that is seeded from.
@@ -157,8 +178,10 @@ impl Server {
         self.keys.api_keys().service_role()
     }
 
+    /// Executes statements as a superuser, and waits until the service knows of what they changed.
     pub(crate) async fn sql(&self, statements: &str) {
         self.client.batch_execute(statements).await.unwrap();
+        self.database.await_notifications().await;
     }
 
     /// The only row of a query of texts.
@@ -169,7 +192,17 @@ impl Server {
 
     /// The folder of the store.
     pub(crate) fn objects(&self) -> PathBuf {
-        self.folder.path().join("objects")
+        if is_s3() {
+            s3_store::objects(&self.folder.path().join("store"))
+        } else {
+            self.folder.path().join("objects")
+        }
+    }
+
+    /// The files of rendered pictures.
+    pub(crate) fn rendered_files(&self) -> Vec<PathBuf> {
+        let folder = self.folder.path().join("rendered");
+        if folder.exists() { walk(&folder) } else { Vec::new() }
     }
 
     pub(crate) fn stored_files(&self) -> usize {
@@ -181,7 +214,14 @@ impl Server {
     }
 }
 
-fn walk(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+/// Reports whether the tests run on an S3 store.
+pub(crate) fn is_s3() -> bool {
+    std::env::var(BACKEND_VARIABLE).is_ok_and(|backend| backend == "s3")
+}
+
+pub(crate) fn walk(folder: &Path) -> Vec<PathBuf> {
+    // A store has no folder before its first object.
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let entries = entries.map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }

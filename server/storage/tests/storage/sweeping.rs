@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::support::Server;
+use crate::support::{Server, is_s3};
 use storage::Sweeper;
 
 #[tokio::test]
@@ -31,6 +31,9 @@ async fn orphans_go_at_the_second_look_and_nothing_else() {
 
 #[tokio::test]
 async fn unfinished_files_go_when_nobody_writes_to_them_any_more() {
+    if is_s3() {
+        return; // It has no unfinished files, and ends unfinished uploads by a rule of the bucket.
+    }
     let server = Server::start().await;
     let now = SystemTime::now();
     for (name, age) in [("00/old#1", 7200), ("00/new#2", 60)] {

@@ -1,0 +1,103 @@
+//! Schema "storage" beside that of the Supabase Storage service, which takes turns with Basalt on databases.
+
+use std::path::PathBuf;
+
+use testkit::Database;
+
+use crate::support::text;
+
+/// What there is in schema "storage", one line for each thing, without what functions do.
+const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\") from (
+    select format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+      case when a.attnotnull then ' not null' end, ' collate ' || nullif(l.collname, 'default'),
+      case a.attgenerated when '' then ' default ' else ' generated ' end || pg_get_expr(d.adbin, d.adrelid)) as line
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    left join pg_collation l on l.oid = a.attcollation
+    where c.relnamespace = 'storage'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+    union all
+    select format('constraint %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
+    where connamespace = 'storage'::regnamespace and contype <> 'n'
+    union all
+    select 'index ' || pg_get_indexdef(i.indexrelid) from pg_index i join pg_class c on c.oid = i.indrelid
+    where c.relnamespace = 'storage'::regnamespace
+    union all
+    select format('function %s(%s) returns %s %s%s', proname, pg_get_function_arguments(oid),
+      pg_get_function_result(oid), provolatile, case when prosecdef then ' security definer' end)
+    from pg_proc where pronamespace = 'storage'::regnamespace
+    union all
+    select 'trigger ' || pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where c.relnamespace = 'storage'::regnamespace and not tgisinternal and tgname not like 'basalt%'
+    union all
+    select format('policy %s on %s', policyname, tablename) from pg_policies where schemaname = 'storage'
+    union all
+    select format('table %s of %s, row security %s', relname, relowner::regrole, relrowsecurity) from pg_class
+    where relnamespace = 'storage'::regnamespace and relkind = 'r'
+    union all
+    select format('grant on %s to %s: %s', c.oid::regclass, g.grantee::regrole,
+      string_agg(lower(g.privilege_type) || case when g.is_grantable then '*' else '' end, ' ' order by g.privilege_type))
+    from pg_class c, aclexplode(c.relacl) g
+    where c.relnamespace = 'storage'::regnamespace and c.relkind = 'r' and g.privilege_type <> 'MAINTAIN'
+    group by c.oid, g.grantee
+    union all
+    select format('type %s %s', t.oid::regtype, string_agg(e.enumlabel, ' ' order by e.enumsortorder))
+    from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typnamespace = 'storage'::regnamespace group by t.oid
+    union all
+    select format('migration %s %s %s', lpad(id::text, 2, '0'), name, hash) from storage.migrations
+  ) lines";
+
+/// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (`docs/operating.md` says how). What
+/// differs: triggers that notify Basalt's nodes are left out, functions `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is
+/// declared stable.
+#[tokio::test]
+async fn it_is_what_supabase_storage_makes() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    let facts = text(&client, FACTS).await + "\n";
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/migrate/storage_facts.txt");
+    if std::env::var_os("BASALT_TEST_UPDATE").is_some() {
+        std::fs::write(&file, &facts).unwrap();
+    }
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    let foreign = |these: &str, those: &str| -> Vec<String> {
+        let lines = these.lines().filter(|line| !those.lines().any(|other| other == *line));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(foreign(&facts, &recorded), Vec::<String>::new(), "there and not recorded");
+    assert_eq!(foreign(&recorded, &facts), Vec::<String>::new(), "recorded and not there");
+}
+
+/// Names of folders and the times of the listings' functions, on which Supabase Storage goes on with a list.
+#[tokio::test]
+async fn listings_name_folders_as_supabase_storage_expects() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    client
+        .batch_execute(
+            "set timezone = 'utc';
+             insert into storage.buckets (id, name) values ('b', 'b');
+             insert into storage.objects (bucket_id, name, created_at, updated_at)
+             select 'b', name, '2026-01-01'::timestamptz + number * interval '1 hour', '2026-02-01'
+               from unnest(array['dir/b', 'dir/a', 'dir.txt', 'dir2/x', 'z']) with ordinality names (name, number)",
+        )
+        .await
+        .unwrap();
+    for (call, expected) in [
+        ("list_objects_with_delimiter('b', '', '/', 100)", "dir.txt dir? dir2? z"),
+        ("list_objects_with_delimiter('b', '', '/', 100, 'dir')", "dir2? z"),
+        ("list_objects_with_delimiter('b', '', '/', 100, 'dir/')", "dir2? z"),
+        ("list_objects_with_delimiter('b', '', '/', 100, 'dir', '', 'desc')", "dir.txt"),
+        ("list_objects_with_delimiter('b', 'dir/', '/', 100, 'dir/a')", "dir/b"),
+        ("search_v2('', 'b', 100, 1, 'dir')", "dir2? z"),
+        ("search_v2('', 'b', 100, 1, '', 'asc', 'created_at')", "dir? dir.txt dir2? z"),
+        ("search_v2('', 'b', 100, 1, 'dir', 'asc', 'created_at', '2026-01-01 01:00Z')", "dir.txt dir2? z"),
+        // The time of a folder is when its oldest object was made, whichever time is asked for.
+        ("search_v2('', 'b', 100, 1, '', 'desc', 'updated_at')", "z dir.txt dir2? dir?"),
+        ("search_by_timestamp('dir/', 'b', 1, 2, '', 'desc', 'created_at', '')", "dir/a"),
+    ] {
+        let query = format!(
+            "select string_agg(name || case when id is null then '?' else '' end, ' ') from storage.{call}"
+        );
+        assert_eq!(text(&client, &query).await, expected, "{call}");
+    }
+}

@@ -1,0 +1,202 @@
+//! `render/image`: pictures in another size and format.
+
+use std::sync::Arc;
+
+use poem::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY};
+use poem::http::{HeaderName, Method, StatusCode};
+use poem::{Request, Response};
+use serde_json::Value;
+
+use super::body::{self, Fields};
+use super::{credentials, range, response, sign, unknown};
+use crate::caller::Caller;
+use crate::objects::{self, Access, Object};
+use crate::render::{Anchor, Gravity, Options, QUALITIES, Renderer, Requested, Resize, Spelling};
+use crate::signature::{self, Scope};
+use crate::{Error, Storage, key};
+
+const X_TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
+
+/// Answers the routes below `render`; `rest` is what follows it in the path.
+pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Result<Response, Error> {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let (Some(renderer), Some(rest), true) = (storage.renderer(), rest.strip_prefix("image/"), is_read)
+    else {
+        return Err(unknown(&request));
+    };
+    match rest.split_once('/') {
+        Some(("public", path)) => public(storage, renderer, &request, path).await,
+        Some(("authenticated", path)) => authenticated(storage, renderer, &request, path).await,
+        Some(("sign", path)) => signed(storage, renderer, &request, path).await,
+        _ => Err(unknown(&request)),
+    }
+}
+
+/// Answers `render/image/public/:bucket/*`; `path` is what follows `public/`, still encoded.
+async fn public(
+    storage: &Storage,
+    renderer: &Renderer,
+    request: &Request,
+    path: &str,
+) -> Result<Response, Error> {
+    let options = query_options(renderer, request)?;
+    let (bucket, key) = key::split_path(path)?;
+    let lookup = Lookup {
+        caller: credentials::anonymous(request),
+        name: (&bucket, &key),
+        access: Some(Access::Public),
+        operation: "storage.render.image_public",
+    };
+    deliver(storage, renderer, request, &lookup, options).await
+}
+
+/// Answers `render/image/authenticated/:bucket/*`: row-level security decides, for public buckets too.
+async fn authenticated(
+    storage: &Storage,
+    renderer: &Renderer,
+    request: &Request,
+    path: &str,
+) -> Result<Response, Error> {
+    let caller = credentials::required(storage, request)?;
+    let options = query_options(renderer, request)?;
+    let (bucket, key) = key::split_path(path)?;
+    let operation = "storage.render.image_authenticated";
+    let lookup = Lookup { caller, name: (&bucket, &key), access: None, operation };
+    deliver(storage, renderer, request, &lookup, options).await
+}
+
+/// Answers `render/image/sign/:bucket/*?token=`. Only what the token says is done: options of the query are not looked at.
+async fn signed(
+    storage: &Storage,
+    renderer: &Renderer,
+    request: &Request,
+    path: &str,
+) -> Result<Response, Error> {
+    let query = body::query(request);
+    let token = Fields::of(&query, "querystring")?.required_text("token")?;
+    let (bucket, key) = key::split_path(path)?;
+    let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
+    let claim = |name: &str| verified.claims.get(name).and_then(Value::as_str).unwrap_or_default();
+    let options = Options::from_token(claim("transformations"), claim("format")).within(renderer.sizes());
+    let lookup = Lookup {
+        caller: credentials::anonymous(request),
+        name: (&bucket, &key),
+        access: Some(Access::Signature),
+        operation: "storage.render.image_sign",
+    };
+    let mut answer = deliver(storage, renderer, request, &lookup, options).await?;
+    sign::expire(&mut answer, &verified);
+    Ok(answer)
+}
+
+/// Which object is asked for, and by whom.
+struct Lookup<'a> {
+    caller: Caller,
+    name: (&'a str, &'a str),
+    /// Whose rights decide; `None` is row-level security alone.
+    access: Option<Access>,
+    operation: &'static str,
+}
+
+impl Lookup<'_> {
+    async fn find(&self, storage: &Storage) -> Result<Arc<Object>, Error> {
+        match self.access {
+            Some(access) => objects::find(storage, &self.caller, self.name, access, self.operation).await,
+            None => objects::find_visible(storage, &self.caller, self.name, self.operation).await,
+        }
+    }
+}
+
+async fn deliver(
+    storage: &Storage,
+    renderer: &Renderer,
+    request: &Request,
+    lookup: &Lookup<'_>,
+    options: Options,
+) -> Result<Response, Error> {
+    let object = lookup.find(storage).await?;
+    match rendered(renderer, request, &object, options).await {
+        // The object may have been replaced, and its old bytes removed, since its row was read.
+        Err(Error::NoSuchKey) => rendered(renderer, request, &*lookup.find(storage).await?, options).await,
+        answer => answer,
+    }
+}
+
+/// Returns the answer: `ETag`, `Last-Modified` and `Cache-Control` are those of the source.
+async fn rendered(
+    renderer: &Renderer,
+    request: &Request,
+    object: &Object,
+    options: Options,
+) -> Result<Response, Error> {
+    let target = options.format.target(request.headers());
+    let mut response = Response::default();
+    let headers = response.headers_mut();
+    response::describe(headers, request, object);
+    headers.remove(ACCEPT_RANGES);
+    headers.remove(CONTENT_TYPE);
+    if target.is_negotiated() {
+        headers.append(VARY, HeaderValue::from_static("Accept"));
+    }
+    let list = options.list(Spelling::Header);
+    if !list.is_empty() {
+        response::insert(headers, X_TRANSFORMATIONS, &list);
+    }
+    let etag = object.metadata.etag.as_deref().unwrap_or_default();
+    if range::is_fresh(request.headers(), etag, object.metadata.last_modified) {
+        response.set_status(StatusCode::NOT_MODIFIED);
+        return Ok(response);
+    }
+    let picture = renderer.render(object.version, object.size, options, target).await?;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(picture.format.content_type()));
+    headers.insert(CONTENT_LENGTH, picture.bytes.len().into());
+    response.set_body(picture.bytes);
+    Ok(response)
+}
+
+fn query_options(renderer: &Renderer, request: &Request) -> Result<Options, Error> {
+    let query = body::query(request);
+    Ok(options(&Fields::of(&query, "querystring")?)?.within(renderer.sizes()))
+}
+
+/// Reads the options of a query, or of `transform` in a body.
+///
+/// Errors: [`Error::InvalidRequest`] in the words of upstream's validator, which looks at the focal point first.
+pub(super) fn options(fields: &Fields<'_>) -> Result<Options, Error> {
+    if fields.value("gravity").and_then(Value::as_str) == Some("fp") {
+        let point = |name| fields.required(name).and_then(|_| fields.number(name, Some(0.0..=1.0)));
+        if let Err(Error::InvalidRequest(reason)) = point("x_offset").and_then(|_| point("y_offset")) {
+            return Err(Error::InvalidRequest(format!(
+                "{reason}, {} must match \"then\" schema",
+                fields.path()
+            )));
+        }
+    }
+    let size = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let height = fields.integer("height", 0)?.map(size);
+    let width = fields.integer("width", 0)?.map(size);
+    let resize = fields.one_of("resize", &Resize::NAMES)?.and_then(Resize::of_name).unwrap_or_default();
+    let format = fields.one_of("format", &Requested::NAMES)?.and_then(Requested::of_name).unwrap_or_default();
+    let quality =
+        fields.integer_within("quality", &QUALITIES)?.and_then(|quality| u8::try_from(quality).ok());
+    let anchor = fields.one_of("gravity", &Anchor::NAMES)?.and_then(Anchor::of_name);
+    let (x, y) = (fields.number("x_offset", None)?, fields.number("y_offset", None)?);
+    let gravity = anchor.map(|anchor| Gravity { anchor, x, y });
+    Ok(Options { width, height, resize, quality, format, gravity })
+}
+
+/// Returns the claims `transformations` and `format` of a token for what a request to sign a URL asks for; `None` if that
+/// changes nothing, or if pictures are not rendered.
+///
+/// Errors: [`Error::InvalidRequest`].
+pub(super) fn token_claims(
+    storage: &Storage,
+    fields: &Fields<'_>,
+) -> Result<Option<(String, &'static str)>, Error> {
+    let Some(transform) = fields.value("transform") else { return Ok(None) };
+    let options = options(&Fields::of(transform, "body/transform")?)?;
+    let Some(renderer) = storage.renderer() else { return Ok(None) };
+    let list = options.within(renderer.sizes()).list(Spelling::Token);
+    Ok((!list.is_empty()).then(|| (list, options.format.claim())))
+}

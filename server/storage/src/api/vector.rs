@@ -1,0 +1,343 @@
+//! Vector buckets: one `POST vector/<Operation>` for each operation, as the interface of S3 Vectors has it. Only the
+//! service role may call them, and refusals have their true status.
+
+mod schema;
+
+use poem::http::Method;
+use poem::{Request, Response};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use self::schema::{Rule, Schema};
+use super::{answer, body, credentials, unknown};
+use crate::vector::{
+    self, Filter, MAX_DIMENSION, MAX_LISTED, Metric, NewIndex, Page, Parts, Put, Query, Segment,
+};
+use crate::{Error, Storage};
+
+/// Vectors that one request may write, and keys that one may delete. Source: upstream's limits, also those that follow.
+const MAX_WRITTEN: usize = 500;
+/// Keys that one request may read.
+const MAX_READ: usize = 100;
+/// Vectors on one page of a listing, and those where the request does not say how many.
+const MAX_PAGE: u64 = 1000;
+const DEFAULT_PAGE: u64 = 500;
+const MAX_SEGMENTS: u64 = 16;
+const MAX_RESULTS: u64 = 100;
+const MAX_KEY_LENGTH: usize = 1024;
+/// Bytes of a body that writes vectors, and of any other.
+const MAX_WRITTEN_LENGTH: usize = 20 << 20;
+const MAX_LENGTH: usize = 1 << 20;
+
+/// Requests that write vectors and are read at the same time: each needs several times the memory of its body.
+static WRITERS: Semaphore = Semaphore::const_new(4);
+
+const KEY: Rule = Rule::Length(1, MAX_KEY_LENGTH);
+static BUCKET: Schema =
+    Schema { fields: &[("vectorBucketName", Rule::Text)], required: &["vectorBucketName"], is_closed: false };
+
+static LIST_BUCKETS: Schema = Schema {
+    fields: &[("maxResults", Rule::Range(1, MAX_LISTED)), ("nextToken", Rule::Text), ("prefix", Rule::Text)],
+    required: &[],
+    is_closed: false,
+};
+
+static CREATE_INDEX: Schema = Schema {
+    fields: &[
+        ("dataType", Rule::OneOf(&["float32"])),
+        ("dimension", Rule::Integer(1, MAX_DIMENSION as u64)),
+        ("distanceMetric", Rule::OneOf(&["cosine", "euclidean"])),
+        ("indexName", Rule::IndexName),
+        ("metadataConfiguration", Rule::Object(&METADATA_CONFIGURATION)),
+        ("vectorBucketName", Rule::Text),
+    ],
+    required: &["dataType", "dimension", "distanceMetric", "indexName", "vectorBucketName"],
+    is_closed: false,
+};
+
+static METADATA_CONFIGURATION: Schema = Schema {
+    fields: &[("nonFilterableMetadataKeys", Rule::Set(1, 10, &Rule::Length(1, 63)))],
+    required: &["nonFilterableMetadataKeys"],
+    is_closed: false,
+};
+
+static INDEX: Schema = Schema {
+    fields: &[("indexName", Rule::IndexName), ("vectorBucketName", Rule::Text)],
+    required: &["indexName", "vectorBucketName"],
+    is_closed: false,
+};
+
+static LIST_INDEXES: Schema = Schema {
+    fields: &[
+        ("vectorBucketName", Rule::Text),
+        ("maxResults", Rule::Range(1, MAX_LISTED)),
+        ("nextToken", Rule::Text),
+        ("prefix", Rule::Text),
+    ],
+    required: &["vectorBucketName"],
+    is_closed: false,
+};
+
+static PUT: Schema = Schema {
+    fields: &[
+        ("vectorBucketName", Rule::Text),
+        ("indexName", Rule::IndexName),
+        ("vectors", Rule::List(1, MAX_WRITTEN, &Rule::Object(&VECTOR))),
+    ],
+    required: &["vectorBucketName", "indexName", "vectors"],
+    is_closed: false,
+};
+
+static VECTOR: Schema = Schema {
+    fields: &[("data", Rule::Object(&DATA)), ("metadata", Rule::Metadata), ("key", KEY)],
+    required: &["data", "key"],
+    is_closed: false,
+};
+
+static DATA: Schema = Schema {
+    fields: &[("float32", Rule::List(1, usize::MAX, &Rule::Number))],
+    required: &["float32"],
+    is_closed: false,
+};
+
+static GET: Schema = Schema {
+    fields: &[
+        ("indexName", Rule::Text),
+        ("keys", Rule::List(1, MAX_READ, &KEY)),
+        ("returnData", Rule::Boolean),
+        ("returnMetadata", Rule::Boolean),
+        ("vectorBucketName", Rule::Text),
+    ],
+    required: &["indexName", "keys", "vectorBucketName"],
+    is_closed: false,
+};
+
+static DELETE: Schema = Schema {
+    fields: &[
+        ("vectorBucketName", Rule::Text),
+        ("indexName", Rule::Text),
+        ("keys", Rule::List(1, MAX_WRITTEN, &KEY)),
+    ],
+    required: &["vectorBucketName", "indexName", "keys"],
+    is_closed: false,
+};
+
+static LIST: Schema = Schema {
+    fields: &[
+        ("vectorBucketName", Rule::Text),
+        ("indexArn", Rule::Text),
+        ("indexName", Rule::IndexName),
+        ("maxResults", Rule::Integer(1, MAX_PAGE)),
+        ("nextToken", Rule::Text),
+        ("returnData", Rule::Boolean),
+        ("returnMetadata", Rule::Boolean),
+        ("segmentCount", Rule::Integer(1, MAX_SEGMENTS)),
+        ("segmentIndex", Rule::Integer(0, MAX_SEGMENTS - 1)),
+    ],
+    required: &["vectorBucketName", "indexName"],
+    is_closed: false,
+};
+
+static QUERY: Schema = Schema {
+    fields: &[
+        ("filter", Rule::Any),
+        ("indexArn", Rule::Text),
+        ("indexName", Rule::IndexName),
+        ("queryVector", Rule::Object(&QUERY_VECTOR)),
+        ("returnDistance", Rule::Boolean),
+        ("returnMetadata", Rule::Boolean),
+        ("topK", Rule::Integer(1, MAX_RESULTS)),
+        ("vectorBucketName", Rule::Text),
+    ],
+    required: &["vectorBucketName", "indexName", "queryVector", "topK"],
+    is_closed: true,
+};
+
+static QUERY_VECTOR: Schema = Schema {
+    fields: &[("float32", Rule::List(1, usize::MAX, &Rule::Number))],
+    required: &["float32"],
+    is_closed: true,
+};
+
+/// Returns the schema of the body of `operation`, if there is such an operation.
+fn schema_of(operation: &str) -> Option<&'static Schema> {
+    Some(match operation {
+        "CreateVectorBucket" | "GetVectorBucket" | "DeleteVectorBucket" => &BUCKET,
+        "ListVectorBuckets" => &LIST_BUCKETS,
+        "CreateIndex" => &CREATE_INDEX,
+        "GetIndex" | "DeleteIndex" => &INDEX,
+        "ListIndexes" => &LIST_INDEXES,
+        "PutVectors" => &PUT,
+        "GetVectors" => &GET,
+        "DeleteVectors" => &DELETE,
+        "ListVectors" => &LIST,
+        "QueryVectors" => &QUERY,
+        _ => return None,
+    })
+}
+
+/// Answers `vector/<operation>`.
+pub(super) async fn route(storage: &Storage, request: Request, operation: &str) -> Response {
+    carry_out(storage, request, operation).await.unwrap_or_else(Error::into_true_response)
+}
+
+async fn carry_out(storage: &Storage, mut request: Request, operation: &str) -> Result<Response, Error> {
+    let schema = schema_of(operation).filter(|_| *request.method() == Method::POST);
+    let schema = schema.ok_or_else(|| unknown(&request))?;
+    let caller = credentials::required(storage, &request).map_err(|error| match error {
+        Error::InvalidRequest(_) => Error::AccessDenied("Missing signature".to_owned()),
+        other => other,
+    })?;
+    if !caller.is_service() {
+        return Err(Error::InvalidRole);
+    }
+    vector::check_available(storage).await?;
+    let (_permit, max_length) = if operation == "PutVectors" {
+        // The semaphore is never closed.
+        let permit = WRITERS.acquire().await.map_err(|error| Error::Backend(error.to_string()))?;
+        (Some(permit), MAX_WRITTEN_LENGTH)
+    } else {
+        (None, MAX_LENGTH)
+    };
+    let body = body::json_up_to(&mut request, false, max_length).await?;
+    answer_to(storage, operation, &checked(schema, &body)?).await
+}
+
+async fn answer_to(storage: &Storage, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
+    let bucket = fields.text("vectorBucketName");
+    let index = fields.text("indexName");
+    let (prefix, after) = (fields.optional("prefix"), fields.optional("nextToken"));
+    match operation {
+        "CreateVectorBucket" => vector::create_bucket(storage, bucket).await?,
+        "DeleteVectorBucket" => vector::delete_bucket(storage, bucket).await?,
+        "DeleteIndex" => vector::delete_index(storage, bucket, index).await?,
+        "CreateIndex" => create_index(storage, fields).await?,
+        "PutVectors" => put(storage, fields).await?,
+        "DeleteVectors" => vector::delete(storage, bucket, index, &fields.keys()).await?,
+        "GetVectorBucket" => {
+            let bucket = vector::get_bucket(storage, bucket).await?;
+            return Ok(answer(json!({ "vectorBucket": bucket }).to_string()));
+        }
+        "ListVectorBuckets" => {
+            let limit = fields.number("maxResults", MAX_LISTED);
+            return Ok(answer(vector::list_buckets(storage, prefix, after, limit).await?.to_string()));
+        }
+        "GetIndex" => {
+            let index = vector::get_index(storage, bucket, index).await?;
+            return Ok(answer(json!({ "index": index }).to_string()));
+        }
+        "ListIndexes" => {
+            let limit = fields.number("maxResults", MAX_LISTED);
+            let page = vector::list_indexes(storage, bucket, prefix, after, limit).await?;
+            return Ok(answer(page.to_string()));
+        }
+        "GetVectors" => {
+            return vector::get(storage, bucket, index, &fields.keys(), fields.parts()).await.map(answer);
+        }
+        "ListVectors" => return list(storage, fields).await.map(answer),
+        "QueryVectors" => return query(storage, fields).await.map(answer),
+        _ => return Err(Error::NoSuchRoute(operation.to_owned())),
+    }
+    // As upstream, what changes something is answered without a body.
+    Ok(Response::default())
+}
+
+async fn create_index(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
+    let metric =
+        Metric::named(fields.text("distanceMetric")).ok_or(Error::InvalidParameter("distanceMetric"))?;
+    let new = NewIndex {
+        bucket: fields.text("vectorBucketName"),
+        name: fields.text("indexName"),
+        dimension: fields.number("dimension", 0) as usize,
+        metric,
+        configuration: fields.0.get("metadataConfiguration"),
+    };
+    vector::create_index(storage, &new).await
+}
+
+async fn put(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
+    let vectors = fields.0["vectors"].as_array().map_or(&[][..], Vec::as_slice);
+    let vectors: Vec<Put<'_>> = vectors
+        .iter()
+        .map(|vector| Put {
+            key: vector["key"].as_str().unwrap_or_default(),
+            numbers: vector["data"]["float32"].as_array().map_or(&[], Vec::as_slice),
+            metadata: vector["metadata"].as_object(),
+        })
+        .collect();
+    vector::put(storage, fields.text("vectorBucketName"), fields.text("indexName"), &vectors).await
+}
+
+async fn list(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> {
+    let number = |name: &str| fields.0.get(name).map(|_| fields.number(name, 0));
+    let segment = match (number("segmentCount"), number("segmentIndex")) {
+        (None, None) => None,
+        (Some(count), Some(index)) if index < count => Some(Segment { count, index }),
+        (Some(_), Some(_)) => {
+            return Err(Error::InvalidValue("segmentIndex must be less than segmentCount".to_owned()));
+        }
+        _ => {
+            let reason = "segmentCount and segmentIndex must be provided together";
+            return Err(Error::InvalidValue(reason.to_owned()));
+        }
+    };
+    let limit = fields.number("maxResults", DEFAULT_PAGE);
+    let page = Page { limit, after: fields.optional("nextToken"), segment };
+    let (bucket, index) = (fields.text("vectorBucketName"), fields.text("indexName"));
+    vector::list(storage, bucket, index, &page, fields.parts()).await
+}
+
+async fn query(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> {
+    let filter = fields.0.get("filter").map(Filter::parse).transpose()?;
+    let query = Query {
+        numbers: fields.0["queryVector"]["float32"].as_array().map_or(&[], Vec::as_slice),
+        count: fields.number("topK", 0),
+        filter: filter.as_ref(),
+        returns_distance: fields.flag("returnDistance"),
+        returns_metadata: fields.flag("returnMetadata"),
+    };
+    vector::query(storage, fields.text("vectorBucketName"), fields.text("indexName"), &query).await
+}
+
+/// The fields of a body that its schema has been checked of.
+struct Fields<'a>(&'a Value);
+
+/// Checks `body`.
+///
+/// Errors: [`Error::InvalidRequest`]; [`Error::InvalidValue`] for names that no text of Postgres can be.
+fn checked<'a>(schema: &'static Schema, body: &'a Value) -> Result<Fields<'a>, Error> {
+    schema.check(body).map_err(Error::InvalidRequest)?;
+    for name in ["vectorBucketName", "indexName", "prefix", "nextToken"] {
+        if body[name].as_str().is_some_and(|text| text.contains('\0')) {
+            return Err(Error::InvalidValue(format!("Invalid Parameter {name}")));
+        }
+    }
+    Ok(Fields(body))
+}
+
+impl<'a> Fields<'a> {
+    fn text(&self, name: &str) -> &'a str {
+        self.optional(name).unwrap_or_default()
+    }
+
+    fn optional(&self, name: &str) -> Option<&'a str> {
+        self.0[name].as_str()
+    }
+
+    /// Returns a number without what follows its point.
+    fn number(&self, name: &str, default: u64) -> u64 {
+        self.0[name].as_f64().map_or(default, |number| number as u64)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.0[name] == Value::Bool(true)
+    }
+
+    fn keys(&self) -> Vec<&'a str> {
+        self.0["keys"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    fn parts(&self) -> Parts {
+        Parts { data: self.flag("returnData"), metadata: self.flag("returnMetadata") }
+    }
+}

@@ -1,0 +1,360 @@
+//! Multipart uploads, the S3 protocol's way of sending an object in parts: their rows and those of their parts
+//! (`storage.s3_multipart_uploads`, `storage.s3_multipart_uploads_parts`).
+//!
+//! The bytes of a part are stored under the part's version and are live as long as its row is. Completion puts the parts
+//! together under a new version; the transaction that writes the object's row deletes the upload's, so that an upload
+//! either is under way with all its parts or is an object.
+
+use std::io;
+
+use bytes::Bytes;
+use database::Row;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::caller::{Caller, service_transaction};
+use crate::objects::{self, Written};
+use crate::row::{self, display, optional, text, timestamp};
+use crate::upload::{Description, Stored, Target};
+use crate::{Error, Storage};
+
+/// Bytes that a part may have. Source: Amazon S3 User Guide, "Amazon S3 multipart upload limits"; upstream's
+/// `MAX_PART_SIZE`.
+pub(crate) const MAX_PART_SIZE: u64 = 5 << 30;
+/// Parts that an upload may have, by the same source.
+pub(crate) const MAX_PARTS: u64 = 10_000;
+
+/// An upload under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Multipart {
+    pub(crate) id: String,
+    pub(crate) key: String,
+    pub(crate) created_at: Option<OffsetDateTime>,
+    metadata: Value,
+    user_metadata: Option<Value>,
+}
+
+impl Multipart {
+    const COLUMNS: &'static str = "id, key, created_at, metadata, user_metadata";
+
+    fn of(row: &Row) -> Option<Self> {
+        let document = |index| row.get(index).and_then(|json| serde_json::from_slice(json).ok());
+        Some(Self {
+            id: row.text(0)?.to_owned(),
+            key: row.text(1)?.to_owned(),
+            created_at: row.text(2).and_then(timestamp),
+            metadata: document(3).unwrap_or_default(),
+            user_metadata: document(4),
+        })
+    }
+
+    /// Returns what the client said about the object when it began.
+    pub(crate) fn description(&self) -> Description {
+        let text = |name: &str| self.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        Description {
+            mimetype: text("mimetype").unwrap_or_else(|| "application/octet-stream".to_owned()),
+            cache_control: text("cacheControl").unwrap_or_else(|| "no-cache".to_owned()),
+            robots_tag: text("xRobotsTag"),
+            user_metadata: self.user_metadata.clone(),
+            content_length: None,
+        }
+    }
+}
+
+/// A part that has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) number: u64,
+    pub(crate) version: Uuid,
+    pub(crate) size: u64,
+    /// The quoted MD5 of its bytes.
+    pub(crate) etag: String,
+    pub(crate) created_at: Option<OffsetDateTime>,
+}
+
+impl Part {
+    fn of(row: &Row) -> Option<Self> {
+        Some(Self {
+            number: row.text(0)?.parse().ok()?,
+            version: row::uuid(row, 1)?,
+            size: row.text(2)?.parse().ok()?,
+            etag: row.text(3)?.to_owned(),
+            created_at: row.text(4).and_then(timestamp),
+        })
+    }
+}
+
+/// Notes a new upload to `target`, of which nothing has come yet, and returns its id.
+pub(crate) async fn create(
+    storage: &Storage,
+    caller: &Caller,
+    target: &Target<'_>,
+    about: &Description,
+) -> Result<String, Error> {
+    let id = Uuid::new_v4().simple().to_string();
+    let metadata = json!({
+        "mimetype": about.mimetype, "cacheControl": about.cache_control, "xRobotsTag": about.robots_tag,
+    });
+    // Upstream signs the progress that it notes, since its rows can be written by others; these are counted anew each time.
+    let insert = caller.service_transaction(target.operation).statement(
+        "insert into storage.s3_multipart_uploads \
+         (id, upload_signature, bucket_id, key, version, owner_id, metadata, user_metadata) \
+         values ($1, '', $2, $3, $4, $5, $6::jsonb, $7::jsonb)",
+        vec![
+            text(&id),
+            text(target.bucket),
+            text(target.key),
+            display(Uuid::new_v4().hyphenated()),
+            optional(target.owner),
+            display(metadata),
+            about.user_metadata.as_ref().and_then(display),
+        ],
+    );
+    storage.database().run(&insert).await?;
+    Ok(id)
+}
+
+/// Finds upload `id` of object `key` of `bucket`.
+///
+/// Errors: [`Error::NoSuchUpload`].
+pub(crate) async fn find(
+    storage: &Storage,
+    caller: &Caller,
+    (bucket, key): (&str, &str),
+    id: &str,
+    operation: &'static str,
+) -> Result<Multipart, Error> {
+    let sql = format!(
+        "select {} from storage.s3_multipart_uploads where id = $1 and bucket_id = $2 and key = $3",
+        Multipart::COLUMNS
+    );
+    let lookup = caller
+        .service_transaction(operation)
+        .read_only()
+        .on_primary()
+        .statement(sql, vec![text(id), text(bucket), text(key)]);
+    let answer = storage.database().run(&lookup).await?;
+    answer.last().and_then(|rows| rows.first()).and_then(Multipart::of).ok_or(Error::NoSuchUpload)
+}
+
+/// Returns at most `limit` parts of upload `id` with numbers above `after`, by number.
+pub(crate) async fn parts(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    after: u64,
+    limit: u64,
+    operation: &'static str,
+) -> Result<Vec<Part>, Error> {
+    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
+        "select part_number, version, size, etag, created_at from storage.s3_multipart_uploads_parts \
+         where upload_id = $1 and part_number > $2::integer order by part_number limit $3::bigint",
+        vec![text(id), display(after.min(i32::MAX as u64)), display(limit)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    Ok(answer.last().into_iter().flatten().filter_map(Part::of).collect())
+}
+
+/// Returns how many bytes the parts of upload `id` have together, but for part `number`.
+pub(crate) async fn received(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    number: u64,
+    operation: &'static str,
+) -> Result<u64, Error> {
+    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
+        "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
+         where upload_id = $1 and part_number <> $2::integer",
+        vec![text(id), display(number)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    let row = answer.last().and_then(|rows| rows.first());
+    Ok(row.and_then(|row| row.text(0)).and_then(|sum| sum.parse().ok()).unwrap_or_default())
+}
+
+/// Notes part `number`, whose bytes are stored, in place of an earlier one of that number. All parts together may have
+/// `limit` bytes.
+///
+/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, [`Error::EntityTooLarge`]. The bytes are removed then.
+pub(crate) async fn note(
+    storage: &Storage,
+    caller: &Caller,
+    upload: &Multipart,
+    (number, part, limit): (u64, &Stored, u64),
+    operation: &'static str,
+) -> Result<(), Error> {
+    // The upload's row makes the parts take turns. Its lock is a statement of its own, so that the next one's snapshot
+    // sees what another part's transaction has committed.
+    let transaction = caller
+        .service_transaction(operation)
+        .statement("select from storage.s3_multipart_uploads where id = $1 for update", vec![text(&upload.id)])
+        .statement(
+            "with upload as (select * from storage.s3_multipart_uploads where id = $1), \
+             earlier as (select coalesce(sum(size) filter (where part_number <> $2::integer), 0) as size \
+               from storage.s3_multipart_uploads_parts where upload_id = $1), \
+             accepted as (select upload.*, earlier.size + $4::bigint as total from upload, earlier \
+               where earlier.size + $4::bigint <= $7::bigint), \
+             replaced as (delete from storage.s3_multipart_uploads_parts using accepted \
+               where upload_id = $1 and part_number = $2::integer returning s3_multipart_uploads_parts.version), \
+             noted as (insert into storage.s3_multipart_uploads_parts \
+               (upload_id, part_number, version, size, etag, owner_id, bucket_id, key) \
+               select id, $2::integer, $3, $4::bigint, $5, $6, bucket_id, key from accepted), \
+             counted as (update storage.s3_multipart_uploads u set in_progress_size = accepted.total \
+               from accepted where u.id = accepted.id) \
+             select (select count(*) from upload), (select count(*) from accepted), \
+               (select to_json(array_agg(version)) from replaced)",
+            vec![
+                text(&upload.id),
+                display(number),
+                display(part.version.hyphenated()),
+                display(part.size),
+                display(format_args!("\"{}\"", part.md5)),
+                optional(caller.subject()),
+                display(limit),
+            ],
+        );
+    let outcome = storage.database().run(&transaction).await.map_err(Error::from);
+    let outcome = outcome.and_then(|answer| {
+        let row = answer.last().and_then(|rows| rows.first());
+        match (row.and_then(|row| row.text(0)), row.and_then(|row| row.text(1))) {
+            (Some("1"), Some("1")) => Ok(row.and_then(|row| row.get(2)).map(versions).unwrap_or_default()),
+            (Some("1"), _) => Err(Error::EntityTooLarge),
+            _ => Err(Error::NoSuchUpload),
+        }
+    });
+    match outcome {
+        Ok(replaced) => {
+            objects::discard(storage, &replaced).await;
+            Ok(())
+        }
+        Err(error) => {
+            objects::discard_after(storage, &error, part.version).await;
+            Err(error)
+        }
+    }
+}
+
+/// Returns the bytes of `parts`, one after the other.
+pub(crate) fn bytes_of(
+    storage: &Storage,
+    parts: &[Part],
+) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+    let backend = storage.backend().clone();
+    let versions: Vec<Uuid> = parts.iter().map(|part| part.version).collect();
+    let streams = stream::iter(versions).then(move |version| {
+        let backend = backend.clone();
+        async move { backend.stream(version).await.map_err(io::Error::other) }
+    });
+    streams.try_flatten()
+}
+
+/// Ends `upload`: writes the row of the object whose bytes are stored, and forgets the parts.
+///
+/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, and those of uploads. The object's bytes are removed
+/// then.
+pub(crate) async fn complete(
+    storage: &Storage,
+    caller: &Caller,
+    upload: &Multipart,
+    target: &Target<'_>,
+    whole: &Stored,
+) -> Result<Written, Error> {
+    let every = parts(storage, caller, &upload.id, 0, MAX_PARTS, target.operation).await;
+    let ending = caller
+        .service_transaction(target.operation)
+        .statement("select basalt.complete_multipart_upload($1)", vec![text(&upload.id)]);
+    let written = target.complete_with(storage, ending, &upload.description(), whole).await.map_err(ended)?;
+    // A part that comes between these two is the sweeper's.
+    let versions: Vec<Uuid> = every.unwrap_or_default().iter().map(|part| part.version).collect();
+    objects::discard(storage, &versions).await;
+    Ok(written)
+}
+
+fn ended(error: Error) -> Error {
+    match &error {
+        Error::Database(database::Error::Postgres(server)) if server.code == "PT404" => Error::NoSuchUpload,
+        _ => error,
+    }
+}
+
+/// Gives upload `id` up.
+///
+/// Errors: [`Error::NoSuchUpload`].
+pub(crate) async fn abort(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    operation: &'static str,
+) -> Result<(), Error> {
+    let removal = caller
+        .service_transaction(operation)
+        .statement("select from storage.s3_multipart_uploads where id = $1 for update", vec![text(id)])
+        .statement(
+            "with parts as (delete from storage.s3_multipart_uploads_parts where upload_id = $1 returning version), \
+             upload as (delete from storage.s3_multipart_uploads where id = $1 returning id) \
+             select (select count(*) from upload), (select to_json(array_agg(version)) from parts)",
+            vec![text(id)],
+        );
+    let answer = storage.database().run(&removal).await?;
+    let row = answer.last().and_then(|rows| rows.first());
+    objects::discard(storage, &row.and_then(|row| row.get(1)).map(versions).unwrap_or_default()).await;
+    if row.and_then(|row| row.text(0)) == Some("1") { Ok(()) } else { Err(Error::NoSuchUpload) }
+}
+
+/// Which uploads a list shows.
+#[derive(Debug, Default)]
+pub(crate) struct UploadListing<'a> {
+    /// How keys begin, byte for byte.
+    pub(crate) prefix: &'a str,
+    /// The key and the id behind which the list begins.
+    pub(crate) after: (&'a str, &'a str),
+    pub(crate) limit: u64,
+}
+
+/// Returns the uploads of `bucket` that `caller` may see, by key and id.
+pub(crate) async fn list(
+    storage: &Storage,
+    caller: &Caller,
+    bucket: &str,
+    listing: &UploadListing<'_>,
+    operation: &'static str,
+) -> Result<Vec<Multipart>, Error> {
+    let sql = format!(
+        "select {} from storage.s3_multipart_uploads where bucket_id = $1 and starts_with(key, $2) \
+           and ($3 = '' or key > $3 or (key = $3 and $4 <> '' and id collate \"C\" > $4)) \
+         order by key, id collate \"C\" limit $5::bigint",
+        Multipart::COLUMNS
+    );
+    let (key, id) = listing.after;
+    let parameters = vec![text(bucket), text(listing.prefix), text(key), text(id), display(listing.limit)];
+    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
+    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
+    Ok(answer.last().into_iter().flatten().filter_map(Multipart::of).collect())
+}
+
+/// Gives up the uploads to which nothing has come for a day.
+pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
+    const OPERATION: &str = "storage.s3.upload.abort_multipart";
+    let removal = service_transaction(OPERATION).statement(
+        "with expired as (select id from storage.s3_multipart_uploads u where greatest(created_at, \
+             (select max(created_at) from storage.s3_multipart_uploads_parts p where p.upload_id = u.id)) \
+             <= now() - interval '1 day' for update skip locked), \
+           parts as (delete from storage.s3_multipart_uploads_parts where upload_id in (select id from expired) \
+             returning version), \
+           uploads as (delete from storage.s3_multipart_uploads where id in (select id from expired)) \
+         select version from parts",
+        Vec::new(),
+    );
+    let answer = storage.database().run(&removal).await?;
+    let versions: Vec<Uuid> =
+        answer.last().into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect();
+    objects::discard(storage, &versions).await;
+    Ok(())
+}
+
+fn versions(json: &[u8]) -> Vec<Uuid> {
+    serde_json::from_slice(json).unwrap_or_default()
+}

@@ -1,0 +1,96 @@
+//! Objects of public buckets that were read lately: reading them again asks neither the database nor row-level security.
+//!
+//! Every change to such an object or its bucket is notified by triggers of the database
+//! (`schema/platform/0019_public_object_changes.sql`), whoever makes it. After a notification nothing that was read
+//! before it is used any more. While no notifications arrive (no listener, or its connection broke) nothing is kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use database::Database;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::objects::Object;
+
+/// The channel of the triggers' notifications. The service's database has to listen to it.
+pub const CHANNEL: &str = "basalt_public_objects";
+
+/// Bytes of memory that the objects' rows may take.
+const CAPACITY: u64 = 8 << 20;
+/// How many objects that is about.
+const ESTIMATED_OBJECTS: usize = 16_384;
+
+/// The objects, by bucket and key.
+pub(crate) struct PublicObjects {
+    database: Database,
+    /// How often this node itself has changed objects.
+    changes: AtomicU64,
+    entries: Cache<String, Entry, Size>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    object: Arc<Object>,
+    read_at: Moment,
+    /// About how many bytes of memory it takes.
+    size: u64,
+}
+
+/// A moment between two changes: how many notifications had come, and how many changes this node had made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment(u64, u64);
+
+#[derive(Clone)]
+struct Size;
+
+impl Weighter<String, Entry> for Size {
+    fn weight(&self, _: &String, entry: &Entry) -> u64 {
+        entry.size
+    }
+}
+
+impl PublicObjects {
+    /// Returns none yet. They are kept only if `database` listens to [`CHANNEL`].
+    pub(crate) fn new(database: Database) -> Self {
+        Self {
+            database,
+            changes: AtomicU64::new(0),
+            entries: Cache::with_weighter(ESTIMATED_OBJECTS, CAPACITY, Size),
+        }
+    }
+
+    /// Returns the present moment, to be taken before an object is read; `None` while notifications do not arrive.
+    pub(crate) fn now(&self) -> Option<Moment> {
+        let is_listening = self.database.is_listening_to(CHANNEL);
+        is_listening.then(|| Moment(self.database.notification_count(), self.changes.load(Ordering::Acquire)))
+    }
+
+    /// Forgets everything that has been read up to now.
+    pub(crate) fn forget(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns object `key` of `bucket` if nothing has changed since it was read.
+    pub(crate) fn get(&self, bucket: &str, key: &str) -> Option<Arc<Object>> {
+        let now = self.now()?;
+        let entry = self.entries.get(&name(bucket, key))?;
+        (entry.read_at == now).then_some(entry.object)
+    }
+
+    /// Keeps object `key` of `bucket`, which was read after `read_at`.
+    pub(crate) fn keep(&self, bucket: &str, key: &str, object: &Arc<Object>, read_at: Moment) {
+        let name = name(bucket, key);
+        let metadata = &object.metadata;
+        let texts = [&metadata.etag, &metadata.mimetype, &metadata.cache_control, &metadata.x_robots_tag];
+        let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+        let document = object.user_metadata.as_ref().map_or(0, |document| document.to_string().len());
+        let size = (size_of::<Entry>() + size_of::<Object>() + name.len() + texts + document) as u64;
+        self.entries.insert(name, Entry { object: Arc::clone(object), read_at, size });
+    }
+}
+
+/// A bucket's name has no slash, so no two objects share a text.
+fn name(bucket: &str, key: &str) -> String {
+    format!("{bucket}/{key}")
+}

@@ -1,0 +1,232 @@
+//! Pictures in another size and format: `render/image/*`.
+//!
+//! The way of a picture: `options` are what is asked for, `cache` has what was made before, `work` bounds how many are made at once,
+//! `decode` reads the source, `transform` brings it to its size (`geometry`, `focus`), `encode` writes it in the `format`
+//! chosen. Whoever asks has the right to read the object: that was looked at before.
+
+mod cache;
+mod decode;
+mod encode;
+mod focus;
+mod format;
+mod geometry;
+mod options;
+mod transform;
+mod work;
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use uuid::Uuid;
+
+use crate::backend::Backend;
+use crate::{Error, Settings};
+use cache::{Cache, Key};
+use decode::Source;
+use work::{Flights, Worker, Workers};
+
+pub(crate) use format::{Format, Requested, Target};
+pub(crate) use options::{Anchor, Gravity, Options, QUALITIES, Resize, Spelling};
+
+/// Why a picture is not rendered. The words are those of upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Not a picture, broken, or in a format that is not read.
+    #[error("The source image is invalid or unsupported for rendering")]
+    Unsupported,
+    /// More pixels than are decoded.
+    #[error("The source image resolution is too large to process")]
+    Resolution,
+    /// More bytes than are read.
+    #[error("The source image file is too large to process")]
+    FileSize,
+    /// Too many pictures are waiting.
+    #[error("Too many requests")]
+    Overloaded,
+    /// It takes too long.
+    #[error("Image request timed out")]
+    Timeout,
+    /// The object's bytes are gone: it was replaced or removed just now.
+    #[error("Not found")]
+    Missing,
+    /// A failure of the service's own.
+    #[error("Internal error")]
+    Failed,
+}
+
+/// A picture as it is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Rendered {
+    pub(crate) format: Format,
+    pub(crate) bytes: Bytes,
+}
+
+/// Renders pictures and keeps the results. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Renderer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    backend: Backend,
+    cache: Arc<Cache>,
+    flights: Arc<Flights<Key, Rendered>>,
+    workers: Workers,
+    limits: Limits,
+}
+
+#[derive(Debug, Clone)]
+struct Limits {
+    sizes: RangeInclusive<u32>,
+    source_bytes: u64,
+    source_pixels: u64,
+    time: Duration,
+}
+
+impl Renderer {
+    /// A renderer of what lies in `backend`; `None` if the settings switch rendering off.
+    pub(crate) fn new(settings: &Settings, backend: &Backend) -> Option<Self> {
+        if !settings.image_transformation {
+            return None;
+        }
+        let folder = match settings.image_cache_path.as_os_str().is_empty() {
+            true => settings.path.parent().unwrap_or(Path::new(".")).join("rendered"),
+            false => settings.image_cache_path.clone(),
+        };
+        let workers = match settings.image_workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            workers => workers as usize,
+        };
+        let inner = Inner {
+            backend: backend.clone(),
+            cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
+            flights: Arc::new(Flights::new()),
+            workers: Workers::new(workers, settings.image_queue_size as usize, settings.image_timeout),
+            limits: Limits {
+                sizes: settings.image_min_size..=settings.image_max_size,
+                source_bytes: settings.image_max_source_size.0,
+                source_pixels: u64::from(settings.image_max_source_resolution) * 1_000_000,
+                time: settings.image_timeout,
+            },
+        };
+        Some(Self { inner: Arc::new(inner) })
+    }
+
+    /// Returns the widths and heights that can be asked for.
+    pub(crate) fn sizes(&self) -> &RangeInclusive<u32> {
+        &self.inner.limits.sizes
+    }
+
+    /// Returns what `options` make of the `size` bytes of `version`, in one of the formats of `target`.
+    ///
+    /// Errors: [`Error::NoSuchKey`] if the bytes are gone; [`Error::Render`].
+    pub(crate) async fn render(
+        &self,
+        version: Uuid,
+        size: u64,
+        options: Options,
+        target: Target,
+    ) -> Result<Rendered, Error> {
+        if size > self.inner.limits.source_bytes {
+            return Err(Refusal::FileSize.into());
+        }
+        let key = Key::new(version, &format!("{};{}", options.list(Spelling::Token), target.key()));
+        let inner = Arc::clone(&self.inner);
+        let work = || async move { inner.look_up_or_make(key, version, options, target).await };
+        Ok(self.inner.flights.join(key, work).await?)
+    }
+
+    /// Forgets all that was made of `version`.
+    pub(crate) async fn forget(&self, version: Uuid) {
+        let cache = Arc::clone(&self.inner.cache);
+        drop(tokio::task::spawn_blocking(move || cache.forget(version)).await);
+    }
+}
+
+impl Inner {
+    async fn look_up_or_make(
+        &self,
+        key: Key,
+        version: Uuid,
+        options: Options,
+        target: Target,
+    ) -> Result<Rendered, Refusal> {
+        let cache = Arc::clone(&self.cache);
+        let kept = tokio::task::spawn_blocking(move || cache.load(&key)).await;
+        if let Some(rendered) = kept.map_err(|_| Refusal::Failed)? {
+            return Ok(rendered);
+        }
+        let worker = self.workers.take().await?;
+        let started = Instant::now();
+        let rendered = self.make(worker, version, options, target).await?;
+        let (milliseconds, bytes) = (started.elapsed().as_millis(), rendered.bytes.len());
+        tracing::debug!(%version, format = rendered.format.name(), milliseconds, bytes, "a picture was rendered");
+        let (cache, kept) = (Arc::clone(&self.cache), rendered.clone());
+        drop(tokio::task::spawn_blocking(move || cache.store(&key, &kept)).await);
+        Ok(rendered)
+    }
+
+    async fn make(
+        &self,
+        worker: Worker,
+        version: Uuid,
+        options: Options,
+        target: Target,
+    ) -> Result<Rendered, Refusal> {
+        let bytes = self.read(version).await?;
+        let source = Source::open(bytes, self.limits.source_pixels)?;
+        let deadline = Instant::now() + self.limits.time;
+        worker.run(source.memory, self.limits.time, move || convert(source, &options, target, deadline)).await
+    }
+
+    /// Reads the source's bytes, but not more than may be: what a row says of their number may be wrong.
+    async fn read(&self, version: Uuid) -> Result<Bytes, Refusal> {
+        let mut stream = self.backend.stream(version).await.map_err(|error| missing_or_failed(&error))?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| {
+                tracing::error!(%version, %error, "an object cannot be read to be rendered");
+                Refusal::Failed
+            })?;
+            if (bytes.len() + chunk.len()) as u64 > self.limits.source_bytes {
+                return Err(Refusal::FileSize);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes.into())
+    }
+}
+
+fn missing_or_failed(error: &Error) -> Refusal {
+    match error {
+        Error::NoSuchKey => Refusal::Missing,
+        error => {
+            tracing::error!(%error, "an object cannot be read to be rendered");
+            Refusal::Failed
+        }
+    }
+}
+
+/// A codec cannot be stopped; between two of them it is looked whether anybody can still be waiting.
+fn convert(
+    source: Source,
+    options: &Options,
+    target: Target,
+    deadline: Instant,
+) -> Result<Rendered, Refusal> {
+    let in_time = || if Instant::now() < deadline { Ok(()) } else { Err(Refusal::Timeout) };
+    let (original, orientation, profile) = (source.format, source.orientation, source.profile.clone());
+    let decoded = source.decode()?;
+    in_time()?;
+    let picture = transform::apply(&decoded, options, orientation, profile.as_deref())?;
+    drop(decoded);
+    in_time()?;
+    let pixels = u64::from(picture.width()) * u64::from(picture.height());
+    let format = target.choose(original, picture.color().has_alpha(), pixels);
+    let bytes = encode::encode(picture, format, options.quality)?;
+    Ok(Rendered { format, bytes: bytes.into() })
+}

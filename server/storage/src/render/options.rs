@@ -1,0 +1,246 @@
+//! How a picture is to be rendered: the options of a request, the list of them in `X-Transformations` and in tokens of
+//! signed URLs. Names, spelling and order are upstream's, so that tokens of either service are good at the other.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use super::format::Requested;
+
+/// The values of `quality`.
+pub(crate) const QUALITIES: RangeInclusive<u64> = 20..=100;
+
+/// How a picture is to be rendered.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Options {
+    /// Pixels; `None` follows from the height.
+    pub(crate) width: Option<u32>,
+    /// Pixels; `None` follows from the width.
+    pub(crate) height: Option<u32>,
+    pub(crate) resize: Resize,
+    pub(crate) quality: Option<u8>,
+    pub(crate) format: Requested,
+    pub(crate) gravity: Option<Gravity>,
+}
+
+/// How a picture is brought to a width and a height that have another ratio.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Resize {
+    /// Fills both, and what is outside of them is cut off.
+    #[default]
+    Cover,
+    /// Fits into both.
+    Contain,
+    /// Has both, and another ratio than the source.
+    Fill,
+}
+
+impl Resize {
+    pub(crate) const NAMES: [&str; 3] = ["cover", "contain", "fill"];
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "cover" => Some(Self::Cover),
+            "contain" => Some(Self::Contain),
+            "fill" => Some(Self::Fill),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cover => "cover",
+            Self::Contain => "contain",
+            Self::Fill => "fill",
+        }
+    }
+
+    /// The word of imgproxy, upstream's renderer.
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Cover => "fill",
+            Self::Contain => "fit",
+            Self::Fill => "force",
+        }
+    }
+}
+
+/// Which part of a picture stays when it is cropped.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Gravity {
+    pub(crate) anchor: Anchor,
+    /// Below 1 a part of the picture, else pixels; for [`Anchor::Point`] the point.
+    pub(crate) x: Option<f64>,
+    pub(crate) y: Option<f64>,
+}
+
+/// What the part that stays is near to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    North,
+    South,
+    East,
+    West,
+    NorthEast,
+    NorthWest,
+    SouthEast,
+    SouthWest,
+    Centre,
+    /// Where most is to be seen.
+    Smart,
+    /// The point of the offsets.
+    Point,
+}
+
+impl Anchor {
+    pub(crate) const NAMES: [&str; 11] =
+        ["no", "so", "ea", "we", "noea", "nowe", "soea", "sowe", "ce", "sm", "fp"];
+
+    const ALL: [Self; 11] = [
+        Self::North,
+        Self::South,
+        Self::East,
+        Self::West,
+        Self::NorthEast,
+        Self::NorthWest,
+        Self::SouthEast,
+        Self::SouthWest,
+        Self::Centre,
+        Self::Smart,
+        Self::Point,
+    ];
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
+    }
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().position(|known| *known == self).map_or("ce", |index| Self::NAMES[index])
+    }
+}
+
+impl fmt::Display for Gravity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gravity:{}", self.anchor.name())?;
+        match (self.anchor, self.x, self.y) {
+            (Anchor::Smart, ..) | (_, None, None) => Ok(()),
+            (_, x, y) => write!(f, ":{}:{}", x.unwrap_or_default(), y.unwrap_or_default()),
+        }
+    }
+}
+
+/// Who reads a list of options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// A reader of `X-Transformations`.
+    Header,
+    /// Either service, in the token of a signed URL.
+    Token,
+}
+
+impl Options {
+    /// Returns them with a width and a height that `sizes` has; 0 is none at all.
+    pub(crate) fn within(self, sizes: &RangeInclusive<u32>) -> Self {
+        // Not `clamp`, which panics where an operator has set the least above the most.
+        let clamped = |size: Option<u32>| {
+            size.filter(|size| *size > 0).map(|size| size.min(*sizes.end()).max(*sizes.start()).max(1))
+        };
+        Self { width: clamped(self.width), height: clamped(self.height), ..self }
+    }
+
+    /// Returns the list of options, without those that have no effect.
+    pub(crate) fn list(&self, spelling: Spelling) -> String {
+        let mut list = Vec::new();
+        list.extend(self.height.map(|height| format!("height:{height}")));
+        list.extend(self.width.map(|width| format!("width:{width}")));
+        if self.width.is_some() || self.height.is_some() {
+            list.push(match spelling {
+                Spelling::Header => format!("resizing_type:{}", self.resize.kind()),
+                Spelling::Token => format!("resize:{}", self.resize.name()),
+            });
+        }
+        list.extend(self.quality.map(|quality| format!("quality:{quality}")));
+        list.extend(self.format.fixed().map(|format| format!("format:{}", format.name())));
+        list.extend(self.gravity.map(|gravity| gravity.to_string()));
+        list.join(",")
+    }
+
+    /// Reads the claims `transformations` and `format` of a token. What makes no sense is passed over: a token is
+    /// genuine, so that only another version of a service can have written it.
+    pub(crate) fn from_token(list: &str, format: &str) -> Self {
+        let mut options = Self::default();
+        for option in list.split(',') {
+            let mut parts = option.split(':');
+            let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            match name {
+                "height" => options.height = value.parse().ok(),
+                "width" => options.width = value.parse().ok(),
+                "resize" => options.resize = Resize::of_name(value).unwrap_or_default(),
+                "quality" => options.quality = value.parse().ok(),
+                "format" => options.format = Requested::of_name(value).unwrap_or_default(),
+                "gravity" => {
+                    let mut offset = || parts.next()?.parse().ok().filter(|offset: &f64| offset.is_finite());
+                    let (x, y) = (offset(), offset());
+                    options.gravity = Anchor::of_name(value).map(|anchor| Gravity { anchor, x, y });
+                }
+                _ => {}
+            }
+        }
+        // The list does not tell the source's own format from none; upstream forgets it here.
+        if options.format == Requested::Negotiated && Requested::of_name(format) == Some(Requested::Origin) {
+            options.format = Requested::Origin;
+        }
+        let (least, most) = (*QUALITIES.start() as u8, *QUALITIES.end() as u8);
+        options.quality = options.quality.map(|quality| quality.clamp(least, most));
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::Format;
+    use super::*;
+
+    #[test]
+    fn lists_have_upstreams_words_and_order() {
+        let options = Options {
+            width: Some(100),
+            height: Some(100),
+            quality: Some(80),
+            format: Requested::Fixed(Format::Webp),
+            gravity: Some(Gravity { anchor: Anchor::Point, x: Some(0.0), y: Some(1.0) }),
+            ..Options::default()
+        };
+        assert_eq!(
+            options.list(Spelling::Header),
+            "height:100,width:100,resizing_type:fill,quality:80,format:webp,gravity:fp:0:1"
+        );
+        let token = options.list(Spelling::Token);
+        assert_eq!(token, "height:100,width:100,resize:cover,quality:80,format:webp,gravity:fp:0:1");
+        assert_eq!(Options::from_token(&token, "webp"), options);
+        assert_eq!(Options::default().list(Spelling::Header), "");
+        let north = Gravity { anchor: Anchor::North, x: None, y: Some(-10.5) };
+        assert_eq!(north.to_string(), "gravity:no:0:-10.5");
+        let smart = Gravity { anchor: Anchor::Smart, x: Some(1.0), y: None };
+        assert_eq!(smart.to_string(), "gravity:sm");
+        for (anchor, name) in Anchor::ALL.iter().zip(Anchor::NAMES) {
+            assert_eq!(Anchor::of_name(name), Some(*anchor));
+        }
+    }
+
+    #[test]
+    fn tokens_of_upstream_are_read() {
+        let options = Options::from_token("height:50,resize:undefined,gravity:sowe:0.25:10", "");
+        let gravity = Gravity { anchor: Anchor::SouthWest, x: Some(0.25), y: Some(10.0) };
+        assert_eq!(options, Options { height: Some(50), gravity: Some(gravity), ..Options::default() });
+        assert_eq!(Options::from_token("", ""), Options::default());
+        assert_eq!(Options::from_token("width:9", "origin").format, Requested::Origin);
+        assert_eq!(Options::from_token("width:x,,quality,quality:1:2,a:b", "").quality, Some(20));
+    }
+
+    #[test]
+    fn sizes_are_clamped_and_nought_is_none() {
+        let options = Options { width: Some(0), height: Some(9000), ..Options::default() };
+        let clamped = options.within(&(1..=2000));
+        assert_eq!((clamped.width, clamped.height), (None, Some(2000)));
+    }
+}

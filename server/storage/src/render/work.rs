@@ -1,0 +1,227 @@
+//! Who may work on pictures, and when: one request per picture, a few pictures at a time, within an amount of memory, with a
+//! queue of limited length, on threads of a low priority.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::timeout;
+
+use super::Refusal;
+
+/// Bytes of one permit of memory.
+const UNIT: u64 = 1 << 20;
+/// Memory for all pictures that are worked on at the same time. One that takes more has all of it for itself.
+const MEMORY: u64 = 384 << 20;
+/// Memory of a thread's own: the encoder of AVIF calls itself deeply. Only what is touched is taken.
+const STACK: usize = 8 << 20;
+
+/// How much nicer than the rest of the process these threads are, so that a flood of pictures slows nobody else down.
+/// Source: sched(7).
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// Lets requests for the same thing share the work.
+pub(crate) struct Flights<K, T> {
+    running: Mutex<HashMap<K, Flight<T>>>,
+}
+
+type Flight<T> = Shared<BoxFuture<'static, Result<T, Refusal>>>;
+
+impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> Flights<K, T> {
+    pub(crate) fn new() -> Self {
+        Self { running: Mutex::default() }
+    }
+
+    /// Returns what `work` yields, or what work yields that is under way for the same `key`. It goes on if its requests
+    /// leave.
+    pub(crate) async fn join<W>(self: &Arc<Self>, key: K, work: impl FnOnce() -> W) -> Result<T, Refusal>
+    where
+        W: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let flight = {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            match running.get(&key) {
+                Some(flight) => flight.clone(),
+                None => {
+                    let landing = Landing { flights: Arc::clone(self), key };
+                    let work = work();
+                    let task = tokio::spawn(async move {
+                        // Dropped also if the work panics.
+                        let _landing = landing;
+                        work.await
+                    });
+                    let flight = task.map(|done| done.unwrap_or(Err(Refusal::Failed))).boxed().shared();
+                    running.insert(key, flight.clone());
+                    flight
+                }
+            }
+        };
+        flight.await
+    }
+}
+
+/// Ends a flight when dropped.
+struct Landing<K: Eq + Hash, T> {
+    flights: Arc<Flights<K, T>>,
+    key: K,
+}
+
+impl<K: Eq + Hash, T> Drop for Landing<K, T> {
+    fn drop(&mut self) {
+        self.flights.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+/// What renders pictures: so many at a time.
+pub(crate) struct Workers {
+    workers: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
+    queue: Semaphore,
+    time_limit: Duration,
+}
+
+/// One of them, until it is dropped.
+pub(crate) struct Worker {
+    _worker: OwnedSemaphorePermit,
+    memory: Arc<Semaphore>,
+}
+
+impl Workers {
+    /// `workers` pictures at a time, `queue` more that wait, each up to `time_limit`.
+    pub(crate) fn new(workers: usize, queue: usize, time_limit: Duration) -> Self {
+        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            workers: Arc::new(Semaphore::new(workers)),
+            memory: Arc::new(Semaphore::new((MEMORY / UNIT) as usize)),
+            // Without any, nobody could even look whether a worker is free.
+            queue: Semaphore::new(queue.clamp(1, Semaphore::MAX_PERMITS)),
+            time_limit,
+        }
+    }
+
+    /// Waits for a worker.
+    ///
+    /// Errors: [`Refusal::Overloaded`] if the queue is full, or nothing gets free in time.
+    pub(crate) async fn take(&self) -> Result<Worker, Refusal> {
+        let _queued = self.queue.try_acquire().map_err(|_| Refusal::Overloaded)?;
+        let worker = timeout(self.time_limit, Arc::clone(&self.workers).acquire_owned()).await;
+        let worker = worker.map_err(|_| Refusal::Overloaded)?.map_err(|_| Refusal::Failed)?;
+        Ok(Worker { _worker: worker, memory: Arc::clone(&self.memory) })
+    }
+}
+
+impl Worker {
+    /// Runs `work`, which takes `memory` bytes, on a thread of its own. The worker is free again when it has ended, even
+    /// if `limit` was over before and nobody waits for it any more.
+    ///
+    /// Errors: [`Refusal::Overloaded`] if there is no memory in time, [`Refusal::Timeout`], [`Refusal::Unsupported`] if
+    /// it panics, as a codec may do over a picture that it was not made for.
+    pub(crate) async fn run<T: Send + 'static>(
+        self,
+        memory: u64,
+        limit: Duration,
+        work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let units = memory.min(MEMORY).div_ceil(UNIT) as u32;
+        let memory = timeout(limit, Arc::clone(&self.memory).acquire_many_owned(units)).await;
+        let memory = memory.map_err(|_| Refusal::Overloaded)?.map_err(|_| Refusal::Failed)?;
+        let (sender, receiver) = oneshot::channel();
+        let started = thread::Builder::new().name("render".to_owned()).stack_size(STACK).spawn(move || {
+            step_back();
+            let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Refusal::Unsupported));
+            drop((self, memory));
+            // Fails if nobody waits any more.
+            drop(sender.send(done));
+        });
+        if let Err(error) = started {
+            tracing::error!(%error, "no thread can be started to render a picture");
+            return Err(Refusal::Failed);
+        }
+        let done = timeout(limit, receiver).await.map_err(|_| Refusal::Timeout)?;
+        done.unwrap_or(Err(Refusal::Failed))
+    }
+}
+
+/// Lowers the priority of the calling thread, where threads have one of their own: elsewhere it is the process's.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICENESS) {
+        tracing::debug!(%error, "pictures are rendered at the ordinary priority");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MOMENT: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn requests_for_the_same_share_the_work() {
+        let flights = Arc::new(Flights::new());
+        let done = Arc::new(AtomicUsize::new(0));
+        let ask = |key: u8| {
+            let (flights, done) = (Arc::clone(&flights), Arc::clone(&done));
+            async move {
+                let work = || async move {
+                    tokio::time::sleep(MOMENT).await;
+                    Ok(done.fetch_add(1, Ordering::SeqCst))
+                };
+                flights.join(key, work).await
+            }
+        };
+        let answers = tokio::join!(ask(1), ask(1), ask(2), ask(1));
+        assert_eq!(done.load(Ordering::SeqCst), 2);
+        assert_eq!(answers.0, answers.1);
+        assert_eq!(answers.0, answers.3);
+        assert!(flights.running.lock().unwrap().is_empty());
+        assert_eq!(ask(1).await, Ok(2), "a flight that has landed is not joined");
+        let panicking = flights.join(3, || async { panic!("a defect") }).await;
+        assert_eq!(panicking, Err(Refusal::Failed));
+        assert_eq!(ask(3).await, Ok(3));
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_keeps_its_place_until_it_ends() {
+        let workers = Arc::new(Workers::new(1, 1, MOMENT));
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let worker = workers.take().await.unwrap();
+        let slow = worker.run(1, MOMENT, move || held.recv().map_err(|_| Refusal::Failed));
+        assert_eq!(slow.await, Err(Refusal::Timeout));
+        let waiting = tokio::spawn({
+            let workers = Arc::clone(&workers);
+            async move { workers.take().await.map(drop) }
+        });
+        assert_eq!(waiting.await.unwrap(), Err(Refusal::Overloaded));
+        release.send(()).unwrap();
+        tokio::time::sleep(MOMENT).await;
+        let worker = workers.take().await.unwrap();
+        assert_eq!(worker.run(u64::MAX, SECOND, || Ok(7)).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn the_queue_ends_and_panics_are_refusals() {
+        let workers = Arc::new(Workers::new(1, 1, SECOND));
+        let worker = workers.take().await.unwrap();
+        let waiting = tokio::spawn({
+            let workers = Arc::clone(&workers);
+            async move { workers.take().await.map(drop) }
+        });
+        tokio::time::sleep(MOMENT).await;
+        assert_eq!(workers.take().await.map(drop), Err(Refusal::Overloaded));
+        let panicking = worker.run(1, SECOND, || -> Result<(), _> { panic!("a codec's defect") }).await;
+        assert_eq!(panicking, Err(Refusal::Unsupported));
+        assert_eq!(waiting.await.unwrap(), Ok(()));
+    }
+}

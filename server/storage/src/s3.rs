@@ -1,0 +1,101 @@
+//! The S3 protocol at `/storage/v1/s3`, path style.
+//!
+//! The way through it: `signature` reads what a request claims and `credentials` whether it holds and whose it is;
+//! `payload` (with `chunked`) decodes the body and compares it with its hashes; `request` refuses what is not supported
+//! and takes from the request what the crate `s3s` would read more strictly than buckets' and objects' rules here.
+//! `s3s` then routes to an operation (`operations` and the files of its families) and writes its XML. `form` is the upload
+//! of a browser's form, which needs none of that.
+
+mod buckets;
+mod chunked;
+mod copy;
+mod credentials;
+mod error;
+mod form;
+mod keys;
+mod list;
+mod multipart;
+mod objects;
+mod operations;
+mod payload;
+mod request;
+mod signature;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use poem::http::StatusCode;
+use poem::http::header::CONTENT_TYPE;
+use poem::{Body, Request, Response};
+use s3s::S3Error;
+
+use crate::Storage;
+
+pub use keys::AccessKeys;
+pub(crate) use operations::service;
+pub(crate) use s3s::service::S3Service;
+
+use error::XML;
+use payload::Payload;
+use request::Target;
+use signature::Claim;
+
+/// Answers everything below `s3`; `rest` is what follows it in the path, still encoded.
+pub(crate) async fn route(storage: &Storage, service: &S3Service, request: Request, rest: &str) -> Response {
+    let target = match Target::of(rest) {
+        Ok(target) => target,
+        Err(refused) => return error::respond(refused.into(), rest),
+    };
+    let resource = target.resource();
+    let answer = Box::pin(answer(storage, service, request, target)).await;
+    answer.unwrap_or_else(|refused| error::respond(refused, &resource))
+}
+
+async fn answer(
+    storage: &Storage,
+    service: &S3Service,
+    mut request: Request,
+    target: Target,
+) -> Result<Response, S3Error> {
+    let query = signature::parse_query(request.uri().query().unwrap_or_default());
+    let Some(claim) = Claim::of(request.headers(), &query)? else {
+        return match form::is_form(&request) {
+            true => form::answer(storage, request, &target).await,
+            false => Err(signature::denied("Missing signature")),
+        };
+    };
+    let (caller, key) = credentials::authenticate(storage, &request, &claim, &query)?;
+    request::check(request.method(), request.headers(), &query, &target)?;
+    let body = request.take_body().into_bytes_stream().boxed();
+    let headers = request::headers(request.headers(), &query, &claim);
+    let Payload { chunks, length, verdict } = payload::open(&claim, key, &headers, body)?;
+    let call = request::Call { caller, headers, length };
+    let inner = request::for_s3s(&request, call, &query, &target, chunks)?;
+    let answer = call_s3s(service, inner, &target).await?;
+    // What is wrong with the body is told before what came of it.
+    verdict.take().map_or(Ok(answer), Err)
+}
+
+async fn call_s3s(
+    service: &S3Service,
+    request: s3s::HttpRequest,
+    target: &Target,
+) -> Result<Response, S3Error> {
+    let answer = service.call(request).await;
+    let answer = answer.map_err(|failure| {
+        let failure: Box<dyn std::error::Error + Send + Sync> = failure.into();
+        crate::Error::Backend(failure.to_string())
+    })?;
+    let (parts, body) = answer.into_parts();
+    let is_document = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == XML);
+    let mut response = Response::default();
+    response.set_status(parts.extensions.get::<StatusCode>().copied().unwrap_or(parts.status));
+    *response.headers_mut() = parts.headers;
+    match body.bytes() {
+        // Bytes that are there at once are a document of `s3s`; those of an object are a stream.
+        Some(document) if is_document => {
+            error::complete(&mut response, &String::from_utf8_lossy(&document), &target.resource());
+        }
+        Some(bytes) => response.set_body(bytes),
+        None => response.set_body(Body::from_bytes_stream(body.map_err(std::io::Error::other))),
+    }
+    Ok(response)
+}

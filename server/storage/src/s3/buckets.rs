@@ -1,0 +1,118 @@
+//! Operations on buckets.
+
+use poem::http::HeaderValue;
+use poem::http::header::LOCATION;
+use s3s::dto::*;
+use s3s::{S3Response, S3Result};
+use serde::Deserialize;
+use time::OffsetDateTime;
+
+use super::request::Call;
+use super::signature::encode_key;
+use crate::buckets::{self, Limits, Listing, NewBucket};
+use crate::{Error, Storage};
+
+/// A bucket as the list of buckets has it.
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+    #[serde(with = "time::serde::rfc3339::option", default)]
+    created_at: Option<OffsetDateTime>,
+}
+
+pub(super) async fn list(
+    storage: &Storage,
+    call: &Call,
+    input: ListBucketsInput,
+) -> S3Result<S3Response<ListBucketsOutput>> {
+    let listing = Listing { column: Some("name"), ..Listing::default() };
+    let json = buckets::list(storage, &call.caller, &listing, "storage.s3.bucket.list").await?;
+    let mut listed: Vec<Listed> =
+        serde_json::from_str(&json).map_err(|error| Error::Backend(error.to_string()))?;
+    // The database orders names by the rules of a language; pages need an order in which one name is behind another.
+    listed.sort_by(|one, other| one.name.cmp(&other.name));
+    let prefix = input.prefix.clone().unwrap_or_default();
+    let after = input.continuation_token.unwrap_or_default();
+    listed.retain(|bucket| bucket.name.starts_with(&prefix) && bucket.name > after);
+    let most = input.max_buckets.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    let is_truncated = listed.len() > most;
+    listed.truncate(most);
+    let output = ListBucketsOutput {
+        continuation_token: listed.last().filter(|_| is_truncated).map(|bucket| bucket.name.clone()),
+        prefix: input.prefix,
+        buckets: Some(
+            listed
+                .into_iter()
+                .map(|bucket| Bucket {
+                    name: Some(bucket.name),
+                    creation_date: bucket.created_at.map(Timestamp::from),
+                    ..Bucket::default()
+                })
+                .collect(),
+        ),
+        ..ListBucketsOutput::default()
+    };
+    Ok(S3Response::new(output))
+}
+
+pub(super) async fn create(
+    storage: &Storage,
+    call: &Call,
+    input: CreateBucketInput,
+) -> S3Result<S3Response<CreateBucketOutput>> {
+    let new = NewBucket {
+        id: &input.bucket,
+        name: &input.bucket,
+        is_public: call.header("x-amz-acl") == Some("public-read"),
+        limits: Limits::default(),
+    };
+    buckets::create(storage, &call.caller, &new, "storage.s3.bucket.create").await?;
+    let mut response = S3Response::new(CreateBucketOutput::default());
+    if let Ok(location) = HeaderValue::from_str(&format!("/{}", encode_key(&input.bucket))) {
+        response.headers.insert(LOCATION, location);
+    }
+    Ok(response)
+}
+
+pub(super) async fn head(
+    storage: &Storage,
+    call: &Call,
+    input: HeadBucketInput,
+) -> S3Result<S3Response<HeadBucketOutput>> {
+    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.head").await?;
+    let region = storage.access_keys().region.clone();
+    Ok(S3Response::new(HeadBucketOutput { bucket_region: Some(region), ..HeadBucketOutput::default() }))
+}
+
+pub(super) async fn delete(
+    storage: &Storage,
+    call: &Call,
+    input: DeleteBucketInput,
+) -> S3Result<S3Response<DeleteBucketOutput>> {
+    buckets::delete(storage, &call.caller, &input.bucket, "storage.s3.bucket.delete").await?;
+    Ok(S3Response::new(DeleteBucketOutput::default()))
+}
+
+pub(super) async fn location(
+    storage: &Storage,
+    call: &Call,
+    input: GetBucketLocationInput,
+) -> S3Result<S3Response<GetBucketLocationOutput>> {
+    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.get_location").await?;
+    let region = BucketLocationConstraint::from(storage.access_keys().region.clone());
+    Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
+}
+
+/// Objects have one version, which S3 calls suspended versioning.
+pub(super) async fn versioning(
+    storage: &Storage,
+    call: &Call,
+    input: GetBucketVersioningInput,
+) -> S3Result<S3Response<GetBucketVersioningOutput>> {
+    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.get_versioning").await?;
+    let status = BucketVersioningStatus::from_static(BucketVersioningStatus::SUSPENDED);
+    Ok(S3Response::new(GetBucketVersioningOutput {
+        status: Some(status),
+        ..GetBucketVersioningOutput::default()
+    }))
+}

@@ -1,0 +1,150 @@
+//! Copies: of a whole object, and of an object's bytes into a part of a multipart upload.
+
+use percent_encoding::percent_decode_str;
+use poem::http::{HeaderMap, HeaderName};
+use s3s::dto::*;
+use s3s::{S3Error, S3Response, S3Result};
+use serde_json::{Value, json};
+
+use super::error::{invalid, not_implemented, precondition_failed};
+use super::multipart as parts;
+use super::objects::{etag, find, user_metadata};
+use super::request::Call;
+use crate::api::range;
+use crate::objects::Object;
+use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
+use crate::{Error, Storage, buckets, upload};
+
+const SOURCE: &str = "x-amz-copy-source";
+const CONDITION_PREFIX: &str = "x-amz-copy-source-";
+const SOURCE_RANGE: &str = "x-amz-copy-source-range";
+
+/// Returns the bucket and the key that are copied from: `bucket/key`, encoded, with or without a slash before it.
+fn source(call: &Call) -> Result<(String, String), S3Error> {
+    let header = call.header(SOURCE).unwrap_or_default();
+    let (path, query) = header.split_once('?').map_or((header, None), |(path, query)| (path, Some(query)));
+    if query.is_some_and(|query| !matches!(query, "" | "versionId=null")) {
+        return Err(not_implemented("versionId"));
+    }
+    let decoded = percent_decode_str(path).decode_utf8().map_err(|_| Error::InvalidKey(path.to_owned()))?;
+    let (bucket, key) = decoded.trim_start_matches('/').split_once('/').unwrap_or((&decoded, ""));
+    if key.is_empty() {
+        return Err(invalid("Copy Source must mention the source bucket and key: sourcebucket/sourcekey"));
+    }
+    Ok((bucket.to_owned(), key.to_owned()))
+}
+
+/// Checks the conditions that a copy makes of its source.
+///
+/// Errors: `PreconditionFailed`.
+fn check(call: &Call, object: &Object) -> Result<(), S3Error> {
+    let mut conditions = HeaderMap::new();
+    for (name, value) in &call.headers {
+        let plain = name.as_str().strip_prefix(CONDITION_PREFIX).filter(|name| name.starts_with("if-"));
+        if let Some(Ok(name)) = plain.map(HeaderName::try_from) {
+            conditions.insert(name, value.clone());
+        }
+    }
+    let tag = object.metadata.etag.as_deref().unwrap_or_default();
+    let modified = object.metadata.last_modified;
+    let is_met = !range::is_precondition_unmet(&conditions, tag, modified)
+        && !range::is_fresh(&conditions, tag, modified);
+    if is_met { Ok(()) } else { Err(precondition_failed()) }
+}
+
+pub(super) async fn object(
+    storage: &Storage,
+    call: &Call,
+    input: CopyObjectInput,
+) -> S3Result<S3Response<CopyObjectOutput>> {
+    const OPERATION: &str = "storage.s3.object.copy";
+    let source = source(call)?;
+    let source = (&*source.0, &*source.1);
+    check(call, &*find(storage, call, source, OPERATION).await?)?;
+    let changes = match call.header("x-amz-metadata-directive") {
+        None | Some("COPY") => None,
+        Some("REPLACE") => Some(CopyChanges {
+            cache_control: call.header("cache-control"),
+            mimetype: call.header("content-type"),
+            user_metadata: Some(user_metadata(&call.headers).unwrap_or_else(|| json!({}))),
+        }),
+        Some(_) => return Err(invalid("Unknown metadata directive.")),
+    };
+    let route = Route { source, target: (&input.bucket, &input.key) };
+    buckets::find(storage, &call.caller, &input.bucket).await?;
+    let options = CopyOptions { replaces: true, changes };
+    let row = relocate::copy_object(storage, &call.caller, route, options, OPERATION).await?;
+    let row: Value = serde_json::from_str(&row).map_err(|error| Error::Backend(error.to_string()))?;
+    let metadata = &row["metadata"];
+    let modified = metadata["lastModified"].as_str();
+    let result = CopyObjectResult {
+        e_tag: metadata["eTag"].as_str().map(etag),
+        last_modified: modified.and_then(|time| Timestamp::parse(TimestampFormat::DateTime, time).ok()),
+        ..CopyObjectResult::default()
+    };
+    Ok(S3Response::new(CopyObjectOutput { copy_object_result: Some(result), ..CopyObjectOutput::default() }))
+}
+
+pub(super) async fn part(
+    storage: &Storage,
+    call: &Call,
+    input: UploadPartCopyInput,
+) -> S3Result<S3Response<UploadPartCopyOutput>> {
+    const OPERATION: &str = "storage.s3.upload.part_copy";
+    let source = source(call)?;
+    let object = find(storage, call, (&source.0, &source.1), OPERATION).await?;
+    check(call, &object)?;
+    let range = match call.header(SOURCE_RANGE) {
+        Some(asked) => inside(asked, object.size).ok_or(Error::InvalidRange(object.size))?,
+        None => 0..object.size,
+    };
+    let name = (&*input.bucket, &*input.key);
+    let number = u64::try_from(input.part_number).unwrap_or_default();
+    let room = parts::admit(
+        storage,
+        call,
+        name,
+        (&input.upload_id, number),
+        Some(range.end - range.start),
+        OPERATION,
+    );
+    let (upload, limit) = room.await?;
+    let bytes = storage.backend().read(object.version, range, object.size).await?;
+    let stored = upload::store(storage, Box::pin(bytes.into_bytes_stream()), limit.room).await?;
+    crate::multipart::note(storage, &call.caller, &upload, (number, &stored, limit.whole), OPERATION).await?;
+    let result = CopyPartResult {
+        e_tag: Some(ETag::Strong(stored.md5)),
+        last_modified: Some(time::OffsetDateTime::now_utc().into()),
+        ..CopyPartResult::default()
+    };
+    Ok(S3Response::new(UploadPartCopyOutput {
+        copy_part_result: Some(result),
+        ..UploadPartCopyOutput::default()
+    }))
+}
+
+/// Returns the range `bytes=first-last`, which has to lie within an object of `size` bytes.
+fn inside(header: &str, size: u64) -> Option<std::ops::Range<u64>> {
+    let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let (first, last): (u64, u64) = if is_number(first) && is_number(last) {
+        (first.parse().ok()?, last.parse().ok()?)
+    } else {
+        return None;
+    };
+    (first <= last && last < size).then(|| first..last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_a_source_lies_within_it() {
+        assert_eq!(inside("bytes=0-9", 10), Some(0..10));
+        assert_eq!(inside("bytes=3-3", 10), Some(3..4));
+        for header in ["bytes=0-10", "bytes=5-", "bytes=-5", "bytes=4-3", "0-3", "bytes=+1-2", "bytes=a-b"] {
+            assert_eq!(inside(header, 10), None, "{header}");
+        }
+    }
+}

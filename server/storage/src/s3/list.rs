@@ -1,0 +1,138 @@
+//! Lists of objects.
+
+use s3s::dto::*;
+use s3s::{S3Response, S3Result};
+use serde_json::Value;
+
+use super::objects::etag;
+use super::request::Call;
+use super::signature::encode_key;
+use crate::objects::list::{self, Column, Cursor, MAX_KEYS, Page, PrefixListing};
+use crate::{Storage, buckets};
+
+const OPERATION: &str = "storage.s3.object.list";
+
+/// What both lists are asked for.
+struct Wanted<'a> {
+    bucket: &'a str,
+    prefix: &'a str,
+    delimiter: Option<&'a str>,
+    limit: u64,
+    after: String,
+}
+
+async fn page(storage: &Storage, call: &Call, wanted: &Wanted<'_>) -> S3Result<Page> {
+    buckets::find(storage, &call.caller, wanted.bucket).await?;
+    if wanted.limit == 0 {
+        return Ok(Page::default());
+    }
+    let listing = PrefixListing {
+        prefix: wanted.prefix,
+        delimiter: wanted.delimiter.filter(|delimiter| !delimiter.is_empty()),
+        limit: wanted.limit,
+        start: Cursor { after: wanted.after.clone(), after_time: None },
+        ..PrefixListing::default()
+    };
+    Ok(list::page(storage, &call.caller, wanted.bucket, &listing, OPERATION).await?)
+}
+
+/// The objects and the folders of a page.
+fn entries(page: &Page, is_encoded: bool) -> (Vec<Object>, Vec<CommonPrefix>) {
+    let (mut objects, mut folders) = (Vec::new(), Vec::new());
+    for entry in &page.entries {
+        let name = entry["name"].as_str().unwrap_or_default();
+        let name = if is_encoded { encode_key(name) } else { name.to_owned() };
+        match entry["id"].is_null() {
+            true => folders.push(CommonPrefix { prefix: Some(name) }),
+            false => objects.push(object(name, entry)),
+        }
+    }
+    (objects, folders)
+}
+
+fn object(key: String, entry: &Value) -> Object {
+    let metadata = &entry["metadata"];
+    let modified = [&metadata["lastModified"], &entry["updated_at"]].into_iter().find_map(Value::as_str);
+    Object {
+        key: Some(key),
+        e_tag: metadata["eTag"].as_str().map(etag),
+        size: Some(metadata["size"].as_i64().unwrap_or_default()),
+        last_modified: modified.and_then(|time| Timestamp::parse(TimestampFormat::DateTime, time).ok()),
+        storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
+        ..Object::default()
+    }
+}
+
+fn limit(asked: Option<i32>) -> u64 {
+    asked.and_then(|most| u64::try_from(most).ok()).map_or(MAX_KEYS, |most| most.min(MAX_KEYS))
+}
+
+fn is_url(encoding: Option<&EncodingType>) -> bool {
+    encoding.is_some_and(|encoding| encoding.as_str() == EncodingType::URL)
+}
+
+pub(super) async fn objects_v2(
+    storage: &Storage,
+    call: &Call,
+    input: ListObjectsV2Input,
+) -> S3Result<S3Response<ListObjectsV2Output>> {
+    let after = match &input.continuation_token {
+        Some(token) => list::decode_cursor(token)?.0.after,
+        None => input.start_after.clone().unwrap_or_default(),
+    };
+    let prefix = input.prefix.clone().unwrap_or_default();
+    let limit = limit(input.max_keys);
+    let delimiter = input.delimiter.as_deref();
+    let wanted = Wanted { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let page = page(storage, call, &wanted).await?;
+    let is_encoded = is_url(input.encoding_type.as_ref());
+    let (contents, common_prefixes) = entries(&page, is_encoded);
+    let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
+    let output = ListObjectsV2Output {
+        key_count: i32::try_from(page.entries.len()).ok(),
+        is_truncated: Some(page.next.is_some()),
+        next_continuation_token: page.next.map(|next| list::encode_cursor(&next, Column::Name, false)),
+        max_keys: i32::try_from(limit).ok(),
+        contents: Some(contents),
+        common_prefixes: Some(common_prefixes),
+        name: Some(input.bucket),
+        prefix: Some(encoded(prefix)),
+        delimiter: input.delimiter.map(encoded),
+        start_after: input.start_after.map(encoded),
+        continuation_token: input.continuation_token,
+        encoding_type: input.encoding_type,
+        ..ListObjectsV2Output::default()
+    };
+    Ok(S3Response::new(output))
+}
+
+pub(super) async fn objects(
+    storage: &Storage,
+    call: &Call,
+    input: ListObjectsInput,
+) -> S3Result<S3Response<ListObjectsOutput>> {
+    let prefix = input.prefix.clone().unwrap_or_default();
+    let limit = limit(input.max_keys);
+    let after = input.marker.clone().unwrap_or_default();
+    let delimiter = input.delimiter.as_deref();
+    let wanted = Wanted { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let page = page(storage, call, &wanted).await?;
+    let is_encoded = is_url(input.encoding_type.as_ref());
+    let (contents, common_prefixes) = entries(&page, is_encoded);
+    let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
+    let output = ListObjectsOutput {
+        is_truncated: Some(page.next.is_some()),
+        // Without a delimiter clients go on behind the last key.
+        next_marker: page.next.filter(|_| input.delimiter.is_some()).map(|next| encoded(next.after)),
+        max_keys: i32::try_from(limit).ok(),
+        contents: Some(contents),
+        common_prefixes: Some(common_prefixes),
+        name: Some(input.bucket),
+        prefix: Some(encoded(prefix)),
+        marker: Some(encoded(input.marker.unwrap_or_default())),
+        delimiter: input.delimiter.map(encoded),
+        encoding_type: input.encoding_type,
+        ..ListObjectsOutput::default()
+    };
+    Ok(S3Response::new(output))
+}

@@ -1,0 +1,318 @@
+//! Operations on single objects, and the removal of many.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use http_body_util::combinators::BoxBody;
+use poem::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
+    CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, LAST_MODIFIED, RANGE,
+};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use s3s::dto::*;
+use s3s::{S3Error, S3Response, S3Result};
+use serde_json::{Map, Value};
+
+use super::error::{not_implemented, precondition_failed};
+use super::request::Call;
+use crate::api::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
+use crate::api::{range, response};
+use crate::objects::{self, Object, remove};
+use crate::upload::{Description, FOLDER_MARKER, Target};
+use crate::{Error, Storage, buckets};
+
+/// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".
+const MAX_REMOVED: usize = 1000;
+pub(super) const METADATA_PREFIX: &str = "x-amz-meta-";
+const MISSING_METADATA: HeaderName = HeaderName::from_static("x-amz-missing-meta");
+
+/// Returns the tag of an object as `s3s` writes it, whether or not the row has it in quotes.
+pub(super) fn etag(stored: &str) -> ETag {
+    stored.parse().unwrap_or_else(|_| ETag::Strong(stored.trim_matches('"').to_owned()))
+}
+
+/// Returns what a request says about the object that it writes.
+pub(super) fn describe(call: &Call) -> Description {
+    let text = |name: &str, default: &str| call.header(name).unwrap_or(default).to_owned();
+    Description {
+        mimetype: text("content-type", DEFAULT_TYPE),
+        cache_control: text("cache-control", DEFAULT_CACHE_CONTROL),
+        robots_tag: call.header("x-robots-tag").map(str::to_owned),
+        user_metadata: user_metadata(&call.headers),
+        content_length: call.length,
+    }
+}
+
+/// Returns the user metadata of headers `x-amz-meta-*`.
+pub(super) fn user_metadata(headers: &HeaderMap) -> Option<Value> {
+    let pairs = headers.iter().filter_map(|(name, value)| {
+        let name = name.as_str().strip_prefix(METADATA_PREFIX)?;
+        Some((name.to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned().into()))
+    });
+    let metadata: Map<String, Value> = pairs.collect();
+    (!metadata.is_empty()).then_some(Value::Object(metadata))
+}
+
+/// Reports whether an object of the same name is replaced: always, unless the request says that there must be none.
+///
+/// Errors: `NotImplemented` for other conditions.
+pub(super) fn replaces(call: &Call) -> Result<bool, S3Error> {
+    match (call.header("if-none-match"), call.headers.contains_key("if-match")) {
+        (None, false) => Ok(true),
+        (Some("*"), false) => Ok(false),
+        (_, true) => Err(not_implemented("If-Match")),
+        (Some(_), false) => Err(not_implemented("If-None-Match")),
+    }
+}
+
+/// Returns `error` as a write with a condition tells it.
+pub(super) fn unmet(error: Error) -> S3Error {
+    match error {
+        Error::KeyAlreadyExists => precondition_failed(),
+        error => error.into(),
+    }
+}
+
+pub(super) async fn put(
+    storage: &Storage,
+    call: &Call,
+    input: PutObjectInput,
+) -> S3Result<S3Response<PutObjectOutput>> {
+    let bucket = buckets::find(storage, &call.caller, &input.bucket).await?;
+    // As upstream: an empty object whose name ends with a slash is how S3 clients make a folder.
+    let is_folder = input.key.ends_with('/') && call.length == Some(0);
+    let key = if is_folder { format!("{}{FOLDER_MARKER}", input.key) } else { input.key };
+    let target = Target {
+        bucket: &input.bucket,
+        key: &key,
+        owner: call.caller.subject(),
+        replaces: replaces(call)?,
+        operation: "storage.s3.upload",
+    };
+    let about = describe(call);
+    let chunks = input.body.unwrap_or_else(|| s3s::Body::empty().into()).map_err(io::Error::other);
+    let stored =
+        target.receive(storage, &call.caller, &bucket, &about, call.length, chunks).await.map_err(unmet)?;
+    target.complete(storage, &call.caller, &about, &stored).await.map_err(unmet)?;
+    let tag = Some(ETag::Strong(stored.md5));
+    Ok(S3Response::new(PutObjectOutput { e_tag: tag, ..PutObjectOutput::default() }))
+}
+
+/// Finds an object that the caller may read.
+///
+/// Errors: [`Error::NoSuchKey`], [`Error::NoSuchBucket`].
+pub(super) async fn find(
+    storage: &Storage,
+    call: &Call,
+    (bucket, key): (&str, &str),
+    operation: &'static str,
+) -> Result<Arc<Object>, Error> {
+    match objects::find_visible(storage, &call.caller, (bucket, key), operation).await {
+        Err(Error::NoSuchKey) => {
+            buckets::find(storage, &call.caller, bucket).await?;
+            Err(Error::NoSuchKey)
+        }
+        found => found,
+    }
+}
+
+/// An answer about an object: all of it, or the part that was asked for.
+struct Reading {
+    status: StatusCode,
+    headers: HeaderMap,
+    part: std::ops::Range<u64>,
+}
+
+impl Reading {
+    /// Evaluates conditions and the range.
+    ///
+    /// Errors: `PreconditionFailed`, [`Error::InvalidRange`].
+    fn of(call: &Call, object: &Object) -> Result<Self, S3Error> {
+        let tag = object.metadata.etag.as_deref().unwrap_or_default();
+        let modified = object.metadata.last_modified;
+        if range::is_precondition_unmet(&call.headers, tag, modified) {
+            return Err(precondition_failed());
+        }
+        let mut headers = described(object);
+        if range::is_fresh(&call.headers, tag, modified) {
+            return Ok(Self { status: StatusCode::NOT_MODIFIED, headers, part: 0..0 });
+        }
+        let (status, part) = match call.header(RANGE.as_str()) {
+            Some(asked) => {
+                let part = range::parse(asked, object.size).ok_or(Error::InvalidRange(object.size))?;
+                let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
+                response::insert(&mut headers, CONTENT_RANGE, &content_range);
+                (StatusCode::PARTIAL_CONTENT, part)
+            }
+            None => (StatusCode::OK, 0..object.size),
+        };
+        headers.insert(CONTENT_LENGTH, (part.end - part.start).into());
+        Ok(Self { status, headers, part })
+    }
+}
+
+fn described(object: &Object) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let metadata = &object.metadata;
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let modified = metadata.last_modified.and_then(range::http_date);
+    for (name, value) in [
+        (CONTENT_TYPE, Some(metadata.mimetype.as_deref().unwrap_or(DEFAULT_TYPE))),
+        (CACHE_CONTROL, metadata.cache_control.as_deref()),
+        (ETAG, metadata.etag.as_deref()),
+        (LAST_MODIFIED, modified.as_deref()),
+    ] {
+        if let Some(value) = value {
+            response::insert(&mut headers, name, value);
+        }
+    }
+    let mut missing = 0_u64;
+    for (name, value) in object.user_metadata.as_ref().and_then(Value::as_object).into_iter().flatten() {
+        let name = HeaderName::try_from(format!("{METADATA_PREFIX}{name}")).ok().filter(|_| !name.is_empty());
+        let value = value.as_str().filter(|value| value.is_ascii());
+        match name.zip(value.and_then(|value| HeaderValue::from_str(value).ok())) {
+            Some((name, value)) => drop(headers.insert(name, value)),
+            None => missing += 1,
+        }
+    }
+    if missing > 0 {
+        headers.insert(MISSING_METADATA, missing.into());
+    }
+    headers
+}
+
+pub(super) async fn get(
+    storage: &Storage,
+    call: &Call,
+    input: GetObjectInput,
+) -> S3Result<S3Response<GetObjectOutput>> {
+    let name = (&*input.bucket, &*input.key);
+    let (reading, body) = match read(storage, call, name).await {
+        // The object may have been replaced, and its old bytes removed, since its row was read.
+        Err(error) if error.code().as_str() == "NoSuchKey" => read(storage, call, name).await?,
+        read => read?,
+    };
+    let Reading { status, mut headers, part: _ } = reading;
+    for (name, value) in [
+        (CONTENT_TYPE, input.response_content_type),
+        (CONTENT_DISPOSITION, input.response_content_disposition),
+        (CACHE_CONTROL, input.response_cache_control),
+        (CONTENT_ENCODING, input.response_content_encoding),
+        (CONTENT_LANGUAGE, input.response_content_language),
+        (EXPIRES, input.response_expires.and_then(|time| range::http_date(time.into()))),
+    ] {
+        if let Some(value) = value {
+            response::insert(&mut headers, name, &value);
+        }
+    }
+    response::confine(&mut headers);
+    Ok(answer(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
+}
+
+/// `s3s` does not look at the status of these answers, so that it goes beside them.
+fn answer<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T> {
+    let mut answer = S3Response::with_headers(output, headers);
+    answer.extensions.insert(status);
+    answer
+}
+
+async fn read(
+    storage: &Storage,
+    call: &Call,
+    name: (&str, &str),
+) -> Result<(Reading, Option<StreamingBlob>), S3Error> {
+    let object = find(storage, call, name, "storage.s3.object.get").await?;
+    let reading = Reading::of(call, &object)?;
+    if reading.part.is_empty() {
+        return Ok((reading, None));
+    }
+    let bytes = storage.backend().read(object.version, reading.part.clone(), object.size).await?;
+    let body = s3s::Body::http_body(BoxBody::<Bytes, io::Error>::from(bytes));
+    Ok((reading, Some(body.into())))
+}
+
+pub(super) async fn head(
+    storage: &Storage,
+    call: &Call,
+    input: HeadObjectInput,
+) -> S3Result<S3Response<HeadObjectOutput>> {
+    let object = find(storage, call, (&input.bucket, &input.key), "storage.s3.object.info").await?;
+    let Reading { status, headers, part: _ } = Reading::of(call, &object)?;
+    Ok(answer(HeadObjectOutput::default(), status, headers))
+}
+
+/// Objects have no tags.
+pub(super) async fn tagging(
+    storage: &Storage,
+    call: &Call,
+    input: GetObjectTaggingInput,
+) -> S3Result<S3Response<GetObjectTaggingOutput>> {
+    find(storage, call, (&input.bucket, &input.key), "storage.s3.object.get_tagging").await?;
+    Ok(S3Response::new(GetObjectTaggingOutput { tag_set: Vec::new(), version_id: None }))
+}
+
+pub(super) async fn delete(
+    storage: &Storage,
+    call: &Call,
+    input: DeleteObjectInput,
+) -> S3Result<S3Response<DeleteObjectOutput>> {
+    let name = (&*input.bucket, &*input.key);
+    match remove::one(storage, &call.caller, name, "storage.s3.object.delete").await {
+        Ok(()) => {}
+        // That an object is gone is what was asked for.
+        Err(Error::NoSuchKey) => drop(buckets::find(storage, &call.caller, &input.bucket).await?),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(S3Response::new(DeleteObjectOutput::default()))
+}
+
+pub(super) async fn delete_many(
+    storage: &Storage,
+    call: &Call,
+    input: DeleteObjectsInput,
+) -> S3Result<S3Response<DeleteObjectsOutput>> {
+    const OPERATION: &str = "storage.s3.object.delete_many";
+    let asked = &input.delete.objects;
+    if asked.len() > MAX_REMOVED {
+        return Err(s3s::s3_error!(MalformedXML, "A request may remove at most {MAX_REMOVED} objects"));
+    }
+    // Objects have one version, whose id S3 calls null: no other may be taken for it.
+    let is_current = |object: &&ObjectIdentifier| {
+        object.version_id.as_deref().is_none_or(|version| matches!(version, "" | "null"))
+    };
+    let keys: Vec<&str> = asked.iter().filter(is_current).map(|object| &*object.key).collect();
+    remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    let kept: HashSet<String> =
+        remove::existing(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    if kept.is_empty() {
+        buckets::find(storage, &call.caller, &input.bucket).await?;
+    }
+    let (mut deleted, mut errors) = (Vec::new(), Vec::new());
+    for object in asked {
+        let refusal = match (is_current(&object), kept.contains(&object.key)) {
+            (false, _) => Some(("NotImplemented", "Objects have no versions")),
+            (true, true) => Some(("AccessDenied", "Access Denied")),
+            (true, false) => None,
+        };
+        let key = Some(object.key.clone());
+        match refusal {
+            None => deleted.push(DeletedObject { key, ..DeletedObject::default() }),
+            Some((code, message)) => errors.push(s3s::dto::Error {
+                key,
+                code: Some(code.to_owned()),
+                message: Some(message.to_owned()),
+                version_id: object.version_id.clone(),
+            }),
+        }
+    }
+    let is_quiet = input.delete.quiet.unwrap_or(false);
+    let output = DeleteObjectsOutput {
+        deleted: (!is_quiet).then_some(deleted),
+        errors: Some(errors),
+        ..DeleteObjectsOutput::default()
+    };
+    Ok(S3Response::new(output))
+}

@@ -1,0 +1,253 @@
+//! Vector buckets: indexes of vectors with metadata, and the search for the nearest of them.
+//!
+//! Buckets and indexes are rows of `storage.buckets_vectors` and `storage.vector_indexes`, as upstream's. The vectors of
+//! an index are a table of its own in schema `storage_vectors`, named after the index's id, with pgvector's type `vector`:
+//! 32 bits for each number, as they came. Only the service role gets here, so all of it runs as the service's login.
+
+mod buckets;
+mod entries;
+mod filter;
+mod indexes;
+mod query;
+
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering::Relaxed;
+
+use database::Transaction;
+use serde_json::Value;
+
+use crate::caller::TIME_LIMIT;
+use crate::row::text;
+use crate::{Error, Storage};
+
+pub(crate) use buckets::{create_bucket, delete_bucket, get_bucket, list_buckets};
+pub(crate) use entries::{Page, Parts, Put, Segment, delete, get, list, put};
+pub(crate) use filter::Filter;
+pub(crate) use indexes::{NewIndex, create_index, delete_index, get_index, list_indexes};
+pub(crate) use query::{Query, query};
+
+/// Buckets or indexes on one page of a listing. Source: upstream's schemas.
+pub(crate) const MAX_LISTED: u64 = 500;
+/// Numbers that a vector may have.
+pub(crate) const MAX_DIMENSION: usize = 4096;
+
+/// How far two vectors are from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Metric {
+    /// One minus the cosine of the angle between them.
+    Cosine,
+    /// The length of the straight line between them.
+    Euclidean,
+}
+
+impl Metric {
+    /// Returns the metric that the interface calls `name`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "cosine" => Some(Self::Cosine),
+            "euclidean" => Some(Self::Euclidean),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that the interface has for it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Cosine => "cosine",
+            Self::Euclidean => "euclidean",
+        }
+    }
+
+    /// Returns pgvector's operator.
+    const fn operator(self) -> &'static str {
+        match self {
+            Self::Cosine => "<=>",
+            Self::Euclidean => "<->",
+        }
+    }
+
+    /// Returns the end of the name of pgvector's operator class for graphs.
+    const fn operator_class(self) -> &'static str {
+        match self {
+            Self::Cosine => "cosine_ops",
+            Self::Euclidean => "l2_ops",
+        }
+    }
+}
+
+/// An index, as its row describes it, and where its vectors are.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    /// The table's name for SQL, with its schema.
+    table: String,
+    /// Whether the table has a graph for the approximate search.
+    has_graph: bool,
+    dimension: usize,
+    metric: Metric,
+    /// Keys of metadata that filters may not use.
+    unfiltered: Vec<String>,
+    /// Schemas that pgvector's names are found in.
+    search_path: String,
+}
+
+impl Index {
+    /// Finds index `name` of `bucket`.
+    ///
+    /// Errors: [`Error::VectorResourceNotFound`]; [`Error::FeatureNotEnabled`] without pgvector.
+    pub(crate) async fn find(storage: &Storage, bucket: &str, name: &str) -> Result<Self, Error> {
+        const LOOKUP: &str = "select i.id, i.dimension, i.distance_metric, i.metadata_configuration, \
+               (select quote_ident(n.nspname) from pg_catalog.pg_extension e \
+                  join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), \
+               to_regclass(format('storage_vectors.%I', 'index_' || i.id || '_graph')) is not null \
+             from storage.vector_indexes i where i.bucket_id = $1 and i.name = $2";
+        let lookup = transaction("storage.vector.index.get").read_only().on_primary();
+        let answer =
+            storage.database().run(&lookup.statement(LOOKUP, vec![text(bucket), text(name)])).await?;
+        let row = answer.last().and_then(|rows| rows.first());
+        let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
+        let schema = row.text(4).ok_or(NOT_CONFIGURED)?;
+        let configuration: Value =
+            row.get(3).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
+        let unfiltered = configuration["nonFilterableMetadataKeys"].as_array().into_iter().flatten();
+        Ok(Self {
+            table: table(row.text(0).unwrap_or_default()),
+            has_graph: row.get(5) == Some(b"t"),
+            dimension: row.text(1).and_then(|number| number.parse().ok()).unwrap_or_default(),
+            metric: row.text(2).and_then(Metric::named).unwrap_or(Metric::Cosine),
+            unfiltered: unfiltered.filter_map(Value::as_str).map(str::to_owned).collect(),
+            search_path: format!("{schema}, pg_catalog"),
+        })
+    }
+
+    /// Returns a transaction that finds pgvector's names.
+    fn transaction(&self, operation: &'static str) -> Transaction<'_> {
+        transaction(operation).setting("search_path", &*self.search_path)
+    }
+
+    /// Returns `numbers` as pgvector writes a vector.
+    ///
+    /// Errors: [`Error::InvalidValue`] for one that this index cannot hold; `whose` says where it came from.
+    fn vector(&self, numbers: &[Value], whose: &str) -> Result<String, Error> {
+        let invalid = |reason: String| Err(Error::InvalidValue(format!("{whose}: {reason}")));
+        if numbers.len() != self.dimension {
+            let (expected, found) = (self.dimension, numbers.len());
+            return invalid(format!("vector must have length {expected}, but has length {found}"));
+        }
+        let mut vector = String::with_capacity(numbers.len() * 12);
+        let mut is_zero = true;
+        for number in numbers {
+            let Some(number) =
+                number.as_f64().map(|number| number as f32).filter(|number| number.is_finite())
+            else {
+                return invalid("vector must hold finite numbers of 32 bits".to_owned());
+            };
+            is_zero &= number == 0.0;
+            // Writing into a string cannot fail.
+            let _ = write!(vector, "{}{number:?}", if vector.is_empty() { '[' } else { ',' });
+        }
+        if is_zero && self.metric == Metric::Cosine {
+            return invalid("vector must not be zero with distance metric cosine".to_owned());
+        }
+        vector.push(']');
+        Ok(vector)
+    }
+}
+
+/// The refusal of a service whose database has no pgvector, in upstream's words.
+const NOT_CONFIGURED: Error = Error::FeatureNotEnabled("Vector service not configured");
+
+/// Returns the name for SQL of the table of the index with this id.
+fn table(id: &str) -> String {
+    format!("storage_vectors.{}", database::quote_identifier(&format!("index_{id}")))
+}
+
+/// Returns a transaction of the service's login, which owns what vectors are kept in.
+fn transaction(operation: &'static str) -> Transaction<'static> {
+    Transaction::anonymous().setting("storage.operation", operation).timeout(TIME_LIMIT)
+}
+
+/// Returns `error` of a statement on the vectors of index `name` as the caller is to be told of it.
+fn refusal(error: database::Error, name: &str) -> Error {
+    match error.server() {
+        // Another request has deleted the index in the meantime, or another service keeps its vectors.
+        Some(server) if server.code == "42P01" => Error::VectorResourceNotFound(name.to_owned()),
+        Some(server)
+            if matches!(&*server.code, "22000" | "22003" | "22023" | "22P02" | "22P05" | "54000") =>
+        {
+            Error::InvalidValue(server.message.clone())
+        }
+        _ => error.into(),
+    }
+}
+
+/// Checks that the database has pgvector or can have it.
+///
+/// Errors: [`Error::FeatureNotEnabled`].
+pub(crate) async fn check_available(storage: &Storage) -> Result<(), Error> {
+    if storage.vectors_are_available().load(Relaxed) {
+        return Ok(());
+    }
+    let lookup = transaction("storage.vector")
+        .read_only()
+        .on_primary()
+        .statement("select from pg_catalog.pg_available_extensions where name = 'vector'", Vec::new());
+    if storage.database().run(&lookup).await?.last().is_none_or(database::Rows::is_empty) {
+        return Err(NOT_CONFIGURED);
+    }
+    storage.vectors_are_available().store(true, Relaxed);
+    Ok(())
+}
+
+/// Ends a page of `limit` entries of which `entries` has one more if others follow, and returns the token of the next one:
+/// the name of the last entry.
+fn page<T>(entries: &mut Vec<T>, limit: usize, name: impl Fn(&T) -> String) -> Option<String> {
+    let has_more = entries.len() > limit;
+    entries.truncate(limit);
+    entries.last().filter(|_| has_more).map(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn index(metric: Metric) -> Index {
+        Index {
+            table: table("1"),
+            has_graph: true,
+            dimension: 3,
+            metric,
+            unfiltered: Vec::new(),
+            search_path: String::new(),
+        }
+    }
+
+    fn vector(metric: Metric, numbers: Value) -> Result<String, String> {
+        let numbers = numbers.as_array().unwrap();
+        index(metric).vector(numbers, "it").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn vectors_keep_32_bits_of_their_numbers() {
+        let written = vector(Metric::Cosine, json!([0.1, -2, 1e-40])).unwrap();
+        assert_eq!(written, "[0.1,-2.0,1e-40]");
+        let read: Vec<f32> = serde_json::from_str(&written).unwrap();
+        assert_eq!(read, [0.1, -2.0, 1e-40]);
+    }
+
+    #[test]
+    fn vectors_that_an_index_cannot_hold_are_refused() {
+        assert_eq!(
+            vector(Metric::Euclidean, json!([1])).unwrap_err(),
+            "it: vector must have length 3, but has length 1"
+        );
+        assert!(vector(Metric::Euclidean, json!([1, 2, 1e39])).unwrap_err().contains("finite"));
+        assert!(vector(Metric::Cosine, json!([0, 0.0, 1e-60])).unwrap_err().contains("zero"));
+        assert_eq!(vector(Metric::Euclidean, json!([0, 0, 0])).unwrap(), "[0.0,0.0,0.0]");
+    }
+
+    #[test]
+    fn names_of_tables_are_quoted() {
+        assert_eq!(table("a\"b"), "storage_vectors.\"index_a\"\"b\"");
+    }
+}

@@ -1,0 +1,102 @@
+//! Vector buckets: rows of `storage.buckets_vectors`.
+
+use serde_json::{Value, json};
+
+use super::{MAX_LISTED, page, transaction};
+use crate::row::{display, optional, text};
+use crate::{Error, Storage, key};
+
+/// Number of the lock under which buckets are counted, any that nothing else uses.
+const COUNT_LOCK: &str = "select pg_advisory_xact_lock(7020385104219637)";
+
+/// Creates bucket `name`.
+///
+/// Errors: [`Error::InvalidBucketName`], [`Error::VectorResourceExists`], [`Error::TooManyVectorBuckets`].
+pub(crate) async fn create_bucket(storage: &Storage, name: &str) -> Result<(), Error> {
+    key::check_bucket(name)?;
+    let limit = storage.settings().max_vector_buckets;
+    let creation = transaction("storage.vector.bucket.create").statement(COUNT_LOCK, Vec::new()).statement(
+        "insert into storage.buckets_vectors (id) select $1 \
+          where (select count(*) from storage.buckets_vectors) < $2::bigint \
+             or exists (select from storage.buckets_vectors where id = $1) returning id",
+        vec![text(name), display(limit)],
+    );
+    match storage.database().run(&creation).await {
+        Ok(answer) if answer.last().is_some_and(|rows| !rows.is_empty()) => Ok(()),
+        Ok(_) => Err(Error::TooManyVectorBuckets(limit)),
+        Err(error) => Err(match error.server() {
+            Some(server) if server.code == "23505" => {
+                Error::VectorResourceExists { kind: "vector bucket", name: name.to_owned() }
+            }
+            _ => error.into(),
+        }),
+    }
+}
+
+/// Returns bucket `name` as the interface describes it.
+///
+/// Errors: [`Error::VectorResourceNotFound`].
+pub(crate) async fn get_bucket(storage: &Storage, name: &str) -> Result<Value, Error> {
+    let lookup = transaction("storage.vector.bucket.get").read_only().on_primary().statement(
+        "select floor(extract(epoch from created_at))::bigint from storage.buckets_vectors where id = $1",
+        vec![text(name)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    let row = answer.last().and_then(|rows| rows.first());
+    let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
+    Ok(json!({ "vectorBucketName": name, "creationTime": seconds(row.text(0)) }))
+}
+
+/// Returns a page of the buckets whose names begin with `prefix`, after the one called `after`.
+pub(crate) async fn list_buckets(
+    storage: &Storage,
+    prefix: Option<&str>,
+    after: Option<&str>,
+    limit: u64,
+) -> Result<Value, Error> {
+    let limit = limit.clamp(1, MAX_LISTED);
+    let lookup = transaction("storage.vector.bucket.list").read_only().on_primary().statement(
+        "select id, floor(extract(epoch from created_at))::bigint from storage.buckets_vectors \
+          where starts_with(id, coalesce($1, '')) and ($2::text is null or id collate \"C\" > $2) \
+          order by id collate \"C\" limit $3::bigint",
+        vec![optional(prefix), optional(after), display(limit + 1)],
+    );
+    let answer = storage.database().run(&lookup).await?;
+    let rows = answer.last().into_iter().flatten();
+    let mut buckets: Vec<Value> = rows
+        .map(|row| json!({ "vectorBucketName": row.text(0), "creationTime": seconds(row.text(1)) }))
+        .collect();
+    let next = page(&mut buckets, limit as usize, |bucket| name_of(bucket, "vectorBucketName"));
+    Ok(with_token(json!({ "vectorBuckets": buckets }), next))
+}
+
+/// Deletes bucket `name`, if there is one.
+///
+/// Errors: [`Error::VectorBucketNotEmpty`].
+pub(crate) async fn delete_bucket(storage: &Storage, name: &str) -> Result<(), Error> {
+    let removal = transaction("storage.vector.bucket.delete")
+        .statement("delete from storage.buckets_vectors where id = $1", vec![text(name)]);
+    storage.database().run(&removal).await.map(drop).map_err(|error| match error.server() {
+        // The foreign key of the indexes.
+        Some(server) if server.code == "23503" => Error::VectorBucketNotEmpty(name.to_owned()),
+        _ => error.into(),
+    })
+}
+
+/// Reads a time in seconds since 1970.
+pub(super) fn seconds(text: Option<&str>) -> Option<i64> {
+    text.and_then(|text| text.parse().ok())
+}
+
+/// Returns the text in field `field` of an entry of a listing.
+pub(super) fn name_of(entry: &Value, field: &str) -> String {
+    entry[field].as_str().unwrap_or_default().to_owned()
+}
+
+/// Adds the token of the next page, if there is one.
+pub(super) fn with_token(mut page: Value, next: Option<String>) -> Value {
+    if let Some(next) = next {
+        page["nextToken"] = next.into();
+    }
+    page
+}
