@@ -18,10 +18,12 @@ export interface Placeholders {
   title: string
   /** The URL of public files of the storage. */
   storage: string
+  /** The URL of rendered pictures of it. */
+  images: string
 }
 
 /** Returns the HTML of the pages' first screens, rendered by their own components. */
-export async function renderFirstScreens({ headline, title, storage }: Placeholders) {
+export async function renderFirstScreens({ headline, title, storage, images }: Placeholders) {
   const { module } = await runnerImport<Screens>(`${aliases['@']}/app/first-screens.tsx`, {
     configFile: false,
     logLevel: 'error',
@@ -30,9 +32,10 @@ export async function renderFirstScreens({ headline, title, storage }: Placehold
   })
   const screens = Object.entries(module.firstScreens({ headline, title }))
   const storedAt = `${BACKEND}/storage/v1/object/public`
+  const renderedAt = `${BACKEND}/storage/v1/render/image/public`
   const placed = screens.map(([path, html]) => [
     path,
-    html.replace(PRELOADS, '').replaceAll(storedAt, storage),
+    html.replace(PRELOADS, '').replaceAll(storedAt, storage).replaceAll(renderedAt, images),
   ])
   return Object.fromEntries(placed) as Record<string, string>
 }

@@ -45,9 +45,25 @@ it('lists no page that search engines should not know', () => {
 it('names no value that it does not say how to get', () => {
   for (const page of [...Object.values(heads.pages), heads.notFound]) {
     const values = { ...heads.values, ...page.values }
-    const known = new Set(['origin', 'path', 'storage', ...Object.keys(values)])
+    const known = new Set(['origin', 'path', 'storage', 'images', ...Object.keys(values)])
     const written = JSON.stringify([page.title, page.elements, page.jsonLd])
     const names = [...written.matchAll(/\{\{([^}[]+)\}\}/g)].map(([, name]) => name ?? '')
     expect(names.filter((name) => !known.has(name))).toEqual([])
+  }
+})
+
+it('preloads the picture of the first screen as the page then asks for it', () => {
+  const screens = firstScreens({ headline: 'H1', title: 'T1' })
+  for (const path of ['/', '/blog/beyond-ads']) {
+    const preload = heads.pages[path]?.elements.find(({ attributes }) => attributes.as === 'image')
+    const { imagesrcset, imagesizes, href } = preload?.attributes ?? {}
+    const page = document.createElement('div')
+    page.innerHTML = screens[path] ?? ''
+    const image = page.querySelector('img[fetchpriority=high]')
+    const stored = /http:\/\/backend\.test\/storage\/v1\/(?:object|render\/image)\/public/g
+    expect(image?.getAttribute('src')?.replace(stored, '{{storage}}')).toBe(href)
+    expect(image?.getAttribute('srcset')?.replace(stored, '{{images}}')).toBe(imagesrcset)
+    expect(image?.getAttribute('sizes')).toBe(imagesizes)
+    expect(imagesrcset).toMatch(/^\{\{images\}\}\/[^ ]+\?width=\d+ \d+w,/)
   }
 })

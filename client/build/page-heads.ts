@@ -30,6 +30,7 @@ import {
   type PageTitles,
 } from '../src/lib/content/default-settings.ts'
 import { DEMO_FILE } from '../src/lib/constants.ts'
+import { ARTICLE_WIDTHS, DEMO_WIDTHS, widthsOf, type PictureWidths } from '../src/lib/pictures.ts'
 import { aliases } from './aliases.ts'
 import { filesOf, filesOfAllPages } from './chunks.ts'
 import { renderFirstScreens } from './first-screens.ts'
@@ -73,6 +74,7 @@ const PLACEHOLDERS = {
   headline: placeholder('headline'),
   title: placeholder('article.title'),
   storage: placeholder('storage'),
+  images: placeholder('images'),
 }
 
 /** Returns the placeholder of the value called `name`. */
@@ -184,20 +186,24 @@ const JSON_LD: Record<string, object[]> = {
   ],
 }
 
-/** Returns a link that preloads a picture of the first screen. */
-function preloadPicture(url: string) {
-  const attributes = { rel: 'preload', as: 'image', href: url, fetchpriority: 'high' }
+/** Returns a link that preloads a picture of the first screen, in the width that its `img` will choose. */
+function preloadPicture(file: string, widths: PictureWidths) {
+  const attributes = {
+    rel: 'preload',
+    as: 'image',
+    href: `${placeholder('storage')}/${file}`,
+    imagesrcset: widthsOf(`${placeholder('images')}/${file}`, widths),
+    imagesizes: widths.sizes,
+    fetchpriority: 'high',
+  }
   return { tag: 'link', attributes }
 }
-
-/** The first screen's picture of the home page. */
-const HOME_PICTURE = `${placeholder('storage')}/${DEMO_FILE}.webp`
 
 function fixedPage({ path: route, description, isHidden }: Route): Page {
   const facts = route === '/' ? {} : { description }
   const head = { ...facts, title: tabTitle(route, SITE), isHidden: isHidden ?? false }
   const written = page(head, JSON_LD[route] ?? [])
-  if (route === '/') written.elements.push(preloadPicture(HOME_PICTURE))
+  if (route === '/') written.elements.push(preloadPicture(`${DEMO_FILE}.webp`, DEMO_WIDTHS))
   return written
 }
 
@@ -226,7 +232,7 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
       },
     },
   )
-  written.elements.push(preloadPicture(picture))
+  written.elements.push(preloadPicture(`${ARTICLE_PICTURES}/${image}`, ARTICLE_WIDTHS))
   return written
 }
 

@@ -1,6 +1,6 @@
 import { test as base } from '@playwright/test'
 
-import { everyWayIn } from '../support/auth.ts'
+import { everyWayIn } from '../support/auth.mjs'
 import { ClubPage } from '../support/club-page.ts'
 import { Provider } from '../support/provider.ts'
 import { Server } from '../support/server.mjs'

@@ -39,6 +39,28 @@ test('the sections stand in their order', async ({ page, server }) => {
   expect(ids.filter((id) => named.includes(id))).toEqual(named)
 })
 
+test("an admin's edit shows at once", async ({ page, server }) => {
+  const subscribed = new Promise<void>((resolve) => {
+    page.on('websocket', (socket) => {
+      socket.on('framereceived', ({ payload }) => {
+        if (String(payload).includes('Subscribed to PostgreSQL')) resolve()
+      })
+    })
+  })
+  const faq = page.locator('#faq')
+  await page.goto(server.access.url)
+  await faq.scrollIntoViewIfNeeded()
+  const where =
+    'where id = (select id from public.faqs where is_visible order by order_index limit 1)'
+  const before = await server.psql(`select question from public.faqs ${where}`)
+  await expect(faq.getByText(before)).toBeVisible()
+  await subscribed
+  await server.psql(`update public.faqs set question = 'Does it show without a reload?' ${where}`)
+  await expect(faq.getByText('Does it show without a reload?')).toBeVisible()
+  await server.psql(`update public.faqs set question = '${before.replaceAll("'", "''")}' ${where}`)
+  await expect(faq.getByText(before)).toBeVisible()
+})
+
 test("an admin's edit shows after a reload, and a hidden row does not", async ({
   page,
   server,
@@ -175,7 +197,7 @@ test('nothing shifts while the headline is typed', async ({ browser, server }) =
   const [first = ''] = (
     await server.psql('select headline from hero_headlines where is_visible order by order_index')
   ).split('\n')
-  await expect(page.locator('h1 .caret-after')).toHaveText(first)
+  await expect(page.locator('h1 .caret-after')).toHaveText(first, { timeout: 30_000 })
   expect(await shifts()).toEqual([])
   await page.close()
 })

@@ -1,6 +1,7 @@
 import AxeBuilder from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
+import { connect } from '../support/client.ts'
 import type { Server } from '../support/server.mjs'
 import { expect } from './fixtures.ts'
 
@@ -75,12 +76,15 @@ export async function expectSound(page: Page, ...parts: string[]) {
   expect(overflow).toBeLessThanOrEqual(0)
 }
 
-/** Makes a user with a confirmed address, as the auth service would. Returns the user's id. */
-export function createUser(server: Server, email: string, password: string, name: string) {
-  return server.psql(
-    `insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data)
-     values (gen_random_uuid(), 'authenticated', 'authenticated', '${email}',
-             extensions.crypt('${password}', extensions.gen_salt('bf', 4)), now(),
-             '{"provider":"email","providers":["email"]}', '{"full_name":"${name}"}') returning id`,
-  )
+/** Makes a user with a confirmed address. Returns the user's id. */
+export async function createUser(server: Server, email: string, password: string, name: string) {
+  const { url, serviceKey } = server.access
+  const { data, error } = await connect(url, serviceKey).auth.admin.createUser({
+    email,
+    password,
+    email_confirm: true,
+    user_metadata: { full_name: name },
+  })
+  if (error) throw error
+  return data.user.id
 }

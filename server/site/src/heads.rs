@@ -33,6 +33,8 @@ pub(crate) struct Location<'a> {
     pub(crate) origin: &'a str,
     /// Where public files of the storage are.
     pub(crate) storage: &'a str,
+    /// Where pictures among them are rendered in the width that a URL asks for.
+    pub(crate) images: &'a str,
     /// The page's path, without slashes at its end.
     pub(crate) path: &'a str,
 }

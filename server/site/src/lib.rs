@@ -53,6 +53,8 @@ pub struct Server {
     pub key: String,
     /// Whether scripts get changes through channels.
     pub has_channels: bool,
+    /// Whether the storage renders pictures in other sizes.
+    pub has_images: bool,
     /// What the heads of pages are filled with.
     pub api: Option<Api>,
 }
@@ -129,7 +131,12 @@ impl Inner {
         };
         let (site, api) = (origin.to_string(), self.api_url(origin));
         let storage = format!("{api}/storage/v1/object/public");
-        let location = Location { origin: &site, storage: &storage, path: canonical(path) };
+        // Without rendering, the same picture is there in its own size, and the query is not looked at.
+        let images = match self.server.has_images {
+            true => format!("{api}/storage/v1/render/image/public"),
+            false => storage.clone(),
+        };
+        let location = Location { origin: &site, storage: &storage, images: &images, path: canonical(path) };
         if let Some(description) = &description
             && let Some(document) = self.heads.document(description, &location).await
         {
@@ -169,8 +176,11 @@ impl Inner {
 
     /// Returns what the client needs to know to reach the API.
     fn config(&self, origin: &Origin) -> String {
-        let Server { key, has_channels, .. } = &self.server;
-        serde_json::json!({ "url": self.api_url(origin), "key": key, "channels": has_channels }).to_string()
+        let Server { key, has_channels, has_images, .. } = &self.server;
+        let url = self.api_url(origin);
+        let config =
+            serde_json::json!({ "url": url, "key": key, "channels": has_channels, "images": has_images });
+        config.to_string()
     }
 
     fn policy(&self, origin: &Origin) -> String {

@@ -27,7 +27,8 @@ fn built() -> Built {
         routes: vec!["/".to_owned(), "/about".to_owned()],
         ..Settings::default()
     };
-    let server = Server { url: None, key: "public-key".to_owned(), has_channels: false, api: None };
+    let server =
+        Server { url: None, key: "public-key".to_owned(), has_channels: false, has_images: true, api: None };
     let site = Site::open(settings, server).unwrap();
     Built { site, folder }
 }
@@ -53,7 +54,9 @@ async fn the_page_knows_where_its_api_is() {
     assert_eq!(response.header("strict-transport-security"), None);
     let page = text(response).await;
     assert!(
-        page.contains("{\"url\":\"http://site.example:8080\",\"key\":\"public-key\",\"channels\":false}"),
+        page.contains(
+            "{\"url\":\"http://site.example:8080\",\"key\":\"public-key\",\"channels\":false,\"images\":true}"
+        ),
         "{page}"
     );
 }

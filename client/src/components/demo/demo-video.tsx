@@ -5,8 +5,9 @@ import { Button } from '@/components/ui/button'
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
-import { storedFileUrl } from '@/lib/supabase/storage-url'
+import { storedFileUrl, storedPicture } from '@/lib/supabase/storage-url'
 import { DEMO_FILE } from '@/lib/constants'
+import { DEMO_WIDTHS } from '@/lib/pictures'
 import { useIsOnScreen } from '@/lib/browser/use-is-on-screen'
 import { usePageLoaded } from '@/lib/loading/use-page-loaded'
 
@@ -18,7 +19,7 @@ const { failed } = messages.video
 const demo = {
   mp4: storedFileUrl(`${DEMO_FILE}.mp4`, 'app'),
   webm: storedFileUrl(`${DEMO_FILE}.webm`, 'app'),
-  image: storedFileUrl(`${DEMO_FILE}.webp`, 'app'),
+  image: storedPicture(`${DEMO_FILE}.webp`, 'app', DEMO_WIDTHS),
 }
 
 const PROMPTS: Partial<Record<VideoStatus, string>> = {
@@ -51,7 +52,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   return (
     <div ref={frameRef} className="relative size-full overflow-hidden bg-harbour-navy">
       <ImageWithFallback
-        src={demo.image}
+        {...demo.image}
         alt=""
         width={608}
         height={1316}

@@ -1,5 +1,6 @@
-import { useState, type ComponentProps } from 'react'
+import type { ComponentProps } from 'react'
 
+import { usePicture } from '@/lib/browser/use-picture'
 import { cn } from '@/lib/cn'
 
 export const PLACEHOLDER_IMAGE = '/placeholder.svg'
@@ -7,20 +8,21 @@ export const PLACEHOLDER_IMAGE = '/placeholder.svg'
 type ImageProps = Omit<ComponentProps<'img'>, 'onError' | 'alt'> & { alt: string }
 
 /**
- * A picture that is replaced by a placeholder if it cannot be loaded. `width` and `height` reserve its space, so that
- * nothing moves when it is loaded.
+ * A picture that is replaced by the one in `src` if none of `srcSet` can be loaded, and by a placeholder if that cannot,
+ * either. `width` and `height` reserve its space, so that nothing moves when it is loaded.
  */
-export function ImageWithFallback({ src, alt, className, ...props }: ImageProps) {
-  const [failedSrc, setFailedSrc] = useState<string>()
+export function ImageWithFallback({ src, srcSet, sizes, alt, className, ...props }: ImageProps) {
+  const { attributes, isFailed, onError } = usePicture({ src, srcSet, sizes })
   return (
     <img
-      src={src === failedSrc ? PLACEHOLDER_IMAGE : src}
       alt={alt}
       loading="lazy"
       decoding="async"
       className={cn('object-cover', className)}
-      onError={() => setFailedSrc(src)}
+      onError={onError}
       {...props}
+      // After `loading`: a browser may begin to load a picture as soon as it knows its address.
+      {...(isFailed ? { src: PLACEHOLDER_IMAGE } : attributes)}
     />
   )
 }

@@ -1,7 +1,7 @@
 import { ImageWithFallback } from '@/components/ui/image-with-fallback'
 import { cn } from '@/lib/cn'
 import { initials } from '@/lib/initials'
-import { storedFileUrl } from '@/lib/supabase/storage-url'
+import { storedSquare } from '@/lib/supabase/storage-url'
 
 interface PortraitProps {
   name: string
@@ -29,7 +29,7 @@ export function Portrait({ name, imagePath, size, className }: PortraitProps) {
   }
   return (
     <ImageWithFallback
-      src={storedFileUrl(imagePath, 'experts')}
+      {...storedSquare(imagePath, 'experts', size)}
       alt=""
       width={size}
       height={size}

@@ -6,7 +6,7 @@ import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
 import { messages } from '@/lib/notices/messages'
 import { usePreloadedImages } from '@/lib/browser/preload-images'
-import { storedFileUrl } from '@/lib/supabase/storage-url'
+import { storedSquare } from '@/lib/supabase/storage-url'
 import { useTestimonials, type Testimonial } from '@/lib/content/testimonials'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 
@@ -15,6 +15,8 @@ import { copy } from './copy'
 /** The name under which the about page's people are kept. */
 const PAGE = 'about us'
 const INVESTOR = 'Investor'
+/** The side of a portrait, in CSS pixels. */
+const PORTRAIT_SIZE = 128
 
 /** The people of this page: `isInvestor` decides which half. */
 function usePeople(isInvestor: boolean) {
@@ -83,7 +85,7 @@ function PeopleSection({ section, title, lead, ...grid }: PeopleSectionProps) {
 
 function pictures(people: readonly Testimonial[]) {
   return people.flatMap(({ image_path }) =>
-    image_path ? [storedFileUrl(image_path, 'experts')] : [],
+    image_path ? [storedSquare(image_path, 'experts', PORTRAIT_SIZE)] : [],
   )
 }
 
@@ -125,7 +127,12 @@ function Person({ name, role, quote, about, image_path }: Testimonial) {
   return (
     <figure className="flex flex-col">
       <figcaption className="flex items-end gap-5">
-        <Portrait name={name} imagePath={image_path} size={128} className="max-w-32 shrink-0" />
+        <Portrait
+          name={name}
+          imagePath={image_path}
+          size={PORTRAIT_SIZE}
+          className="max-w-32 shrink-0"
+        />
         <span className="flex flex-col pb-1">
           <span className="font-display text-subheading leading-tight font-semibold">{name}</span>
           <span className="mt-1 text-small font-semibold text-pitch">{role}</span>

@@ -11,7 +11,9 @@ import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
 import { SECTION } from '@/lib/sections'
 import { servedTitle } from '@/lib/loading/served-title'
-import { storedFileUrl } from '@/lib/supabase/storage-url'
+import { usePicture } from '@/lib/browser/use-picture'
+import { ARTICLE_WIDTHS } from '@/lib/pictures'
+import { storedPicture, type StoredPicture } from '@/lib/supabase/storage-url'
 
 import { ARTICLE_PICTURES, type ArticleFacts } from './articles'
 import { CALLOUTS } from './callouts'
@@ -43,7 +45,10 @@ export function Article({ facts }: { facts: ArticleFacts }) {
           <h1 className="text-title">{title}</h1>
         </header>
         {/* Its name is known before the text is, so it need not wait for it. */}
-        <HeroImage key={facts.image} src={storedFileUrl(facts.image, ARTICLE_PICTURES)} />
+        <HeroImage
+          key={facts.image}
+          {...storedPicture(facts.image, ARTICLE_PICTURES, ARTICLE_WIDTHS)}
+        />
         {isPending ? (
           <TextSkeleton />
         ) : (
@@ -73,13 +78,13 @@ function TextSkeleton() {
 }
 
 /** The article's picture over a skeleton that shows until it is there; the placeholder if it never is. */
-function HeroImage({ src }: { src: string }) {
-  const [state, setState] = useState<'loading' | 'loaded' | 'failed'>('loading')
+function HeroImage(picture: StoredPicture) {
+  const [isLoading, setIsLoading] = useState(true)
+  const { attributes, isFailed, onError } = usePicture(picture)
   return (
     <div className="relative mt-10 aspect-video w-full overflow-hidden rounded-lg bg-mist lg:mt-14 lg:aspect-[21/9]">
-      {state === 'loading' && <Skeleton className="absolute inset-0 rounded-none" />}
+      {isLoading && !isFailed && <Skeleton className="absolute inset-0 rounded-none" />}
       <img
-        src={state === 'failed' ? PLACEHOLDER_IMAGE : src}
         alt=""
         width={1600}
         height={900}
@@ -87,8 +92,9 @@ function HeroImage({ src }: { src: string }) {
         // It replaces the same picture in the first screen that the server has sent, without a gap.
         decoding="sync"
         className="relative size-full object-cover"
-        onLoad={() => setState((now) => (now === 'loading' ? 'loaded' : now))}
-        onError={() => setState('failed')}
+        onLoad={() => setIsLoading(false)}
+        onError={onError}
+        {...(isFailed ? { src: PLACEHOLDER_IMAGE } : attributes)}
       />
     </div>
   )

@@ -36,6 +36,9 @@ describe('Insights', () => {
       'http://backend.test/storage/v1/object/public/blog-images/Beyond-Broadcast.png',
     )
     if (picture) fireEvent.error(picture)
+    expect(picture).not.toHaveAttribute('srcset')
+    expect(picture).toHaveAttribute('src', expect.stringContaining('/object/public/blog-images/'))
+    if (picture) fireEvent.error(picture)
     expect(picture).toHaveAttribute('src', '/placeholder.svg')
   })
 

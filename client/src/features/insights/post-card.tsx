@@ -2,7 +2,8 @@ import { ArrowUpRight } from 'lucide-react'
 import { Link } from 'react-router-dom'
 
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
-import { storedFileUrl } from '@/lib/supabase/storage-url'
+import { CARD_WIDTHS } from '@/lib/pictures'
+import { storedPicture } from '@/lib/supabase/storage-url'
 
 import { copy } from './copy'
 import type { Post } from './queries'
@@ -13,7 +14,9 @@ export function PostCard({ title, category, description, image_url, link }: Post
     <article className="group relative flex flex-col">
       <div className="overflow-hidden rounded-md bg-mist">
         <ImageWithFallback
-          src={image_url ? storedFileUrl(image_url, 'blog-images') : PLACEHOLDER_IMAGE}
+          {...(image_url
+            ? storedPicture(image_url, 'blog-images', CARD_WIDTHS)
+            : { src: PLACEHOLDER_IMAGE })}
           alt=""
           width={640}
           height={360}

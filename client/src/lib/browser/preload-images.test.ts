@@ -2,6 +2,27 @@ import { expect, it, vi } from 'vitest'
 
 import { preloadImages } from './preload-images'
 
+it('loads what the page will show, and the file itself where nothing is rendered', async () => {
+  const asked: string[] = []
+  vi.stubGlobal(
+    'Image',
+    class {
+      srcset?: string
+      onload?: () => void
+      onerror?: () => void
+      set src(address: string) {
+        asked.push(this.srcset ?? address)
+        queueMicrotask(() => (this.srcset?.includes('gone') ? this.onerror?.() : this.onload?.()))
+      }
+    },
+  )
+  await preloadImages([
+    { src: 'a.webp', srcSet: 'a?width=1 1x' },
+    { src: 'b.webp', srcSet: 'gone?width=1 1x' },
+  ])
+  expect(asked).toEqual(['a?width=1 1x', 'gone?width=1 1x', 'b.webp'])
+})
+
 it('says that pictures could not be had, once all were tried', async () => {
   const asked: string[] = []
   vi.stubGlobal(
@@ -15,9 +36,8 @@ it('says that pictures could not be had, once all were tried', async () => {
       }
     },
   )
-  await expect(preloadImages(['a.webp', 'gone.webp', 'b.webp'])).rejects.toThrow(
-    'Failed to load one or more images',
-  )
+  const pictures = ['a.webp', 'gone.webp', 'b.webp'].map((src) => ({ src }))
+  await expect(preloadImages(pictures)).rejects.toThrow('Failed to load one or more images')
   expect(asked).toEqual(['a.webp', 'gone.webp', 'b.webp'])
-  await expect(preloadImages(['a.webp'])).resolves.toBeUndefined()
+  await expect(preloadImages([{ src: 'a.webp' }])).resolves.toBeUndefined()
 })

@@ -18,8 +18,10 @@ describe('readRuntimeConfig', () => {
     const config = { url: 'https://site.test', key: 'site-key' }
     const read = (more: object) =>
       readRuntimeConfig(page(JSON.stringify({ ...config, ...more })), BUILD)
-    expect(read({})).toEqual({ ...config, hasChannels: true })
-    expect(read({ channels: false })).toEqual({ ...config, hasChannels: false })
+    const everything = { ...config, hasChannels: true, hasImages: true }
+    expect(read({})).toEqual(everything)
+    expect(read({ channels: false })).toEqual({ ...everything, hasChannels: false })
+    expect(read({ images: false })).toEqual({ ...everything, hasImages: false })
   })
 
   it("takes the build's settings while the placeholders stand", () => {
@@ -28,6 +30,7 @@ describe('readRuntimeConfig', () => {
       url: 'https://build.test',
       key: 'build-key',
       hasChannels: true,
+      hasImages: true,
     })
   })
 

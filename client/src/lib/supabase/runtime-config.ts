@@ -4,10 +4,12 @@ export interface RuntimeConfig {
   key: string
   /** Whether it announces changes through realtime channels. */
   hasChannels: boolean
+  /** Whether its storage may render pictures in other sizes. */
+  hasImages: boolean
 }
 
 /** What a server writes into the page; unknown until it is looked at. */
-type Injected = Partial<Record<'url' | 'key' | 'channels', unknown>>
+type Injected = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
 
 /** Values of the build, which are used if no server writes values into the page. */
 export interface BuildConfig extends Record<string, unknown> {
@@ -50,5 +52,6 @@ export function readRuntimeConfig(page: Document | undefined, build: BuildConfig
     console.error('No API key: set VITE_SUPABASE_ANON_KEY, or serve the page with Basalt.')
   }
   const hasChannels = injected.channels !== false
-  return { url: url.replace(/\/+$/, ''), key: key ?? 'no-api-key', hasChannels }
+  const hasImages = injected.images !== false
+  return { url: url.replace(/\/+$/, ''), key: key ?? 'no-api-key', hasChannels, hasImages }
 }

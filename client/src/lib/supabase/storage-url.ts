@@ -1,3 +1,4 @@
+import { squareOf, widthsOf, type PictureWidths } from '@/lib/pictures'
 import { backend } from './backend'
 
 export interface StoredFile {
@@ -20,12 +21,54 @@ export function parseStoredPath(value: string, defaultBucket: string): StoredFil
     : { bucket: path.slice(0, slash), path: path.slice(slash + 1) }
 }
 
+const FULL_ADDRESS = /^https?:\/\//i
+
+function publicUrl(value: string, defaultBucket: string, route: string) {
+  const { bucket, path } = parseStoredPath(value, defaultBucket)
+  return encodeURI(`${backend.url}/storage/v1/${route}/public/${bucket}/${path}`)
+}
+
 /**
  * The public address of a stored file, the same that `storage.from(bucket).getPublicUrl(path)` gives.
  * Full addresses are returned as they are.
  */
 export function storedFileUrl(value: string, defaultBucket: string) {
-  if (/^https?:\/\//i.test(value)) return value
-  const { bucket, path } = parseStoredPath(value, defaultBucket)
-  return encodeURI(`${backend.url}/storage/v1/object/public/${bucket}/${path}`)
+  return FULL_ADDRESS.test(value) ? value : publicUrl(value, defaultBucket, 'object')
+}
+
+/** The attributes of an `img` for a stored picture: the file itself as `src`, and `srcSet` of smaller ones. */
+export interface StoredPicture {
+  src: string
+  srcSet?: string
+  sizes?: string
+}
+
+/** Drawings are as small as can be, and are not rendered; pictures of elsewhere cannot be. */
+function isRendered(value: string) {
+  return !FULL_ADDRESS.test(value) && !/\.svg["']?\s*$/i.test(value)
+}
+
+/**
+ * Where a backend renders pictures. Without that it has the same picture there in its own size, and does not look at the
+ * query, so that the server's heads can name the same addresses.
+ */
+const RENDERED = backend.hasImages ? 'render/image' : 'object'
+
+/** A stored picture in the widths that the page needs. The browser chooses one, and its format with the server. */
+export function storedPicture(
+  value: string,
+  defaultBucket: string,
+  widths: PictureWidths,
+): StoredPicture {
+  const src = storedFileUrl(value, defaultBucket)
+  if (!isRendered(value)) return { src }
+  const url = publicUrl(value, defaultBucket, RENDERED)
+  return { src, srcSet: widthsOf(url, widths), sizes: widths.sizes }
+}
+
+/** The middle of a stored picture as a square of `side` CSS pixels. */
+export function storedSquare(value: string, defaultBucket: string, side: number): StoredPicture {
+  const src = storedFileUrl(value, defaultBucket)
+  if (!isRendered(value)) return { src }
+  return { src, srcSet: squareOf(publicUrl(value, defaultBucket, RENDERED), side) }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::template::{self, Placeholder};
 
 /// The values that every page has without a query.
-const GIVEN: [&str; 3] = ["origin", "path", "storage"];
+const GIVEN: [&str; 4] = ["origin", "path", "storage", "images"];
 
 /// How deep values may stand in for one another.
 const DEPTH: usize = 4;

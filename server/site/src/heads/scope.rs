@@ -107,6 +107,7 @@ impl<'a> Scope<'a> {
             Placeholder::Value("origin") => self.location.origin.to_owned(),
             Placeholder::Value("path") => self.location.path.to_owned(),
             Placeholder::Value("storage") => self.location.storage.to_owned(),
+            Placeholder::Value("images") => self.location.images.to_owned(),
             Placeholder::Value(name) => {
                 let source = self.description.source(name, self.page);
                 source.map_or_else(String::new, |source| self.read(source))

@@ -8,8 +8,12 @@ use serde_json::json;
 
 use super::*;
 
-const LOCATION: Location<'_> =
-    Location { origin: "https://club.example", storage: "https://club.example/files", path: "/" };
+const LOCATION: Location<'_> = Location {
+    origin: "https://club.example",
+    storage: "https://club.example/files",
+    images: "https://club.example/images",
+    path: "/",
+};
 
 fn description() -> Description {
     let page = |title: &str, path: &str| {
