@@ -4,12 +4,22 @@ import { auth } from './auth/suite.mjs'
 import { foundation } from './foundation/figures.mjs'
 import { functions } from './functions/figures.mjs'
 import { peers } from './peers/figures.mjs'
+import { realtime } from './realtime/figures.mjs'
 import { rest } from './rest/suite.mjs'
 import { schemaCache } from './schema-cache/figures.mjs'
 import { storage } from './storage/figures.mjs'
 
 /** What can be measured, in the order in which it is. Each answers whether the measured server was right. */
-const parts = { foundation, functions, rest, auth, 'schema-cache': schemaCache, storage, peers }
+const parts = {
+  foundation,
+  functions,
+  rest,
+  auth,
+  'schema-cache': schemaCache,
+  storage,
+  realtime,
+  peers,
+}
 
 function usage() {
   process.stderr.write(`usage: bench/run BINARY [${Object.keys(parts).join('|')} …]\n`)

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
 
+import { bare } from '../lib/bare.mjs'
 import { load } from '../lib/load.mjs'
 import { replay } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
@@ -13,9 +12,6 @@ import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
-
-const run = promisify(execFile)
-const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
 
 const PEOPLE = 1000
 const SESSIONS = 100
@@ -300,9 +296,4 @@ async function tokens({ seconds }) {
 
 function verdict(name, value, isMet) {
   row(name, isMet ? value : `${value}  (missed)`)
-}
-
-async function bare(...parts) {
-  const { stdout } = await run(path.join(target, 'release/bare'), parts.map(String))
-  return JSON.parse(stdout)
 }

@@ -67,6 +67,7 @@ export class PostgREST {
   }
 }
 
+/** @param {string} url */
 async function isReady(url) {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })

@@ -28,6 +28,7 @@ use std::time::Duration;
 use database::{Database, Isolation, Transaction};
 use serde::de::DeserializeOwned;
 
+pub(crate) use database::{Parameter, text};
 pub(crate) use work::{Executor, Work};
 
 use crate::Error;
@@ -37,13 +38,6 @@ const LOCK_TIMEOUT: &str = "5s";
 
 /// The nil UUID that fills columns `instance_id`.
 const NO_INSTANCE: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
-
-/// A parameter in Postgres' text format.
-pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
-
-pub(crate) fn text(value: &str) -> Parameter<'_> {
-    Some(Cow::Borrowed(value.as_bytes()))
-}
 
 /// Null for empty text.
 pub(crate) fn text_unless_empty(value: &str) -> Parameter<'_> {

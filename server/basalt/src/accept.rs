@@ -39,7 +39,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a connection may take to end after it was told to (in HTTP/2, by a GOAWAY frame).
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most concurrent connections, if the limit on open files allows as many.
-const MAX_CONNECTIONS: u64 = 10_000;
+const MAX_CONNECTIONS: u64 = 20_000;
 /// The open files that are reserved for Postgres, objects and the log.
 const OTHER_FILES: u64 = 256;
 

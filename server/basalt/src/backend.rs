@@ -118,6 +118,14 @@ impl Backend {
         admin_of(self.admin.clone()).await
     }
 
+    /// Connects as the administrator, with a pool for a service that `adjust` gives its size.
+    pub(crate) async fn admin_with(
+        &self,
+        adjust: impl FnOnce(database::Settings) -> database::Settings,
+    ) -> Result<Database, Error> {
+        Ok(Database::connect(adjust(database::Settings::new(self.admin.clone()))).await?)
+    }
+
     /// Stops the Postgres that this process has started, if any.
     pub(crate) async fn stop(&self) {
         if let Some(cluster) = &self.cluster

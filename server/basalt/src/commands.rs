@@ -1,5 +1,6 @@
 //! The command line: one module per command.
 
+mod conformance;
 mod db;
 mod doctor;
 mod extensions;
@@ -12,6 +13,7 @@ mod psql;
 mod serve;
 mod status;
 mod stop;
+mod storage;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -94,6 +96,9 @@ enum Command {
     Status(status::Arguments),
     /// Stop the project's running server; its data is kept
     Stop,
+    /// Bring the objects of storage to another store
+    #[command(subcommand)]
+    Storage(storage::Arguments),
     /// Open psql on the project's database, as its administrator
     ///
     /// Everything after the command is passed to psql: `basalt psql -c 'select count(*) from faqs'`.
@@ -102,6 +107,15 @@ enum Command {
     Extensions,
     /// Check the set-up and say how to fix problems
     Doctor,
+    /// Ask a server whether it keeps Supabase's promises: the running one, or any other
+    ///
+    /// Everything after the command is passed to the kit, which needs Node.js: `basalt conformance --url URL
+    /// --anon-key KEY --service-key KEY --html report.html`. `basalt conformance --help` lists its arguments.
+    #[command(disable_help_flag = true)]
+    Conformance(conformance::Arguments),
+    /// Prepare to bring the project to another server with Supabase's interfaces
+    #[command(subcommand)]
+    Swap(conformance::Swap),
     /// Create, run and list edge functions
     #[command(subcommand)]
     Functions(functions::Arguments),
@@ -184,6 +198,8 @@ impl Arguments {
             // Starts the log itself, since its settings may change what is logged.
             Command::Serve(arguments) => serve(format, arguments, flags),
             Command::Doctor => block_on(doctor::run(flags)),
+            Command::Conformance(arguments) => block_on(conformance::run(Settings::load(&flags)?, arguments)),
+            Command::Swap(arguments) => conformance::swap(&Settings::load(&flags)?, arguments),
             Command::Extensions => block_on(extensions::run(load(&flags)?)),
             Command::Functions(arguments) => functions::run(arguments, flags),
             Command::Migration(arguments) => migration::run(&Settings::load(&flags)?, arguments),
@@ -195,6 +211,7 @@ impl Arguments {
             Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
             Command::Status(arguments) => block_on(status::run(Settings::load(&flags)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&flags)?)),
+            Command::Storage(arguments) => block_on(storage::run(&load(&flags)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
             Command::Gen(Gen::Types(arguments)) => {
                 block_on(gen_types::run(Settings::load(&flags)?, arguments))

@@ -18,14 +18,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Returns `directives` with the database driver limited to warnings, unless they name it: at `debug` it logs each
-/// statement, also those that set passwords, and at `info` every notice of Postgres.
-fn limit_driver(directives: &str) -> String {
-    match directives.contains("tokio_postgres") {
-        true => directives.to_owned(),
-        false if directives.trim().is_empty() => "tokio_postgres=warn".to_owned(),
-        false => format!("{directives},tokio_postgres=warn"),
-    }
+/// What is logged of dependencies whose own lines are not for operators. The database driver logs at `debug` each
+/// statement, also those that set passwords, and at `info` every notice of Postgres; `s3s` logs as an error every request
+/// that it refuses, and at `debug` the headers of all.
+const DEPENDENCIES: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("s3s", "off")];
+
+/// Returns `directives` with the dependencies limited to what is for operators, unless they name them.
+fn limit_dependencies(directives: &str) -> String {
+    let limits = DEPENDENCIES.iter().filter(|(name, _)| !directives.contains(name));
+    let limits = limits.map(|(name, level)| format!("{name}={level}"));
+    let own = Some(directives.to_owned()).filter(|directives| !directives.trim().is_empty());
+    own.into_iter().chain(limits).collect::<Vec<_>>().join(",")
 }
 
 /// Returns the directives for PostgREST's `log-level`, which applies to requests. Messages of the service are always
@@ -55,7 +58,7 @@ fn directives_from_environment() -> Option<String> {
 }
 
 fn filter(directives: &str) -> EnvFilter {
-    EnvFilter::builder().parse_lossy(limit_driver(directives))
+    EnvFilter::builder().parse_lossy(limit_dependencies(directives))
 }
 
 /// Changes the level at which requests are logged to `level`, in the form of PostgREST's `log-level`.
@@ -116,7 +119,8 @@ mod tests {
 
     #[test]
     fn the_drivers_statements_are_logged_only_if_directives_name_it() {
-        assert_eq!(limit_driver("debug"), "debug,tokio_postgres=warn");
-        assert_eq!(limit_driver("info,tokio_postgres=debug"), "info,tokio_postgres=debug");
+        assert_eq!(limit_dependencies("debug"), "debug,tokio_postgres=warn,s3s=off");
+        assert_eq!(limit_dependencies(""), "tokio_postgres=warn,s3s=off");
+        assert_eq!(limit_dependencies("info,tokio_postgres=debug"), "info,tokio_postgres=debug,s3s=off");
     }
 }

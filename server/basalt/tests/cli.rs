@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
+#[path = "cli/conformance.rs"]
+mod conformance;
 #[path = "cli/projects.rs"]
 mod projects;
 #[path = "cli/storage.rs"]
@@ -357,7 +359,8 @@ async fn status_finds_a_running_server_and_stop_ends_it() {
     let values = status(project.path());
     let names: Vec<&str> = values.keys().map(String::as_str).collect();
     let expected = "ANON_KEY API_URL DB_URL FUNCTIONS_URL INBUCKET_URL JWT_SECRET MAILPIT_URL PUBLISHABLE_KEY \
-                    REST_URL SECRET_KEY SERVICE_ROLE_KEY";
+                    REST_URL S3_PROTOCOL_ACCESS_KEY_ID S3_PROTOCOL_ACCESS_KEY_SECRET S3_PROTOCOL_REGION SECRET_KEY \
+                    SERVICE_ROLE_KEY STORAGE_S3_URL";
     assert_eq!(names.join(" "), expected);
     assert_eq!((&values["API_URL"], &values["PUBLISHABLE_KEY"]), (&served.origin, &served.key));
     let database = database::Database::connect(database::Settings::new(values["DB_URL"].parse().unwrap()))

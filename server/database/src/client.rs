@@ -57,6 +57,11 @@ impl Clients {
         })
     }
 
+    /// Returns the settings of the database that the pool belongs to.
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     pub(crate) fn close(&self) {
         self.pool.close();
     }

@@ -34,6 +34,8 @@ pub(crate) struct Target {
     is_shuffled: bool,
     session_attrs: SessionAttrs,
     connect_timeout: Duration,
+    /// Whether the sessions are for replication.
+    is_replication: bool,
 }
 
 /// What a connection to Postgres runs over.
@@ -94,7 +96,22 @@ impl Target {
             .ssl_mode(mode.negotiation());
         let tls = tls::client_config(mode, value("sslrootcert").map(Path::new))?;
         let is_shuffled = value("load_balance_hosts") == Some("random");
-        Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout })
+        let is_replication = false;
+        Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout, is_replication })
+    }
+
+    /// Returns this target for logical replication, for which `options` override those of the connection string. Slots
+    /// belong to the primary, so no other server is taken unless the connection string asks for a standby.
+    pub(crate) fn for_replication(&self, options: &str) -> Self {
+        let mut target = self.clone();
+        let all =
+            target.config.get_options().map_or_else(|| options.to_owned(), |own| format!("{own} {options}"));
+        target.config.options(all);
+        target.is_replication = true;
+        if matches!(target.session_attrs, SessionAttrs::Any | SessionAttrs::PreferStandby) {
+            target.session_attrs = SessionAttrs::Primary;
+        }
+        target
     }
 
     /// Connects to the first server that answers and has the required `target_session_attrs`, and logs in.
@@ -208,6 +225,7 @@ impl Target {
         parameters.extend(self.config.get_dbname().map(|name| ("database", name)));
         parameters.extend(self.config.get_options().map(|options| ("options", options)));
         parameters.extend(self.config.get_application_name().map(|name| ("application_name", name)));
+        parameters.extend(self.is_replication.then_some(("replication", "database")));
         let mut login = Login {
             session: Session {
                 stream,
@@ -373,6 +391,17 @@ mod tests {
             let error = refused.err().unwrap().to_string();
             assert!(!error.contains("s3cretly"), "{error}");
         }
+    }
+
+    #[test]
+    fn replication_is_for_the_primary_and_its_options_come_last() {
+        let replication = |text: &str| target(text).for_replication("-c b=2");
+        let changed = replication("postgres://h/d?options=-c%20a%3D1");
+        assert!(changed.is_replication && changed.session_attrs == SessionAttrs::Primary);
+        assert_eq!(changed.config.get_options(), Some("-c a=1 -c b=2"));
+        assert_eq!(replication("postgres://h/d").config.get_options(), Some("-c b=2"));
+        let standby = replication("postgres://h/d?target_session_attrs=standby");
+        assert_eq!(standby.session_attrs, SessionAttrs::Standby);
     }
 
     #[test]

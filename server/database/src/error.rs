@@ -43,6 +43,12 @@ impl Error {
         matches!(self, Self::Unavailable(_))
     }
 
+    /// Reports whether the reason is a replication slot that another connection uses (SQLSTATE 55006). It is free when
+    /// that connection ends.
+    pub fn is_slot_active(&self) -> bool {
+        self.server().is_some_and(|error| error.code == "55006")
+    }
+
     pub(crate) fn protocol(what: impl Into<String>) -> Self {
         Self::Protocol(what.into())
     }

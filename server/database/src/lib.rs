@@ -9,7 +9,6 @@
 
 mod answer;
 mod batch;
-mod catalog;
 mod client;
 mod client_uri;
 pub mod cluster;
@@ -20,15 +19,18 @@ mod error;
 pub mod extensions;
 mod identifier;
 mod json;
+mod listener;
 pub mod migrate;
 mod pool;
 mod renewal;
 mod replicas;
+pub mod replication;
 mod servers;
 mod settings;
 mod settings_statements;
 mod statement_cache;
 mod timer;
+mod timestamp;
 mod tls;
 mod transaction;
 pub mod vault;
@@ -48,7 +50,8 @@ pub use json::JsonArray;
 pub use pool::PoolStatistics;
 pub use renewal::Renewal;
 pub use settings::Settings;
-pub use transaction::{Isolation, Transaction};
+pub use timestamp::iso_milliseconds;
+pub use transaction::{Isolation, Parameter, Transaction, text};
 
 /// How long [`Database::ping`] waits for an answer.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -65,26 +68,26 @@ struct Inner {
     batches: Arc<pool::Pool>,
     replicas: replicas::Replicas,
     clients: client::Clients,
-    catalog: catalog::Listener,
+    listener: listener::Listener,
 }
 
 impl Database {
     /// Prepares the pools for `settings.server`. Postgres need not be up: connections are opened on demand, and the
-    /// catalog listener (started if `settings.channel` is set) retries with a growing pause.
+    /// listener (started if `settings.channel` is set) retries with a growing pause.
     ///
     /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a Tokio
     /// runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
         let target = Arc::new(connect::Target::new(&settings.server, &settings)?);
-        let catalog = match &settings.channel {
-            Some(channel) => catalog::Listener::start(Arc::clone(&target), channel.clone()),
-            None => catalog::Listener::disabled(),
+        let listener = match &settings.channel {
+            Some(channel) => listener::Listener::start(Arc::clone(&target), channel.clone()),
+            None => listener::Listener::disabled(),
         };
         let clients = client::Clients::new(&target, &settings)?;
         let batches = pool::Pool::start(Arc::clone(&target), &settings);
         let replicas = replicas::Replicas::start(&batches, &settings)?;
         let renewal = settings.renewal;
-        Ok(Self { inner: Arc::new(Inner { target, renewal, batches, replicas, clients, catalog }) })
+        Ok(Self { inner: Arc::new(Inner { target, renewal, batches, replicas, clients, listener }) })
     }
 
     /// Lends a `tokio-postgres` client for work that is not on the hot path. It returns to the pool when dropped.
@@ -147,7 +150,7 @@ impl Database {
 
     /// Waits, for a second at most, until all notifications that Postgres has sent so far are counted.
     pub async fn await_notifications(&self) {
-        self.inner.catalog.catch_up().await;
+        self.inner.listener.catch_up().await;
     }
 
     /// Returns the number of replicas that accept reads now.
@@ -155,21 +158,26 @@ impl Database {
         self.inner.replicas.healthy()
     }
 
-    /// Returns a counter that grows whenever the catalog may have changed: on a notification in `settings.channel` and
-    /// each time the listener connects. It stays at 0 without a channel.
-    pub fn catalog_changes(&self) -> watch::Receiver<u64> {
-        self.inner.catalog.subscribe()
+    /// Returns a counter that grows with every notification in `settings.channel` and each time the listener connects,
+    /// since what was notified before did not arrive. It stays at 0 without a channel.
+    pub fn notifications(&self) -> watch::Receiver<u64> {
+        self.inner.listener.subscribe()
+    }
+
+    /// Returns what [`Self::notifications`] has counted so far.
+    pub fn notification_count(&self) -> u64 {
+        self.inner.listener.count()
     }
 
     /// Reports whether there is a listener for notifications, even if Postgres cannot be reached now.
     pub fn has_listener(&self) -> bool {
-        self.inner.catalog.has_channel()
+        self.inner.listener.has_channel()
     }
 
-    /// Reports whether the listener is connected and listens to `channel`, so that [`Self::catalog_changes`] counts its
+    /// Reports whether the listener is connected and listens to `channel`, so that [`Self::notifications`] counts its
     /// notifications.
     pub fn is_listening_to(&self, channel: &str) -> bool {
-        self.inner.catalog.is_listening_to(channel)
+        self.inner.listener.is_listening_to(channel)
     }
 
     /// Checks that Postgres answers a statement within two seconds.
@@ -180,7 +188,7 @@ impl Database {
 
     /// Closes all idle connections, refuses new work, and ends the background tasks.
     pub async fn close(&self) {
-        self.inner.catalog.stop().await;
+        self.inner.listener.stop().await;
         self.inner.clients.close();
         self.inner.replicas.close().await;
         self.inner.batches.close().await;

@@ -34,7 +34,7 @@ pub struct Settings {
     pub prepared_statements: bool,
     /// The most prepared statements that one connection keeps.
     pub statement_cache_size: usize,
-    /// The channel whose notifications mean that the catalog has changed; without one there is no listener. PostgREST's
+    /// The channel whose notifications are counted; without one there is no listener. For the schema cache, PostgREST's
     /// `db-channel`, `pgrst`.
     pub channel: Option<String>,
     /// The name shown in `pg_stat_activity`.

@@ -10,7 +10,12 @@ const SETTINGS_CAPACITY: usize = 12;
 const READ_ONLY: &str = "transaction_read_only";
 
 /// A parameter in Postgres' text format; `None` is NULL.
-pub(crate) type Parameter<'a> = Option<Cow<'a, [u8]>>;
+pub type Parameter<'a> = Option<Cow<'a, [u8]>>;
+
+/// Returns `value` as a parameter.
+pub fn text(value: &str) -> Parameter<'_> {
+    Some(Cow::Borrowed(value.as_bytes()))
+}
 
 /// A statement and its parameters.
 #[derive(Debug, Clone)]
@@ -117,7 +122,7 @@ impl<'a> Transaction<'a> {
 
     /// Appends a statement. `parameters` are in text format; Postgres infers their types.
     #[must_use]
-    pub fn statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Option<Cow<'a, [u8]>>>) -> Self {
+    pub fn statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Parameter<'a>>) -> Self {
         self.statements.push(Statement { sql: sql.into(), parameters, as_json: false });
         self
     }
@@ -125,11 +130,7 @@ impl<'a> Transaction<'a> {
     /// Appends a statement whose rows are returned as the JSON array that `json_agg` would make of them; see
     /// [`crate::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
     #[must_use]
-    pub fn json_statement(
-        mut self,
-        sql: impl Into<Cow<'a, str>>,
-        parameters: Vec<Option<Cow<'a, [u8]>>>,
-    ) -> Self {
+    pub fn json_statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Parameter<'a>>) -> Self {
         self.statements.push(Statement { sql: sql.into(), parameters, as_json: true });
         self
     }

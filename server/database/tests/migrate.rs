@@ -10,6 +10,8 @@ mod extensions;
 mod hosted;
 #[path = "migrate/platform.rs"]
 mod platform;
+#[path = "migrate/storage.rs"]
+mod storage;
 #[path = "migrate/support.rs"]
 mod support;
 
@@ -46,17 +48,25 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         .unwrap();
 
     let report = Migrator::new(&mut client).platform().await.unwrap();
-    let expected =
-        ["0001_roles.sql", "0009_rate_limits.sql", "0013_auth_rows.sql", "0017_resumable_uploads.sql"];
+    let expected = [
+        "0001_roles.sql",
+        "0009_rate_limits.sql",
+        "0013_auth_rows.sql",
+        "0017_resumable_uploads.sql",
+        "0019_public_object_changes.sql",
+        "0020_multipart_uploads.sql",
+        "0021_vectors.sql",
+    ];
     assert_eq!(
         report.applied, expected,
-        "roles and rows are looked at one by one, and only Basalt has rate limits and parts of uploads"
+        "roles and rows are looked at one by one, and only Basalt has rate limits and its own of uploads, objects and vectors"
     );
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
     for (file, why) in [
         ("0011_auth_indexes.sql", "its indexes stay its own"),
         ("0012_older_schemas.sql", "it is as new as can be"),
         ("0014_generated_columns.sql", "its publication stays its own"),
+        ("0018_storage_migrations.sql", "its list of migrations stays its own"),
     ] {
         assert!(report.adopted.iter().any(|adopted| adopted == file), "{why}: {report:?}");
     }

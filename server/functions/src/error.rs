@@ -22,6 +22,9 @@ pub enum Error {
     /// The project has no such function, or it is switched off, or the path names none.
     #[error("Requested function was not found")]
     NotFound,
+    /// No function is called with this method.
+    #[error("Method Not Allowed")]
+    Method,
     /// The function needs a token, and there is none.
     #[error("Missing authorization header")]
     NoAuthorization,
@@ -68,6 +71,7 @@ impl Error {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
+            Self::Method => "METHOD_NOT_ALLOWED",
             Self::NoAuthorization => "UNAUTHORIZED_NO_AUTH_HEADER",
             Self::TokenFormat => "UNAUTHORIZED_INVALID_JWT_FORMAT",
             Self::TokenAlgorithm(_) => "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM",
@@ -85,6 +89,7 @@ impl Error {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,

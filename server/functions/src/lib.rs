@@ -36,6 +36,11 @@ use worker::{Host, Slot};
 
 /// The script that starts a function inside Deno.
 const SCRIPT: &str = include_str!("worker/worker.js");
+/// What functions are called with. Source: Supabase's guides "Routing" and "Status codes" of edge functions; `HEAD` is what
+/// every client may send in place of `GET`.
+const METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
 /// How long processes may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
@@ -98,7 +103,7 @@ impl Functions {
     }
 
     /// Returns the service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the
-    /// function, any method. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS
+    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS
     /// to it.
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
@@ -134,6 +139,9 @@ impl Inner {
 
     async fn call(&self, request: Request) -> Result<Response, Error> {
         let slot = self.slot(name(request.uri().path()))?;
+        if !METHODS.contains(request.method()) {
+            return Err(Error::Method);
+        }
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
             return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
         };

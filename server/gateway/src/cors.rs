@@ -11,7 +11,8 @@ use poem::{Request, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT");
 pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
-const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
+/// Seconds that a browser may keep the answer: as PostgREST says.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
 /// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None`
 /// for every other request.

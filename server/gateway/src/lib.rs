@@ -97,6 +97,11 @@ impl Gateway {
         health::endpoint(ready)
     }
 
+    /// Lets a service add metrics of its own to those that [`Gateway::metrics`] returns.
+    pub fn register(&self, add: impl FnOnce(&mut prometheus_client::registry::Registry)) {
+        self.0.metrics.register(add);
+    }
+
     /// Returns all metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
     /// public cannot reach; requests that do not come from this machine ([`Outsider`]) are refused besides.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {

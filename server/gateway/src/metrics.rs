@@ -29,7 +29,7 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 pub(crate) struct Metrics(Arc<Inner>);
 
 struct Inner {
-    registry: Registry,
+    registry: Mutex<Registry>,
     requests: Family<Labels<3>, Counter>,
     durations: Family<Labels<1>, Histogram, fn() -> Histogram>,
     services: Mutex<HashMap<&'static str, Arc<ServiceMetrics>>>,
@@ -46,11 +46,17 @@ impl Default for Metrics {
             "Time from the end of a request's head to the beginning of its answer",
             durations.clone(),
         );
-        Self(Arc::new(Inner { registry, requests, durations, services: Mutex::default() }))
+        let (registry, services) = (Mutex::new(registry), Mutex::default());
+        Self(Arc::new(Inner { registry, requests, durations, services }))
     }
 }
 
 impl Metrics {
+    /// Lets `add` register more metrics.
+    pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.0.registry.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Returns the series of one service, looked up once so that a request costs no look-up by label.
     pub(crate) fn service(&self, service: &'static str) -> Arc<ServiceMetrics> {
         let mut services = self.0.services.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +101,8 @@ pub(crate) fn endpoint(metrics: Metrics) -> impl Endpoint<Output = Response> {
             return Response::builder().status(StatusCode::FORBIDDEN).body(reason);
         }
         let mut text = String::with_capacity(16 << 10);
-        match encode(&mut text, &metrics.0.registry) {
+        let registry = metrics.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        match encode(&mut text, &registry) {
             Ok(()) => Response::builder()
                 .content_type("application/openmetrics-text; version=1.0.0; charset=utf-8")
                 .body(text),

@@ -153,7 +153,7 @@ async fn a_preflight_is_answered_without_a_key_and_allows_what_was_asked() {
     assert_eq!(header("access-control-allow-origin"), "*");
     assert_eq!(header("access-control-allow-headers"), "apikey,x-header-of-tomorrow");
     assert!(header("access-control-allow-methods").contains("PATCH"));
-    assert_eq!(header("access-control-max-age"), "3600");
+    assert_eq!(header("access-control-max-age"), "86400");
     let plain = Request::builder().method(Method::OPTIONS).finish();
     assert_eq!(
         face.call(plain).await.unwrap().status(),

@@ -1,32 +1,81 @@
-//! Everything that the service refuses, as `{"error": …}`.
+//! Everything that the service refuses over HTTP.
 
 use http::StatusCode;
 use poem::error::ResponseError;
 use poem::{Body, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// A refusal.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+use crate::token::TokenError;
+
+/// A refusal. The texts are upstream's.
+#[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
     /// No such route.
     #[error("not found")]
     NotFound,
-    /// The route exists, but this release does not serve it.
-    #[error("this release of Basalt does not carry realtime channels")]
-    NotImplemented,
     /// A header is longer than this many bytes.
     #[error("a request header is longer than {0} bytes (realtime.max_header_length)")]
     HeaderTooLarge(usize),
+    /// A request that cannot be understood: no handshake of a WebSocket, an unknown version of the protocol, no JSON.
+    #[error("{0}")]
+    BadRequest(&'static str),
+    /// A handshake without an API key.
+    #[error("API key is missing")]
+    KeyMissing,
+    /// A handshake whose token is not good.
+    #[error("{0}")]
+    Token(String),
+    /// There are enough sockets.
+    #[error("Too many connected users")]
+    TooManyUsers,
+    /// There are enough joins.
+    #[error("Too many joins per second")]
+    TooManyJoins,
+    /// A request without a token, or with one that is not good or does not allow it.
+    #[error("Unauthorized")]
+    Unauthorized,
+    /// A token that does not allow what a request asks for.
+    #[error("Unauthorized")]
+    Forbidden,
+    /// The body has another type than it may.
+    #[error("Unsupported Media Type. Use application/json or application/octet-stream")]
+    UnsupportedMediaType,
+    /// The body cannot be read, or is too big.
+    #[error("{0}")]
+    Unprocessable(&'static str),
+    /// What is wrong with the messages of a batch.
+    #[error("invalid messages")]
+    InvalidMessages(Value),
+    /// Too many messages.
+    #[error("{0}")]
+    TooManyRequests(&'static str),
 }
 
 impl Error {
+    /// Returns the refusal of a handshake whose token is refused.
+    pub(crate) fn of_handshake(error: &TokenError) -> Self {
+        Self::Token(match error {
+            TokenError::Expired(_) => "Token has expired".to_owned(),
+            other => other.to_string(),
+        })
+    }
+
+    fn body(&self) -> Value {
+        match self {
+            Self::InvalidMessages(errors) => json!({ "errors": { "messages": errors } }),
+            Self::Unauthorized | Self::Forbidden | Self::Unprocessable(_) | Self::TooManyRequests(_) => {
+                json!({ "message": self.to_string() })
+            }
+            _ => json!({ "error": self.to_string() }),
+        }
+    }
+
     /// Returns the answer: status, headers and body.
     pub fn into_response(self) -> Response {
-        let body = json!({ "error": self.to_string() });
         Response::builder()
             .status(self.status())
             .content_type("application/json; charset=utf-8")
-            .body(Body::from_string(body.to_string()))
+            .body(Body::from_string(self.body().to_string()))
     }
 }
 
@@ -34,8 +83,15 @@ impl ResponseError for Error {
     fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
-            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Self::HeaderTooLarge(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::KeyMissing | Self::Token(_) | Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Unprocessable(_) | Self::InvalidMessages(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooManyUsers | Self::TooManyJoins | Self::TooManyRequests(_) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
         }
     }
 }

@@ -1,58 +1,327 @@
-//! Supabase Realtime's interface: channels over WebSocket.
+//! Supabase Realtime's interface: channels over WebSocket, with broadcasts, presence and row changes.
 //!
-//! This release has the service's place and settings and says plainly that it carries no channels.
+//! The way through it: `api` answers HTTP and upgrades connections, `socket` is the task of one connection, `protocol`
+//! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic. `changes`
+//! decides who gets which row change. All that a client is sent goes through its `socket::outbox`, which has a bound.
 
+mod api;
+mod authorize;
+mod bus;
+mod changes;
+mod channel;
 mod error;
+mod hub;
+mod limits;
+mod messages;
+mod metrics;
+mod protocol;
 mod settings;
+mod socket;
+mod token;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
+use database::Database;
+use tokens::{Keys, Verifier};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 pub use error::Error;
-pub use settings::Settings;
+pub use settings::{RequiredClaims, Settings};
 
-/// Whether there are channels to subscribe to.
-pub const HAS_CHANNELS: bool = false;
+use bus::{Bus, Head, Message};
+use changes::{Bindings, Changes, Feed, FeedState, Principal, Subscriber, Subscription};
+use channel::{Channel, Notice};
+use hub::{Broadcast, ChannelId, Hub, Topic, TopicFull, TopicName};
+use limits::Rates;
+use messages::StoredMessage;
+use metrics::Metrics;
+use protocol::Version;
+use socket::outbox::Outbox;
+use token::Tokens;
+
+/// How long clients may take to leave when the service ends.
+const DRAIN_LIMIT: Duration = Duration::from_secs(3);
+
+/// How long a channel waits for the broadcasts of the database, if it asks to be told of them.
+const REPLICATION_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long to wait before NATS is tried again.
+const BUS_PAUSE: Duration = Duration::from_secs(5);
+
+/// The running service. Cheap to clone.
+#[derive(Clone)]
+pub struct Realtime(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    tokens: Tokens,
+    database: Database,
+    hub: Hub,
+    bus: Bus,
+    /// What the other nodes are to be told, until [`Realtime::run`] takes it.
+    untold: Mutex<Option<mpsc::Receiver<Message>>>,
+    /// The subject that the nodes of the project, and no others, know.
+    subject: String,
+    rates: Rates,
+    metrics: Metrics,
+    changes: Arc<Changes>,
+    tasks: TaskTracker,
+    is_draining: AtomicBool,
+}
+
+impl std::fmt::Debug for Realtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Realtime").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}
+
+impl Realtime {
+    /// Prepares the service; [`Realtime::run`] does its work in the background.
+    ///
+    /// `database` must have logged in as a role that may write to `realtime.messages` whatever its policies say, that may
+    /// become the roles of clients, and that may replicate. Tokens are checked by `verifier`; `keys` knows the API keys.
+    pub fn new(settings: Settings, database: Database, keys: Keys, verifier: Verifier) -> Self {
+        let (settings, tasks) = (settings.with_defaults(), TaskTracker::new());
+        let (bus, untold) = if settings.nats_url.is_empty() {
+            (Bus::alone(), None)
+        } else {
+            let (bus, untold) = Bus::to_others();
+            (bus, Some(untold))
+        };
+        let subject = format!("basalt.realtime.{}", keys.derive("realtime nodes"));
+        Self(Arc::new(Inner {
+            tokens: Tokens::new(keys, verifier, settings.required_claims.clone()),
+            changes: Arc::new(Changes::new(database.clone(), tasks.clone())),
+            database,
+            hub: Hub::default(),
+            bus,
+            untold: Mutex::new(untold),
+            subject,
+            rates: Rates::new(&settings),
+            metrics: Metrics::default(),
+            tasks,
+            is_draining: AtomicBool::new(false),
+            settings,
+        }))
+    }
+
+    /// Adds the service's metrics to `registry`.
+    pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
+        self.metrics().register(registry);
+    }
+
+    /// Works until `stop` is cancelled, and then asks all clients to connect elsewhere.
+    pub async fn run(self, stop: CancellationToken) {
+        let feed = Feed::new(self.clone()).run(stop.clone());
+        let partitions = messages::keep_partitions(self.database());
+        let work = async {
+            tokio::join!(feed, async { stop.run_until_cancelled(partitions).await });
+            self.0.is_draining.store(true, Ordering::Relaxed);
+            self.hub().disconnect_all();
+            self.tasks().close();
+            if tokio::time::timeout(DRAIN_LIMIT, self.tasks().wait()).await.is_err() {
+                tracing::warn!(sockets = self.hub().sockets(), "clients did not disconnect in time");
+            }
+        };
+        // The other nodes hear of the last departures, too.
+        let end = CancellationToken::new();
+        tokio::join!(self.talk(end.clone()), async {
+            work.await;
+            end.cancel();
+        });
+    }
+
+    /// Talks to the other nodes, if there can be others, until `stop` is cancelled.
+    async fn talk(&self, stop: CancellationToken) {
+        let untold = lock(&self.0.untold).take();
+        let Some(mut untold) = untold else { return };
+        while !stop.is_cancelled() {
+            if let Err(error) = bus::run(self, &self.0.subject, &mut untold, &stop).await {
+                tracing::error!(%error, "NATS cannot be used: this node is alone");
+                stop.run_until_cancelled(tokio::time::sleep(BUS_PAUSE)).await;
+            }
+        }
+    }
+
+    /// Delivers `broadcast` to the topic's channels, but for `except`, on all nodes.
+    pub(crate) fn publish(&self, topic: &Topic, broadcast: &Broadcast<'_>, except: Option<ChannelId>) {
+        self.count_deliveries(topic.publish(broadcast, except));
+        self.bus().tell(|| Message::broadcast(topic.name(), broadcast));
+    }
+
+    /// Delivers `broadcast` to the channels of the topic of this name, on all nodes.
+    pub(crate) fn publish_to(&self, name: &TopicName, broadcast: &Broadcast<'_>) {
+        match self.hub().topic(name) {
+            Some(topic) => self.publish(&topic, broadcast, None),
+            None => self.bus().tell(|| Message::broadcast(name, broadcast)),
+        }
+    }
+
+    /// Notes what a channel says about its key, and tells everybody.
+    ///
+    /// Errors: [`TopicFull`].
+    pub(crate) fn track(&self, channel: &Channel, payload: &str) -> Result<(), TopicFull> {
+        let key = &channel.presence_key;
+        if let Some((deliveries, reference)) = channel.topic.track(channel.id, key, payload)? {
+            self.count_deliveries(deliveries);
+            self.bus().tell(|| channel.topic.tracked(channel.id, key, payload, &reference));
+        }
+        Ok(())
+    }
+
+    /// Forgets what a channel said, and tells everybody.
+    pub(crate) fn untrack(&self, channel: &Channel) {
+        self.note_untracked(channel, channel.topic.untrack(channel.id));
+    }
+
+    /// Ends a channel's membership and presence, and tells everybody.
+    pub(crate) fn leave(&self, channel: &Channel) {
+        self.note_untracked(channel, self.hub().leave(&channel.topic, channel.id));
+    }
+
+    /// Tells the other nodes that a channel says nothing any more; `told` is how many here know, if it had said something.
+    fn note_untracked(&self, channel: &Channel, told: Option<u64>) {
+        let Some(deliveries) = told else { return };
+        self.count_deliveries(deliveries);
+        let (topic, channel) = (channel.topic.name(), channel.id.number());
+        self.bus().tell(|| Head::Untrack { topic: topic.clone(), channel }.into());
+    }
+
+    /// Tells the other nodes who is present on this one.
+    pub(crate) fn tell_presences(&self) {
+        self.bus().tell(|| Head::PresencesBegin.into());
+        for message in self.hub().presences() {
+            self.bus().tell(|| message);
+        }
+        self.bus().tell(|| Head::PresencesEnd.into());
+    }
+
+    /// Tells the other nodes that this one lives.
+    pub(crate) fn tell_alive(&self) {
+        self.bus().tell(|| Head::Alive { rows: self.changes().exchange.kept() }.into());
+    }
+
+    /// Delivers a message of the database to the channels of its topic on this node.
+    pub(crate) fn publish_stored(&self, name: &TopicName, message: &StoredMessage) {
+        let (events, settings) = (&self.rates().events, self.settings());
+        events.add(1);
+        if message.payload.len() > settings.max_payload_size() || events.is_exceeded() {
+            tracing::warn!(
+                code = "UnableToBroadcastChanges",
+                id = &*message.id,
+                "a message of the database was dropped"
+            );
+        } else if let Some(topic) = self.hub().topic(name) {
+            self.count_deliveries(topic.publish(&message.as_broadcast(), None));
+        }
+    }
+
+    /// Subscribes a channel to the row changes that it asked for, if any.
+    pub(crate) fn subscribe(
+        &self,
+        channel: &Channel,
+        bindings: Bindings,
+        outbox: &Arc<Outbox>,
+        version: Version,
+    ) -> Option<Subscription> {
+        if bindings.0.is_empty() {
+            return None;
+        }
+        let subscriber = Subscriber {
+            outbox: Arc::clone(outbox),
+            version,
+            topic: channel.topic.wire_name().into(),
+            access: channel.access.clone(),
+            principal: Principal::of(&channel.access),
+            bindings: Arc::new(bindings),
+        };
+        Some(self.changes().subscribe(channel.id, subscriber))
+    }
+
+    /// Tells a channel when broadcasts of the database arrive, or ends it if they do not in time.
+    pub(crate) fn announce_replication(
+        &self,
+        channel: ChannelId,
+        outbox: &Arc<Outbox>,
+    ) -> AbortOnDropHandle<()> {
+        let (mut state, outbox) = (self.changes().state(), Arc::clone(outbox));
+        AbortOnDropHandle::new(self.tasks().spawn(async move {
+            let live = state.wait_for(|state| *state == FeedState::Live);
+            let notice = match tokio::time::timeout(REPLICATION_LIMIT, live).await {
+                Ok(_) => Notice::System {
+                    channel,
+                    extension: "system",
+                    is_ok: true,
+                    message: "Replication connection established".to_owned(),
+                },
+                Err(_) => {
+                    let message = "Replication connection was not established in time".to_owned();
+                    Notice::Shut { channel, message }
+                }
+            };
+            outbox.notify(notice);
+        }))
+    }
+
+    /// Counts deliveries, for the limit and for operators.
+    pub(crate) fn count_deliveries(&self, deliveries: u64) {
+        self.rates().events.add(deliveries);
+        self.metrics().deliveries.inc_by(deliveries);
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.0.database
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    pub(crate) fn changes(&self) -> &Arc<Changes> {
+        &self.0.changes
+    }
+
+    pub(crate) fn bus(&self) -> &Bus {
+        &self.0.bus
+    }
+
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// The tasks that have to end before the service does.
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.0.tasks
+    }
+
+    /// Reports whether the service ends.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.is_draining.load(Ordering::Relaxed)
+    }
+}
+
+/// Locks `mutex`. Nothing panics while one is locked, so that a poisoned one is as good as any.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Returns the service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
-pub fn service(settings: Settings) -> impl Endpoint<Output = Response> {
-    endpoint::make(answer).data(Arc::new(settings))
-}
-
-async fn answer(request: Request) -> poem::Result<Response> {
-    let limit = request.data::<Arc<Settings>>().map_or(usize::MAX, |settings| settings.max_header_length);
-    let longest = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).max();
-    let error = match request.uri().path() {
-        _ if longest.is_some_and(|length| length > limit) => Error::HeaderTooLarge(limit),
-        "/websocket" => Error::NotImplemented,
-        path if path.starts_with("/api/") => Error::NotImplemented,
-        _ => Error::NotFound,
-    };
-    Ok(error.into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use poem::http::{StatusCode, Uri};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn answers_have_upstreams_shape() {
-        let service = service(Settings::default());
-        let ask = |path: &'static str| Request::builder().uri(Uri::from_static(path));
-        for (path, status) in [
-            ("/websocket?vsn=2.0.0", StatusCode::NOT_IMPLEMENTED),
-            ("/api/broadcast", StatusCode::NOT_IMPLEMENTED),
-            ("/elsewhere", StatusCode::NOT_FOUND),
-        ] {
-            let answer = service.get_response(ask(path).finish()).await;
-            assert_eq!(answer.status(), status, "{path}");
-            let body: serde_json::Value = answer.into_body().into_json().await.unwrap();
-            assert!(body["error"].is_string());
-        }
-        let long = ask("/websocket").header("x-long", "x".repeat(5000)).finish();
-        assert_eq!(service.get_response(long).await.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
-    }
+pub fn service(realtime: Realtime) -> impl poem::Endpoint {
+    api::routes(realtime)
 }

@@ -37,15 +37,22 @@ impl Verified {
 
     /// Whether the token may be used at `now` (Unix seconds) by a service that calls itself `expected`; a service
     /// without a name takes every audience, and so does a token whose `aud` is an empty array.
-    pub(crate) fn check(&self, now: i64, expected: Option<&str>) -> Result<(), Error> {
+    /// With `ignores_beginning`, `nbf` and `iat` are passed over.
+    pub(crate) fn check(
+        &self,
+        now: i64,
+        expected: Option<&str>,
+        ignores_beginning: bool,
+    ) -> Result<(), Error> {
         if self.expires.is_some_and(|expires| now.saturating_sub(LEEWAY) > expires) {
             return Err(Error::Expired);
         }
         let horizon = now.saturating_add(LEEWAY);
-        if self.not_before.is_some_and(|start| horizon < start) {
+        let begins_later = |time: Option<i64>| !ignores_beginning && time.is_some_and(|time| horizon < time);
+        if begins_later(self.not_before) {
             return Err(Error::NotYetValid);
         }
-        if self.issued_at.is_some_and(|issued| horizon < issued) {
+        if begins_later(self.issued_at) {
             return Err(Error::IssuedInFuture);
         }
         match expected {

@@ -29,6 +29,8 @@ pub struct Verifier {
     issuers: Arc<[Issuer]>,
     cache: Arc<TokenCache>,
     audience: Option<Arc<str>>,
+    /// Whether `nbf` and `iat` are passed over.
+    ignores_beginning: bool,
 }
 
 /// A cache of verified tokens, with statistics.
@@ -96,7 +98,13 @@ struct Header {
 impl Verifier {
     pub(crate) fn new(keys: Vec<Key>) -> Verifier {
         let (keys, issuers) = (keys.into(), Arc::default());
-        Verifier { keys, issuers, cache: TokenCache::new(CACHE_BYTES), audience: None }
+        Verifier {
+            keys,
+            issuers,
+            cache: TokenCache::new(CACHE_BYTES),
+            audience: None,
+            ignores_beginning: false,
+        }
     }
 
     /// Returns a verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at
@@ -112,7 +120,7 @@ impl Verifier {
     pub fn from_published(jwks: &serde_json::Value) -> Verifier {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
-        Verifier { keys, issuers: Arc::default(), cache, audience: None }
+        Verifier { keys, issuers: Arc::default(), cache, audience: None, ignores_beginning: false }
     }
 
     /// Returns the same verifier for a service that takes a key's tokens with the algorithm that it signs with alone,
@@ -158,6 +166,11 @@ impl Verifier {
         Verifier { audience: Some(audience.into()), ..self.clone() }
     }
 
+    /// Returns the same verifier for a service that does not ask when a token's time begins (`nbf`, `iat`).
+    pub fn ignoring_beginning(&self) -> Verifier {
+        Verifier { ignores_beginning: true, ..self.clone() }
+    }
+
     /// Checks the signature, then `exp`, `nbf`, `iat` (30 s of leeway) and `aud`. The signature's result is
     /// remembered; the claims are checked against the clock every time.
     pub fn verify(&self, token: &str) -> Result<Arc<Verified>, Error> {
@@ -168,11 +181,11 @@ impl Verifier {
     pub(crate) fn verify_at(&self, token: &str, now: i64) -> Result<Arc<Verified>, Error> {
         let audience = self.audience.as_deref();
         if let Some(known) = self.cache.get(token) {
-            known.check(now, audience)?;
+            known.check(now, audience, self.ignores_beginning)?;
             return Ok(known);
         }
         let verified = Arc::new(self.check_signature(token)?);
-        verified.check(now, audience)?;
+        verified.check(now, audience, self.ignores_beginning)?;
         if token.len() <= LONGEST_CACHED {
             self.cache.insert(token, &verified);
         }
@@ -249,7 +262,9 @@ fn split(token: &str) -> Result<(&str, &str, &str), Error> {
 
 fn algorithm(name: Option<String>) -> Result<Algorithm, Error> {
     let name = name.unwrap_or_default();
-    name.parse().map_err(|_| {
+    // RFC 9864 names the curve in place of the family.
+    let known = if name == "Ed25519" { "EdDSA" } else { &name };
+    known.parse().map_err(|_| {
         // It comes from an untrusted token and becomes part of an answer, so it is shortened.
         Error::UnsupportedAlgorithm(name.chars().take(32).collect())
     })
@@ -320,6 +335,12 @@ mod tests {
         ] });
         assert_eq!(Verifier::from_published(&signing).keys.len(), 1);
         assert!(Verifier::from_published(&json!([])).keys.is_empty());
+    }
+
+    #[test]
+    fn a_curve_may_stand_for_its_family() {
+        assert_eq!(algorithm(Some("Ed25519".to_owned())), Ok(Algorithm::EdDSA));
+        assert!(algorithm(Some("ed25519".to_owned())).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! A server that runs on it keeps running: its sessions are ended, and it reconnects.
 
+use std::path::Path;
 use std::time::Duration;
 
 use database::migrate::{Migrator, State};
@@ -165,18 +166,24 @@ async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Removes the files of uploads, whose rows have been deleted, if they are in the data folder.
+/// Removes the files of uploads, whose rows have been deleted, and the pictures that were made of them, where they are in
+/// the data folder.
 fn remove_objects(settings: &Settings) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
     if !storage.path.starts_with(&settings.data_dir) {
         tracing::warn!(
             "the files of uploads are not deleted, since they are outside of the project's data folder"
         );
-        return Ok(());
     }
+    let folders = [&storage.path, &storage.image_cache_path].into_iter();
+    folders.filter(|folder| folder.starts_with(&settings.data_dir)).try_for_each(|folder| empty(folder))
+}
+
+/// Removes what is in `folder`, which need not exist.
+fn empty(folder: &Path) -> Result<(), Error> {
     let removing =
-        |error| Error::io(format!("remove the files of uploads in {}", display_path(&storage.path)))(error);
-    let entries = match std::fs::read_dir(&storage.path) {
+        |error| Error::io(format!("remove the files of uploads in {}", display_path(folder)))(error);
+    let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(removing)?,
     };

@@ -62,6 +62,14 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     Ok(())
 }
 
+/// Returns the known values by their names in files.
+///
+/// Errors: if the running server has other keys than this command's settings.
+pub(super) fn values(settings: &Settings, instance: &Instance) -> Result<BTreeMap<String, String>, Error> {
+    let known = items(settings, instance)?.into_iter().filter_map(|item| Some((item.name, item.value?)));
+    Ok(known.collect())
+}
+
 fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
     let keys = backend::keys(settings)?;
     let api = keys.api_keys();
@@ -76,6 +84,9 @@ fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
     let database = Backend::existing(settings, RunningPostgres::find(&settings.data_dir).as_ref());
     let database = database.map(|backend| backend.client_uri()).transpose()?;
     let (services, inbox) = (&settings.services, &instance.inbox_url);
+    let storage = services.storage.as_ref().filter(|storage| storage.s3_enabled);
+    let s3 = storage.map(|storage| storage::AccessKeys::of(storage, &keys));
+    let of_s3 = |value: fn(&storage::AccessKeys) -> &str| s3.as_ref().map(|keys| value(keys).to_owned());
     let item = |path, name: &str, label, value| Item { path, name: name.to_owned(), label, value };
     let key = |value: &str| Some(value.to_owned());
     Ok(vec![
@@ -87,6 +98,7 @@ fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
             "Functions URL",
             below("/functions/v1", services.functions.is_some()),
         ),
+        item("api.storage_s3_url", "STORAGE_S3_URL", "Storage S3 URL", below("/storage/v1/s3", s3.is_some())),
         item("db.url", "DB_URL", "DB URL", database),
         item("mailpit.url", "MAILPIT_URL", "Mailpit URL", inbox.clone()),
         item("inbucket.url", "INBUCKET_URL", "Inbucket URL", inbox.clone()),
@@ -95,6 +107,19 @@ fn items(settings: &Settings, instance: &Instance) -> Result<Vec<Item>, Error> {
         item("auth.jwt_secret", "JWT_SECRET", "JWT secret", key(keys.jwt_secret())),
         item("auth.anon_key", "ANON_KEY", "anon key", key(api.anon())),
         item("auth.service_role_key", "SERVICE_ROLE_KEY", "service_role key", key(api.service_role())),
+        item(
+            "storage.s3_access_key_id",
+            "S3_PROTOCOL_ACCESS_KEY_ID",
+            "S3 Access Key",
+            of_s3(|keys| &keys.id),
+        ),
+        item(
+            "storage.s3_secret_access_key",
+            "S3_PROTOCOL_ACCESS_KEY_SECRET",
+            "S3 Secret Key",
+            of_s3(|keys| keys.secret.expose()),
+        ),
+        item("storage.s3_region", "S3_PROTOCOL_REGION", "S3 Region", of_s3(|keys| &keys.region)),
     ])
 }
 

@@ -52,8 +52,7 @@ const SILENT: &[&str] = &[
     "realtime.ip_version",
     "remotes.**",
     "storage.analytics.**",
-    "storage.s3_protocol.**",
-    "storage.vector.**",
+    "storage.vector.buckets.**",
     "studio.**",
 ];
 
@@ -90,8 +89,6 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("local_smtp.pop3_port", "", NO_SMTP),
     ("local_smtp.smtp_port", "", NO_SMTP),
     ("storage.analytics.enabled", "false", "there are no analytics buckets"),
-    ("storage.image_transformation.enabled", "false", "images are served as they are stored"),
-    ("storage.vector.enabled", "false", "there are no vector buckets"),
 ];
 
 #[cfg(test)]

@@ -70,6 +70,10 @@ fn reference() -> String {
         auth::settings_reference(),
         INBOX.to_owned(),
         section::<storage::Settings>("Storage", ""),
+        section::<storage::S3Settings>(
+            "Storage's S3 store",
+            "These apply with `STORAGE_BACKEND=s3`. See [operating](operating.md).",
+        ),
         section::<realtime::Settings>("Realtime", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),

@@ -171,9 +171,14 @@ fn storage(
 ) -> Result<storage::Settings, Invalid> {
     let mut settings = storage::Settings::default();
     reader.apply(&mut settings)?;
+    reader.apply(&mut settings.s3)?;
     settings.path = match settings.path.as_os_str().is_empty() {
         true => data_dir.join("objects"),
         false => project.resolve(&settings.path),
+    };
+    settings.image_cache_path = match settings.image_cache_path.as_os_str().is_empty() {
+        true => data_dir.join("rendered"),
+        false => project.resolve(&settings.image_cache_path),
     };
     Ok(settings)
 }

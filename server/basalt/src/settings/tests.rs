@@ -96,8 +96,11 @@ fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
 
 #[test]
 fn features_that_are_missing_are_not_switched_on_in_silence() {
-    let settings = read("[storage.vector]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
-    assert_eq!(settings.warnings, ["storage.vector.enabled has no effect here: there are no vector buckets"]);
+    let settings = read("[storage.analytics]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
+    assert_eq!(
+        settings.warnings,
+        ["storage.analytics.enabled has no effect here: there are no analytics buckets"]
+    );
 }
 
 #[test]

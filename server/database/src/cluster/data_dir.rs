@@ -4,13 +4,19 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::error::Error;
 use super::orphan;
 use super::package::temporary_name;
+use super::postmaster::POLL;
+
+/// How long removing an unfinished cluster may be tried.
+const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The role that `initdb` makes.
 pub(super) const SUPERUSER: &str = "postgres";
@@ -136,9 +142,7 @@ impl DataDir {
         let entries = fs::read_dir(&self.path).map_err(Error::io("read", &self.path))?;
         for entry in entries.flatten() {
             if entry.file_name().to_string_lossy().starts_with("postgres.new-") {
-                // The Postgres of an upgrade that was killed may still be running there.
-                orphan::clear(&entry.path().join("data"), |_| ()).await?;
-                fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+                remove_unfinished(&entry.path()).await?;
             }
         }
         Ok(())
@@ -161,6 +165,24 @@ impl DataDir {
             set.map_err(Error::io("set the mode of", &cluster))?;
         }
         Ok(())
+    }
+}
+
+/// Removes a cluster that an interrupted start or upgrade has left. Its Postgres is ended; its `initdb`, whose process ID
+/// is not known, may go on to write or remove files there until it misses one, so that removing is tried again.
+async fn remove_unfinished(staging: &Path) -> Result<(), Error> {
+    let until = Instant::now() + REMOVE_LIMIT;
+    loop {
+        orphan::clear(&staging.join("data"), |_| ()).await?;
+        match fs::remove_dir_all(staging) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                if Instant::now() > until {
+                    return Err(Error::io("remove", staging)(error));
+                }
+                sleep(POLL).await;
+            }
+            _ => return Ok(()),
+        }
     }
 }
 
@@ -234,6 +256,25 @@ mod tests {
         data.replace_cluster(&data.path.join("postgres.new-1"), &data.path.join("postgres.16")).unwrap();
         let expected = vec!["postgres".to_owned(), "postgres.16".to_owned()];
         assert_eq!(clusters(&data), (expected, "postgres.new-1".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn an_unfinished_cluster_goes_though_its_initdb_still_writes() {
+        let (_folder, data) = data(&["postgres", "postgres.new-1"]);
+        let staging = data.path.join("postgres.new-1");
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let writer = std::thread::spawn(move || {
+            let until = Instant::now() + Duration::from_millis(200);
+            let mut names = (0..).map(|number: u32| staging.join(number.to_string()));
+            // `initdb`, too, ends at the first file that it cannot create.
+            while Instant::now() < until && fs::write(names.next().unwrap(), "").is_ok() {
+                let _ = begun.send(());
+            }
+        });
+        has_begun.recv().unwrap();
+        data.recover().await.unwrap();
+        writer.join().unwrap();
+        assert_eq!(clusters(&data).0, ["postgres"]);
     }
 
     #[tokio::test]

@@ -38,6 +38,12 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0015_vault.sql",
     "0016_extensions_of_new_projects.sql",
     "0017_resumable_uploads.sql",
+    "0018_storage_migrations.sql",
+    "0019_public_object_changes.sql",
+    "0020_multipart_uploads.sql",
+    "0021_vectors.sql",
+    "0022_message_publication.sql",
+    "0023_rights_watch.sql",
 ];
 
 impl PlatformFile {

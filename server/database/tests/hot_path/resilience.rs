@@ -48,9 +48,9 @@ async fn a_closed_database_refuses_work() {
 }
 
 #[tokio::test]
-async fn notifications_and_reconnections_count_as_changes_of_the_catalog() {
+async fn notifications_and_reconnections_are_counted() {
     let harness = Harness::with(|settings| settings.channel = Some("pgrst".to_owned())).await;
-    let mut changes = harness.database.catalog_changes();
+    let mut changes = harness.database.notifications();
     let mut changed = async || tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
     changed().await;
     harness.admin("notify pgrst, 'reload schema'").await;
@@ -64,7 +64,7 @@ async fn notifications_and_reconnections_count_as_changes_of_the_catalog() {
 #[tokio::test]
 async fn ddl_is_a_change_of_the_catalog() {
     let harness = Harness::with(|settings| settings.channel = Some("pgrst".to_owned())).await;
-    let mut changes = harness.database.catalog_changes();
+    let mut changes = harness.database.notifications();
     tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();
     harness.admin("create table public.seen (v int)").await;
     tokio::time::timeout(LIMIT, changes.changed()).await.unwrap().unwrap();

@@ -112,7 +112,7 @@ impl SharedCache {
         suspicion: Suspicion,
     ) -> Option<Arc<SchemaCache>> {
         database.await_notifications().await;
-        let mut changes = database.catalog_changes();
+        let mut changes = database.notifications();
         let has_changed = |count: u64| !self.is_fresh() || count != self.changes_seen.load(Ordering::Relaxed);
         let newer = || self.current().filter(|current| !Arc::ptr_eq(current, old));
         if suspicion == Suspicion::Refused && newer().is_none() {
@@ -174,7 +174,7 @@ impl SharedCache {
     }
 
     async fn reload_for_ever(&self, database: &Database, configuration: &SharedConfiguration) {
-        let mut changes = database.catalog_changes();
+        let mut changes = database.notifications();
         if database.has_listener() {
             // The beginning of listening counts as a change, which would cause a second load.
             let _ = tokio::time::timeout(LISTENING_LIMIT, changes.changed()).await;

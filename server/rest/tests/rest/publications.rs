@@ -59,7 +59,8 @@ async fn whoever_owns_the_publication_may_make_it_anew() {
         .unwrap();
     let major = client.query_one("select current_setting('server_version_num')::int", &[]).await.unwrap();
     if major.get::<_, i32>(0) >= 180_000 {
-        let published = client.query_one("select pubgencols::text from pg_publication", &[]).await.unwrap();
+        let sql = "select pubgencols::text from pg_publication where pubname = 'supabase_realtime'";
+        let published = client.query_one(sql, &[]).await.unwrap();
         assert_eq!(published.get::<_, String>(0), "s");
     }
     client.batch_execute("rollback").await.unwrap();

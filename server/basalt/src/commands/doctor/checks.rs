@@ -9,7 +9,7 @@ use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
-use super::{Finding, Verdict};
+use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::commands::functions::Functions;
 use crate::settings::{Settings, display_path};
@@ -18,7 +18,7 @@ use crate::settings::{Settings, display_path};
 const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks, in an order in which each one's conditions are checked first.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
@@ -36,6 +36,9 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Extensions", extensions(settings).await));
     }
     findings.push(finding("Database", database(settings, running.as_ref()).await));
+    if settings.services.realtime.is_some() {
+        findings.push(finding("Realtime", realtime::check(settings, running.as_ref()).await));
+    }
     findings.push(finding("psql", psql()));
     findings.push(finding(
         "Port",
@@ -182,6 +185,21 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>) -> Ver
     };
     admin.close().await;
     verdict
+}
+
+/// Connects to the database, if it runs and answers.
+pub(super) async fn open_existing(
+    settings: &Settings,
+    running: Option<&RunningPostgres>,
+) -> Option<Database> {
+    let admin = Backend::existing(settings, running)?.admin().await.ok()?;
+    match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => Some(admin),
+        _ => {
+            admin.close().await;
+            None
+        }
+    }
 }
 
 async fn pending(settings: &Settings, admin: &Database) -> Verdict {

@@ -32,7 +32,12 @@ pub(super) fn public(
             let server = Server {
                 url: settings.server.external_url.clone(),
                 key: keys.api_keys().publishable().to_owned(),
-                has_channels: realtime::HAS_CHANNELS && settings.services.realtime.is_some(),
+                has_channels: settings.services.realtime.is_some(),
+                has_images: settings
+                    .services
+                    .storage
+                    .as_ref()
+                    .is_some_and(|storage| storage.image_transformation),
                 api: running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed())),
             };
             let site = Site::open(settings.site.clone(), server)?;
@@ -55,9 +60,10 @@ pub(super) fn public(
         // Each bucket has a limit of its own, and its refusal another form than the gateway's.
         routes = routes.mount("/storage/v1", face.body_limit(u64::MAX));
     }
-    if let Some(realtime) = &settings.services.realtime {
-        routes =
-            routes.mount("/realtime/v1", gateway.guarded("realtime", realtime::service(realtime.clone())));
+    if let Some(realtime) = &running.realtime {
+        // Tokens decide, and refusals are in another form than the gateway's.
+        let face = gateway.open("realtime", realtime::service(realtime.clone()));
+        routes = routes.mount("/realtime/v1", face);
     }
     if let Some(functions) = functions {
         let face = gateway.open("functions", functions.endpoint());

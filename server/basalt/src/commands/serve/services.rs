@@ -7,6 +7,7 @@ use database::Database;
 use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
+use realtime::Realtime;
 use storage::{Storage, Sweeper};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,6 +32,7 @@ pub(super) struct RunningServices {
     pub(super) rest: Option<rest::Rest>,
     pub(super) auth: Option<SharedEndpoint>,
     pub(super) storage: Option<Storage>,
+    pub(super) realtime: Option<Realtime>,
     /// Verifies tokens for all services.
     pub(super) verifier: tokens::Verifier,
     /// The database that is pinged to check readiness.
@@ -51,6 +53,7 @@ impl RunningServices {
             rest: None,
             auth: None,
             storage: None,
+            realtime: None,
             verifier: access.keys.verifier(),
             probe: authenticator.clone(),
             databases: vec![authenticator.clone()],
@@ -79,19 +82,53 @@ impl RunningServices {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
         if let Some(auth) = &services.auth {
-            let database = self.open(access, AUTH_ADMIN).await?;
+            let database = self.open(access, AUTH_ADMIN, |base| base).await?;
             let service = auth::service(auth.clone(), database, keys.clone());
             let service =
                 service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
             self.auth = Some(shared(service));
         }
         if let Some(storage) = &services.storage {
-            let database = self.open(access, STORAGE_ADMIN).await?;
+            let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
+            let listening = |base| database::Settings { channel, ..base };
+            let database = self.open(access, STORAGE_ADMIN, listening).await?;
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
             self.tasks.spawn(Sweeper::new(storage.clone()).run(self.stop.clone()));
             self.storage = Some(storage);
         }
+        if let Some(realtime) = &services.realtime {
+            self.start_realtime(realtime, &services.connections, access).await?;
+        }
         self.start_workers(access.backend).await
+    }
+
+    /// Starts realtime, as the administrator: it asks policies as the callers' roles, but replicates as itself.
+    async fn start_realtime(
+        &mut self,
+        settings: &realtime::Settings,
+        connections: &rest::Connections,
+        access: &DatabaseAccess<'_>,
+    ) -> Result<(), Error> {
+        let pool_size = settings.pool_size as usize;
+        let renewal = access.renewal.clone();
+        // It tells of changes to tables, rights and policies.
+        let channel = connections.channel_enabled.then(|| connections.channel.clone());
+        let database = access
+            .backend
+            .admin_with(|base| database::Settings {
+                pool_size,
+                renewal,
+                channel,
+                application_name: "basalt-realtime".to_owned(),
+                ..base
+            })
+            .await?;
+        self.databases.push(database.clone());
+        let realtime = Realtime::new(settings.clone(), database, access.keys.clone(), self.verifier.clone());
+        self.gateway.register(|registry| realtime.register(registry));
+        self.tasks.spawn(realtime.clone().run(self.stop.clone()));
+        self.realtime = Some(realtime);
+        Ok(())
     }
 
     /// Starts the workers behind the extensions pg_cron and pg_net, which only the embedded Postgres has.
@@ -140,8 +177,13 @@ impl RunningServices {
         self.rest = Some(rest);
     }
 
-    async fn open(&mut self, access: &DatabaseAccess<'_>, role: &str) -> Result<Database, Error> {
-        let opened = access.database(role, |base| base).await?;
+    async fn open(
+        &mut self,
+        access: &DatabaseAccess<'_>,
+        role: &str,
+        adjust: impl FnOnce(database::Settings) -> database::Settings,
+    ) -> Result<Database, Error> {
+        let opened = access.database(role, adjust).await?;
         self.databases.push(opened.clone());
         Ok(opened)
     }

@@ -1,4 +1,4 @@
-//! Listens for notifications that the catalog has changed.
+//! Listens for the notifications of one channel, such as those that tell of changes to the catalog.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 
 /// How often the connection is probed, and how long the answer may take.
-const PROBE_INTERVAL: Duration = Duration::from_secs(30);
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long [`Listener::catch_up`] waits.
@@ -75,13 +75,17 @@ impl Listener {
         self.changes.subscribe()
     }
 
+    pub(crate) fn count(&self) -> u64 {
+        *self.changes.borrow()
+    }
+
     pub(crate) const fn has_channel(&self) -> bool {
         self.channel.is_some()
     }
 
     /// Reports whether the listener is connected and listens to `channel`.
     pub(crate) fn is_listening_to(&self, channel: &str) -> bool {
-        self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Relaxed)
+        self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Acquire)
     }
 
     /// Waits until all notifications that Postgres has sent so far are counted: they precede the answer to a query.
@@ -118,12 +122,12 @@ async fn listen_with_reconnect(
     loop {
         let count_before = *changes.borrow();
         let Err(error) = listen(&target, &channel, &changes, (is_listening, shared)).await;
-        is_listening.store(false, Ordering::Relaxed);
+        is_listening.store(false, Ordering::Release);
         shared.store(None);
         if *changes.borrow() != count_before {
             pause = FIRST_PAUSE;
         }
-        tracing::warn!(%error, ?pause, channel, "the listener for catalog changes lost its connection");
+        tracing::warn!(%error, ?pause, channel, "the listener for notifications lost its connection");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -150,9 +154,9 @@ async fn listen(
     };
     let probes = async {
         probe(&client, &format!("listen {}", quote_identifier(channel))).await?;
-        // Changes before this moment were not notified, so the catalog counts as changed.
+        // What happened before this moment was not notified: it counts as one notification.
         changes.send_modify(|count| *count += 1);
-        is_listening.store(true, Ordering::Relaxed);
+        is_listening.store(true, Ordering::Release);
         shared.store(Some(Arc::clone(&client)));
         loop {
             tokio::time::sleep(PROBE_INTERVAL).await;

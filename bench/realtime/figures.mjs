@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+
+import { pgbench } from '../lib/pgbench.mjs'
+import { Postgres } from '../lib/postgres.mjs'
+import { memory } from '../lib/processes.mjs'
+import { Running } from '../lib/running.mjs'
+import { median } from '../lib/statistics.mjs'
+import { figure, heading, row, table } from '../lib/table.mjs'
+import { Server } from '../../tests/support/server.mjs'
+
+const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
+/** Sockets that listen to broadcasts, and to row changes. */
+const LISTENERS = 1000
+const SUBSCRIBERS = 50
+/** Sockets that do nothing, for what one of them costs. */
+const IDLE = 5000
+/** Limits that are no limits. */
+const LIMITLESS = String(2 ** 31)
+
+/**
+ * Broadcasts beside a bare fan-out, joins, idle sockets, and row changes under row-level security.
+ * @param {string} binary
+ * @param {{ seconds: number, rounds: number }} how
+ */
+export async function realtime(binary, how) {
+  const env = {
+    BASALT_ADMIN_PORT: '0',
+    BASALT_DATABASE_PORT: '0',
+    BASALT_LOG: 'warn',
+    TENANT_MAX_CONCURRENT_USERS: LIMITLESS,
+    TENANT_MAX_JOINS_PER_SECOND: LIMITLESS,
+    TENANT_MAX_EVENTS_PER_SECOND: LIMITLESS,
+  }
+  const running = new Running()
+  try {
+    const server = running.add(await Server.start({ binary, env }))
+    const fanout = running.add(await Fanout.start())
+    await broadcasts(server, fanout, how)
+    await idle(server)
+    await rowChanges(server, how)
+  } finally {
+    await running.stop()
+  }
+}
+
+/** The address of the server's sockets. */
+function address({ access: { url, anonKey } }) {
+  return `${url.replace('http', 'ws')}/realtime/v1/websocket?vsn=2.0.0&apikey=${anonKey}`
+}
+
+function join(config = {}) {
+  return JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', { config }])
+}
+
+const message = JSON.stringify([
+  '1',
+  null,
+  'realtime:bench',
+  'broadcast',
+  { type: 'broadcast', event: 'tick', payload: { t: '{t}', pad: '{pad}' } },
+])
+
+/** Messages of 128 bytes to 1,000 sockets: as many as go through, and 100 a second. */
+async function broadcasts(server, fanout, { seconds, rounds }) {
+  heading(`Broadcasts of ${message.length} bytes and more to ${LISTENERS} sockets`)
+  const flags = ['--sockets', LISTENERS, '--seconds', seconds, '--message', message, '--bytes', 192]
+  const ours = [address(server), ...flags, '--join', join()]
+  const theirs = [fanout.url, ...flags]
+  const lines = []
+  const ratios = []
+  for (let round = 0; round < rounds; round += 1) {
+    const [basalt, bare] = [await sockets(...ours), await sockets(...theirs)]
+    ratios.push(basalt.deliveries_per_second / bare.deliveries_per_second)
+    for (const [name, { deliveries_per_second, joins_per_second, expected, received }] of [
+      ['Basalt', basalt],
+      ['bare fan-out', bare],
+    ]) {
+      const lost = expected - received
+      lines.push([name, figure(deliveries_per_second), figure(joins_per_second), lost])
+    }
+  }
+  table(['', 'deliveries/s', 'joins/s', 'lost'], lines)
+  row('Basalt of the bare fan-out, target 0.7', median(ratios).toFixed(2))
+  const steady = []
+  for (const [name, parts] of [
+    ['Basalt', ours],
+    ['bare fan-out', theirs],
+  ]) {
+    const { p50_milliseconds, p99_milliseconds } = await sockets(...parts, '--rate', 100)
+    steady.push([name, figure(p50_milliseconds), figure(p99_milliseconds)])
+  }
+  table(['100 messages/s', 'p50 ms', 'p99 ms, target 20'], steady)
+}
+
+/** What a joined socket that does nothing costs in the server's memory. */
+async function idle(server) {
+  heading(`${IDLE} sockets that do nothing`)
+  const before = memory(server.process.pid).now
+  const load = start(address(server), '--sockets', IDLE, '--join', join(), '--listen')
+  const [line] = await once(load.stdout, 'data')
+  const after = memory(server.process.pid).now
+  load.stdin.end()
+  await once(load, 'exit')
+  row('joins/s, target 5000', figure(JSON.parse(String(line)).joins_per_second))
+  row('bytes of memory for each, target 8192', figure((after - before) / IDLE))
+}
+
+/** Inserts of one row each, as fast as they go, to 50 sockets that a policy lets see them. */
+async function rowChanges(server, { seconds }) {
+  heading(`Row changes to ${SUBSCRIBERS} sockets under row-level security`)
+  const database = await Postgres.of(server)
+  await database.sql(`create table public.ticks (id bigserial primary key, room int not null, t text not null);
+    alter table public.ticks enable row level security;
+    create policy rooms on public.ticks for select to anon using (room < 10);
+    grant select on public.ticks to anon;
+    alter publication supabase_realtime add table public.ticks`)
+  const changes = [{ event: 'INSERT', schema: 'public', table: 'ticks' }]
+  const load = start(
+    address(server),
+    ...['--sockets', SUBSCRIBERS, '--join', join({ postgres_changes: changes }), '--listen'],
+  )
+  await once(load.stdout, 'data')
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  const insert = {
+    sql: "insert into public.ticks (room, t) values (1, to_char(extract(epoch from clock_timestamp()) * 1e6, 'FM0000000000000000'))",
+    role: 'service_role',
+    writes: true,
+  }
+  for (const connections of [1, 8]) {
+    const before = await report(load)
+    const written = await pgbench(database.environment, insert, { connections, seconds })
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const after = await report(load)
+    const delivered = (after.received - before.received) / SUBSCRIBERS
+    row(`changes/s by ${connections} connections, target 5000`, figure(written.per_second))
+    row('  delivered to each socket a second after the last', `${delivered} of ${written.asked}`)
+    row('  p50 from the statement to the client, ms, target 5', figure(after.p50_milliseconds))
+    row('  p99', figure(after.p99_milliseconds))
+  }
+  load.stdin.end()
+  await once(load, 'exit')
+}
+
+/** What a listening `sockets` has received. */
+async function report(load) {
+  load.stdin.write('\n')
+  const [line] = await once(load.stdout, 'data')
+  return JSON.parse(String(line))
+}
+
+/** Runs `sockets` to its end and returns its figures. */
+async function sockets(...parts) {
+  const program = start(...parts)
+  let text = ''
+  program.stdout.on('data', (chunk) => (text += String(chunk)))
+  const [code] = await once(program, 'exit')
+  if (code !== 0) throw new Error(`sockets ended with ${String(code)}`)
+  return JSON.parse(text)
+}
+
+function start(...parts) {
+  return spawn(path.join(target, 'release/sockets'), parts.map(String), {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+}
+
+/** The bare fan-out. */
+class Fanout {
+  static async start() {
+    const child = spawn(path.join(target, 'release/bare'), ['fanout'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = await once(child.stdout, 'data')
+    return new Fanout(child, JSON.parse(String(line)).url)
+  }
+
+  constructor(child, url) {
+    this.child = child
+    this.url = url
+  }
+
+  async stop() {
+    this.child.kill()
+    await once(this.child, 'exit')
+  }
+}

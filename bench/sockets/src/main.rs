@@ -1,0 +1,211 @@
+//! A load generator for WebSockets: many sockets that listen, one that sends.
+//!
+//! It parses only as much as is needed to find the ends of frames, so that it takes as little processor time as possible
+//! from the measured server. Prints one JSON object.
+
+mod socket;
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+use serde::Serialize;
+use tokio::task::{JoinSet, LocalSet};
+
+use socket::{Address, Reader, Writer};
+
+/// Messages under way when they are sent as fast as possible.
+const WINDOW: u64 = 8;
+/// Sockets that are opened at the same time.
+const OPENING: usize = 64;
+/// How long messages may be outstanding once the time is over.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Opens sockets, sends messages from one of them, and counts what all others receive.
+#[derive(Parser)]
+struct Arguments {
+    /// ws://host:port/path?query
+    url: Address,
+    /// Sockets that listen
+    #[arg(short = 'n', long, default_value_t = 1000)]
+    sockets: u64,
+    /// A frame that each socket sends first, and whose answer it waits for
+    #[arg(long)]
+    join: Option<String>,
+    /// The message; {t} stands for the time, {pad} for what makes the message as long as it should be
+    #[arg(long, default_value = "{t} {pad}")]
+    message: String,
+    /// Bytes of a message
+    #[arg(long, default_value_t = 128)]
+    bytes: usize,
+    /// Messages per second; 0 sends as fast as they arrive
+    #[arg(long, default_value_t = 0)]
+    rate: u32,
+    /// How long to send
+    #[arg(short, long, default_value_t = 5)]
+    seconds: u64,
+    /// Sends nothing: prints how fast the sockets were opened, and for each line of the standard input what came since
+    #[arg(long)]
+    listen: bool,
+}
+
+/// What all sockets have received.
+#[derive(Default)]
+struct Received {
+    messages: Cell<u64>,
+    /// Microseconds from sending to receiving, of some.
+    latencies: RefCell<Vec<u32>>,
+}
+
+impl Received {
+    fn note(&self, payload: &[u8]) {
+        self.messages.set(self.messages.get() + 1);
+        // One in sixteen is enough for percentiles.
+        if self.messages.get().is_multiple_of(16)
+            && let Some(sent) = time_in(payload)
+        {
+            self.latencies.borrow_mut().push(now().saturating_sub(sent) as u32);
+        }
+    }
+
+    /// Returns percentiles in milliseconds of what was noted since the last call.
+    fn percentiles(&self) -> [f64; 2] {
+        let mut latencies = self.latencies.take();
+        latencies.sort_unstable();
+        [0.5, 0.99].map(|share| {
+            let index = (latencies.len() as f64 * share) as usize;
+            let latency = latencies.get(index.min(latencies.len().saturating_sub(1)));
+            latency.map_or(0.0, |micros| f64::from(*micros) / 1000.0)
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    joins_per_second: f64,
+    sent: u64,
+    expected: u64,
+    received: u64,
+    deliveries_per_second: f64,
+    p50_milliseconds: f64,
+    p99_milliseconds: f64,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match LocalSet::new().run_until(run(Arguments::parse())).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = io::Write::write_all(&mut io::stderr(), format!("sockets: {error}\n").as_bytes());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> io::Result<()> {
+    let begun = Instant::now();
+    let readers = open(&arguments).await?;
+    let joins_per_second = readers.len() as f64 / begun.elapsed().as_secs_f64();
+    let received = Rc::new(Received::default());
+    let mut writers = Vec::new();
+    for (reader, writer) in readers {
+        let received = Rc::clone(&received);
+        writers.push(writer);
+        tokio::task::spawn_local(async move { reader.count(|payload| received.note(payload)).await });
+    }
+    if arguments.listen {
+        print(&serde_json::json!({ "joins_per_second": joins_per_second }))?;
+        while tokio::task::spawn_blocking(read_line).await.map_err(io::Error::other)?? {
+            let [p50, p99] = received.percentiles();
+            let received = received.messages.get();
+            print(
+                &serde_json::json!({ "received": received, "p50_milliseconds": p50, "p99_milliseconds": p99 }),
+            )?;
+        }
+        return Ok(());
+    }
+    let (_, mut sender) = connect(&arguments).await?;
+    let (mut sent, end) = (0, Duration::from_secs(arguments.seconds));
+    let started = Instant::now();
+    while started.elapsed() < end {
+        let behind = || sent * arguments.sockets - received.messages.get();
+        match arguments.rate {
+            0 => {
+                while behind() > WINDOW * arguments.sockets {
+                    tokio::time::sleep(Duration::from_micros(100)).await;
+                }
+            }
+            rate => {
+                let due = started + Duration::from_secs_f64(sent as f64 / f64::from(rate));
+                tokio::time::sleep_until(due.into()).await;
+            }
+        }
+        let text = arguments.message.replace("{t}", &format!("{:016}", now()));
+        let pad = arguments.bytes.saturating_sub(text.len() - "{pad}".len());
+        sender.send(text.replace("{pad}", &"x".repeat(pad)).as_bytes()).await?;
+        sent += 1;
+        tokio::task::yield_now().await;
+    }
+    let expected = sent * arguments.sockets;
+    let grace = Instant::now();
+    while received.messages.get() < expected && grace.elapsed() < GRACE {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let [p50_milliseconds, p99_milliseconds] = received.percentiles();
+    print(&Report {
+        joins_per_second,
+        sent,
+        expected,
+        received: received.messages.get(),
+        deliveries_per_second: received.messages.get() as f64 / seconds,
+        p50_milliseconds,
+        p99_milliseconds,
+    })
+}
+
+/// Opens the sockets that listen, some at the same time.
+async fn open(arguments: &Arguments) -> io::Result<Vec<(Reader, Writer)>> {
+    let (mut opened, mut opening) = (Vec::new(), JoinSet::new());
+    for _ in 0..arguments.sockets {
+        if opening.len() >= OPENING
+            && let Some(socket) = opening.join_next().await
+        {
+            opened.push(socket.map_err(io::Error::other)??);
+        }
+        let (url, join) = (arguments.url.clone(), arguments.join.clone());
+        opening.spawn_local(async move { socket::open(&url, join.as_deref()).await });
+    }
+    while let Some(socket) = opening.join_next().await {
+        opened.push(socket.map_err(io::Error::other)??);
+    }
+    Ok(opened)
+}
+
+async fn connect(arguments: &Arguments) -> io::Result<(Reader, Writer)> {
+    socket::open(&arguments.url, arguments.join.as_deref()).await
+}
+
+/// Reads a line of the standard input; reports whether there was one.
+fn read_line() -> io::Result<bool> {
+    Ok(io::stdin().read_line(&mut String::new())? > 0)
+}
+
+/// Returns the time in microseconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as u64)
+}
+
+/// Returns the time in a message: the first sixteen digits in a row.
+fn time_in(payload: &[u8]) -> Option<u64> {
+    let digits = payload.windows(16).find(|window| window.iter().all(u8::is_ascii_digit))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn print(report: &impl Serialize) -> io::Result<()> {
+    let line = serde_json::to_string(report)?;
+    io::Write::write_all(&mut io::stdout(), format!("{line}\n").as_bytes())
+}

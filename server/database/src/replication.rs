@@ -1,0 +1,121 @@
+//! Logical replication: committed changes of rows, in the order of their commits, from a replication slot.
+//!
+//! A slot ([`slot`]) is a mark in the server's write-ahead log (WAL). A [`ReplicationStream`] sends what was committed
+//! after the mark, and moves the mark when its user confirms what has been dealt with. What is not confirmed comes again
+//! with the next stream: each change comes at least once, and none is lost.
+//!
+//! Why this is not left to a crate: decision 56.
+
+mod event;
+mod frame;
+mod lsn;
+mod pgoutput;
+pub mod slot;
+mod stream;
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::macros::datetime;
+
+pub use event::{Event, OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value, Values};
+pub use lsn::Lsn;
+pub use stream::ReplicationStream;
+
+use crate::conninfo::Conninfo;
+use crate::{Database, Error, quote_identifier};
+
+/// What Postgres counts its times from.
+const POSTGRES_EPOCH: OffsetDateTime = datetime!(2000-01-01 00:00 UTC);
+
+/// Settings of a [`ReplicationStream`].
+#[derive(Debug, Clone)]
+pub struct ReplicationSettings {
+    /// The slot, which must exist: see [`slot::ensure`].
+    pub slot: String,
+    /// The publications whose tables are told of. They must have existed when the changes were made: for those before,
+    /// Postgres refuses the stream.
+    pub publications: Vec<String>,
+    /// Where to connect to in place of the pools' server, for example because that is a PgBouncer, which does not
+    /// relay replication.
+    pub server: Option<Conninfo>,
+    /// How often the server is told what is confirmed.
+    pub status_interval: Duration,
+    /// The connection counts as broken when the server has sent nothing for so long; at half of it the server is asked for
+    /// a sign of life. The server is told to do the same. At least a second.
+    pub silence_limit: Duration,
+    /// Where an earlier stream of the same slot ended. A server that crashed may have forgotten confirmations, up to those
+    /// since its last checkpoint; with this, the stream does not begin before them.
+    pub resume: Option<ResumePoint>,
+}
+
+/// What was confirmed on a server: see [`ReplicationStream::resume_point`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// The server's identity, which its physical standbys share.
+    pub system: u64,
+    /// The number that changes when a standby is promoted. Positions of another timeline mean nothing: what the old
+    /// primary had sent may not have reached the new one, which then has other changes there.
+    pub timeline: u32,
+    /// The confirmed position.
+    pub position: Lsn,
+}
+
+impl ReplicationSettings {
+    /// Returns settings with the defaults: the pools' server, a status every second, silence of at most 60 s.
+    pub fn new(slot: impl Into<String>, publications: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            slot: slot.into(),
+            publications: publications.into_iter().map(Into::into).collect(),
+            server: None,
+            status_interval: Duration::from_secs(1),
+            silence_limit: Duration::from_secs(60),
+            resume: None,
+        }
+    }
+
+    /// Returns the command that begins the stream at `start` or the slot's confirmed position, whichever is later.
+    ///
+    /// Source: PostgreSQL documentation, sections 55.4 (`START_REPLICATION`) and 55.5.1 (options of pgoutput).
+    fn start_command(&self, start: Lsn) -> String {
+        let names: Vec<String> = self.publications.iter().map(|name| quote_identifier(name)).collect();
+        // The grammar of these commands knows no escape strings (`E'…'`), and a backslash is an ordinary character.
+        let names = names.join(",").replace('\'', "''");
+        let slot = quote_identifier(&self.slot);
+        format!(
+            "START_REPLICATION SLOT {slot} LOGICAL {start} (proto_version '1', publication_names '{names}')"
+        )
+    }
+}
+
+impl Database {
+    /// Opens a connection for replication and begins to stream the changes of `settings.slot` from its confirmed position.
+    /// If the connection string names several servers, the primary is taken. The login role must have the attribute
+    /// `REPLICATION` or be a superuser.
+    ///
+    /// Errors: [`Error::Unavailable`] if the server cannot be reached; [`Error::Postgres`] if it refuses, for example a
+    /// slot that another connection uses ([`Error::is_slot_active`]); [`Error::Configuration`] for an invalid
+    /// `settings.server`.
+    pub async fn replicate(&self, settings: &ReplicationSettings) -> Result<ReplicationStream, Error> {
+        let target = match &settings.server {
+            Some(server) => &crate::connect::Target::new(server, self.inner.clients.settings())?,
+            None => &*self.inner.target,
+        };
+        ReplicationStream::open(target, settings).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_for_the_commands_of_replication() {
+        let settings = ReplicationSettings::new("s", ["a", "B \"c\"", "it's\\"]);
+        assert_eq!(
+            settings.start_command(Lsn(0x1_0000_00A0)),
+            "START_REPLICATION SLOT \"s\" LOGICAL 1/A0 \
+             (proto_version '1', publication_names '\"a\",\"B \"\"c\"\"\",\"it''s\\\"')"
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! What a replication stream tells: transactions, changed rows, and the tables that these belong to.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::Lsn;
+
+/// An event of a [`super::ReplicationStream`]. Transactions come whole, one after another, in the order of their commits.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A transaction begins.
+    Begin {
+        /// The position of its commit.
+        final_position: Lsn,
+        /// When it was committed, to the microsecond.
+        committed_at: OffsetDateTime,
+        /// Its number.
+        xid: u32,
+    },
+    /// The transaction ends.
+    Commit {
+        /// The position of its commit: the `final_position` of its beginning.
+        position: Lsn,
+        /// The position after it, to be given to [`super::ReplicationStream::confirm`].
+        end: Lsn,
+        /// When it was committed, to the microsecond.
+        committed_at: OffsetDateTime,
+    },
+    /// A row was inserted.
+    Insert {
+        /// Its table.
+        relation: Arc<Relation>,
+        /// Its values.
+        new: Tuple,
+    },
+    /// A row was updated.
+    Update {
+        /// Its table.
+        relation: Arc<Relation>,
+        /// What is known of the row before. Absent if its replica identity is a key and that has not changed.
+        old: Option<OldTuple>,
+        /// Its values.
+        new: Tuple,
+    },
+    /// A row was deleted.
+    Delete {
+        /// Its table.
+        relation: Arc<Relation>,
+        /// What is known of it.
+        old: OldTuple,
+    },
+    /// Tables were truncated.
+    Truncate {
+        /// The tables, as far as they are published.
+        relations: Vec<Arc<Relation>>,
+    },
+    /// Nothing that is published has changed up to `end` since the last event. Never comes within a transaction, so `end`
+    /// may be confirmed as soon as all earlier events have been dealt with.
+    Keepalive {
+        /// The position up to which the server has read its WAL.
+        end: Lsn,
+    },
+}
+
+/// A published table as it was when its rows changed. After a change of the table its rows come with another value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relation {
+    /// Its OID.
+    pub oid: u32,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// What is told of old rows.
+    pub replica_identity: ReplicaIdentity,
+    /// Its published columns in their order, which is that of the values in a [`Tuple`].
+    pub columns: Vec<RelationColumn>,
+}
+
+/// What is told of the old row at an update or a deletion. Source: PostgreSQL documentation, `ALTER TABLE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReplicaIdentity {
+    /// The columns of the primary key.
+    Default,
+    /// Nothing, so that updates and deletions are refused while they are published.
+    Nothing,
+    /// All columns.
+    Full,
+    /// The columns of a unique index.
+    Index,
+}
+
+/// A column of a [`Relation`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelationColumn {
+    /// Its name.
+    pub name: String,
+    /// The OID of its type in `pg_type`.
+    pub type_oid: u32,
+    /// The type's modifier (`atttypmod`), such as a length; -1 without one.
+    pub type_modifier: i32,
+    /// Whether it is part of the replica identity. With [`ReplicaIdentity::Full`] all columns are.
+    pub is_key: bool,
+}
+
+/// What is known of a row before its change.
+#[derive(Debug, Clone)]
+pub enum OldTuple {
+    /// The columns of the replica identity; the others are [`Value::Null`].
+    Key(Tuple),
+    /// All columns.
+    Full(Tuple),
+}
+
+impl OldTuple {
+    /// Returns the values.
+    pub const fn tuple(&self) -> &Tuple {
+        match self {
+            Self::Key(tuple) | Self::Full(tuple) => tuple,
+        }
+    }
+}
+
+/// The values of a row, one for each column of its [`Relation`]. They are in the buffer that was read from the connection
+/// and are not copied, so a tuple that is kept for long keeps up to 64 KiB.
+#[derive(Debug, Clone)]
+pub struct Tuple {
+    /// The number of values.
+    count: u16,
+    /// The values as pgoutput writes them, checked.
+    body: Bytes,
+}
+
+/// A value in a [`Tuple`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// NULL.
+    Null,
+    /// A large value that the update left as it was and that the WAL does not contain (TOAST).
+    Unchanged,
+    /// The text form of the value, in UTF-8 unless the database's encoding is `SQL_ASCII`.
+    Text(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// Returns the text; `None` if there is none or it is not UTF-8.
+    pub const fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => Some(text),
+                Err(_) => None,
+            },
+            Self::Null | Self::Unchanged => None,
+        }
+    }
+}
+
+impl Tuple {
+    /// Takes the `count` values that `body` begins with. `None` if there are fewer, or one in a format that is not text.
+    /// Returns the length of what was taken beside the tuple.
+    pub(super) fn parse(count: u16, body: &Bytes) -> Option<(Self, usize)> {
+        let mut values = Values { left: count, rest: body };
+        for _ in 0..count {
+            values.next()?;
+        }
+        let length = body.len() - values.rest.len();
+        Some((Self { count, body: body.slice(..length) }, length))
+    }
+
+    /// Returns a tuple of `count` values from the bytes that [`Self::as_bytes`] returned; `None` if they are not such.
+    pub fn from_bytes(count: u16, bytes: &Bytes) -> Option<Self> {
+        Self::parse(count, bytes).filter(|(_, length)| *length == bytes.len()).map(|(tuple, _)| tuple)
+    }
+
+    /// Returns all values as pgoutput writes them, to be sent elsewhere with their number.
+    pub const fn as_bytes(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// Returns the number of values.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Reports whether there are no values, as in a table without columns.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the values in the order of the relation's columns.
+    pub fn values(&self) -> Values<'_> {
+        Values { left: self.count, rest: &self.body }
+    }
+
+    /// Returns the value of column `index` (from 0), which costs a walk over those before it; `None` beyond the last one.
+    pub fn get(&self, index: usize) -> Option<Value<'_>> {
+        self.values().nth(index)
+    }
+
+    /// Returns the text of column `index` (from 0) as a part of the tuple's buffer; `None` if there is none.
+    pub fn bytes(&self, index: usize) -> Option<Bytes> {
+        match self.get(index)? {
+            Value::Text(text) => Some(self.body.slice_ref(text)),
+            Value::Null | Value::Unchanged => None,
+        }
+    }
+
+    /// Returns the size of the values in bytes, with a few for each that say what it is.
+    pub const fn size(&self) -> usize {
+        self.body.len()
+    }
+}
+
+/// An iterator over the values of a [`Tuple`].
+#[derive(Debug, Clone)]
+pub struct Values<'a> {
+    left: u16,
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let (kind, rest) = self.rest.split_first()?;
+        let (value, rest) = match kind {
+            b'n' => (Value::Null, rest),
+            b'u' => (Value::Unchanged, rest),
+            b't' => {
+                let (length, rest) = rest.split_first_chunk()?;
+                let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+                let (text, rest) = rest.split_at_checked(length)?;
+                (Value::Text(text), rest)
+            }
+            _ => return None,
+        };
+        self.rest = rest;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::from(self.left), Some(usize::from(self.left)))
+    }
+}
+
+impl ExactSizeIterator for Values<'_> {}

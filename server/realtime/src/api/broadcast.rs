@@ -1,0 +1,247 @@
+//! Broadcasts over HTTP: many at once, or one.
+
+use std::collections::HashMap;
+
+use gateway::Caller;
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, StatusCode};
+use percent_encoding::percent_decode_str;
+use poem::{Body, Request, Response};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::channel::Right;
+use crate::hub::{Broadcast, Origin, TopicName, envelope};
+use crate::protocol::Encoding;
+use crate::token::Access;
+use crate::{Error, Realtime, authorize};
+
+const BLANK: &str = "can't be blank";
+const INVALID: &str = "is invalid";
+/// Bytes of a body beside those of its payloads.
+const ENVELOPE: usize = 64 << 10;
+/// Messages of one request.
+const MAX_MESSAGES: usize = 10_000;
+
+/// A message of a batch, all of it still to be checked.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow, default)]
+    topic: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    event: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    payload: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    private: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Batch<'a> {
+    #[serde(borrow, default)]
+    messages: Option<&'a RawValue>,
+}
+
+/// A message of a batch.
+struct Message<'a> {
+    topic: TopicName,
+    event: String,
+    payload: &'a str,
+    id: Option<String>,
+}
+
+/// `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
+pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Response, Error> {
+    let (access, headers, body) = accept(realtime, request).await?;
+    let text = std::str::from_utf8(&body).map_err(|_| Error::BadRequest("the body is no JSON"))?;
+    let batch: Batch<'_> =
+        serde_json::from_str(text).map_err(|_| Error::BadRequest("the body is no JSON object"))?;
+    let list = batch.messages.ok_or_else(|| Error::InvalidMessages(json!([BLANK])))?;
+    let list: Vec<&RawValue> =
+        serde_json::from_str(list.get()).map_err(|_| Error::InvalidMessages(json!([INVALID])))?;
+    let events = &realtime.rates().events;
+    if list.len() > MAX_MESSAGES || events.average() + list.len() as f64 > f64::from(events.limit()) {
+        return Err(Error::TooManyRequests("Too many messages to broadcast, please reduce the batch size"));
+    }
+    let max_size = realtime.settings().max_payload_size();
+    let read: Vec<Result<Message<'_>, Value>> =
+        list.iter().map(|entry| message(entry.get(), max_size)).collect();
+    if read.iter().any(Result::is_err) {
+        let errors = read.into_iter().map(|read| read.err().unwrap_or_else(|| json!({})));
+        return Err(Error::InvalidMessages(errors.collect()));
+    }
+    let mut allowed: HashMap<TopicName, bool> = HashMap::new();
+    for message in read.into_iter().flatten() {
+        if message.topic.is_private && !allowed.contains_key(&message.topic) {
+            let name = &message.topic.name;
+            let may_write =
+                authorize::may_write(realtime.database(), &access, name, &headers, Right::Broadcast);
+            allowed.insert(message.topic.clone(), may_write.await.unwrap_or(false));
+        }
+        if !message.topic.is_private || allowed.get(&message.topic) == Some(&true) {
+            events.add(1);
+            realtime.publish_to(&message.topic, &Broadcast::Plain(&message.to_payload()));
+        }
+    }
+    Ok(accepted(realtime))
+}
+
+/// `POST /api/broadcast/{topic}/events/{event}`: sends the body.
+pub(super) async fn single(
+    realtime: &Realtime,
+    topic: &str,
+    event: &str,
+    request: Request,
+) -> Result<Response, Error> {
+    let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (name, event) = (decode(topic), decode(event));
+    let query = request.uri().query().unwrap_or_default();
+    let is_private = query.split('&').any(|parameter| parameter == "private=true");
+    let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default().to_owned());
+    let kind = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    let encoding = match kind {
+        None | Some("application/json") => Encoding::Json,
+        Some("application/octet-stream") => Encoding::Bytes,
+        Some(_) => return Err(Error::UnsupportedMediaType),
+    };
+    let (access, headers, body) = accept(realtime, request).await?;
+    if body.len() > realtime.settings().max_payload_size() {
+        return Err(Error::Unprocessable("Payload size exceeds tenant limit"));
+    }
+    if encoding == Encoding::Json && serde_json::from_slice::<&RawValue>(&body).is_err() {
+        return Err(Error::BadRequest("the body is no JSON"));
+    }
+    if name.is_empty() || event.is_empty() {
+        return Err(Error::NotFound);
+    }
+    let topic = TopicName { name: name.into(), is_private };
+    if is_private {
+        let may_write =
+            authorize::may_write(realtime.database(), &access, &topic.name, &headers, Right::Broadcast).await;
+        match may_write {
+            Ok(true) => {}
+            Ok(false) => return Err(Error::Forbidden),
+            Err(error) => {
+                tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
+                return Err(Error::Unprocessable("RLS policy error"));
+            }
+        }
+    }
+    realtime.rates().events.add(1);
+    let broadcast = Broadcast::User { event: &event, encoding, payload: &body, origin: Origin::Client };
+    realtime.publish_to(&topic, &broadcast);
+    Ok(accepted(realtime))
+}
+
+/// Checks who calls and how often, and reads the body.
+async fn accept(realtime: &Realtime, mut request: Request) -> Result<(Access, String, Vec<u8>), Error> {
+    let caller = request.extensions().get::<Caller>().cloned();
+    let bearer = caller.and_then(|caller| caller.bearer).ok_or(Error::Unauthorized)?;
+    let access = realtime.tokens().check(&bearer).map_err(|_| Error::Unauthorized)?;
+    if realtime.rates().events.is_exceeded() {
+        return Err(Error::TooManyRequests("You have exceeded your rate limit"));
+    }
+    let headers = super::handshake::headers_as_json(request.headers()).to_string();
+    let body: Body = request.take_body();
+    let limit = realtime.settings().max_payload_size() * 4 + ENVELOPE;
+    let body = body.into_bytes_limit(limit).await;
+    let body = body.map_err(|_| Error::Unprocessable("Payload size exceeds tenant limit"))?;
+    Ok((access, headers, body.to_vec()))
+}
+
+/// Returns the answer to what was accepted, with the state of the limit.
+fn accepted(realtime: &Realtime) -> Response {
+    let events = &realtime.rates().events;
+    let (average, limit) = (events.average().round() as u64, u64::from(events.limit()));
+    let mut response = Response::builder().status(StatusCode::ACCEPTED).finish();
+    for (name, value) in [
+        ("x-rate-rolling", average),
+        ("x-rate-limit", limit),
+        ("x-rate-limit-remaining", limit.saturating_sub(average)),
+    ] {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from(value));
+    }
+    response
+}
+
+/// Reads a message of a batch.
+///
+/// Errors: what is wrong with each of its fields, as a JSON object.
+fn message(entry: &str, max_size: usize) -> Result<Message<'_>, Value> {
+    let entry: Entry<'_> = serde_json::from_str(entry).map_err(|_| json!(INVALID))?;
+    let (topic, event) = (text(entry.topic), text(entry.event));
+    let payload = match entry.payload.map(RawValue::get) {
+        None | Some("null") => Err(BLANK),
+        Some(object) if !object.starts_with('{') => Err(INVALID),
+        Some(object) if object.len() > max_size => Err("Payload size exceeds tenant limit"),
+        Some(object) => Ok(object),
+    };
+    let is_private = match entry.private.map(RawValue::get) {
+        None | Some("null" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(INVALID),
+    };
+    match (topic, event, payload, is_private) {
+        (Ok(topic), Ok(event), Ok(payload), Ok(is_private)) => Ok(Message {
+            topic: TopicName { name: topic.into(), is_private },
+            event,
+            payload,
+            id: entry.id.and_then(|id| serde_json::from_str(id.get()).ok()),
+        }),
+        (topic, event, payload, is_private) => {
+            let mut errors = serde_json::Map::new();
+            let named = [
+                ("topic", topic.err()),
+                ("event", event.err()),
+                ("payload", payload.err()),
+                ("private", is_private.err()),
+            ];
+            for (name, error) in named {
+                if let Some(error) = error {
+                    errors.insert(name.to_owned(), json!([error]));
+                }
+            }
+            Err(errors.into())
+        }
+    }
+}
+
+fn text(value: Option<&RawValue>) -> Result<String, &'static str> {
+    match value.map(RawValue::get) {
+        None | Some("null" | "\"\"") => Err(BLANK),
+        Some(json) => serde_json::from_str(json).map_err(|_| INVALID),
+    }
+}
+
+impl Message<'_> {
+    /// Returns the payload that subscribers get.
+    fn to_payload(&self) -> String {
+        let metadata = self.id.as_ref().map(|id| json!({ "id": id }).to_string());
+        envelope(&self.event, self.payload, &metadata.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_message_says_what_is_wrong_with_it() {
+        let of = |entry: Value| message(&entry.to_string(), 10).map(|message| message.to_payload());
+        assert_eq!(
+            of(json!({ "topic": "t", "event": "e", "payload": {}, "id": "1" })).unwrap(),
+            r#"{"type":"broadcast","event":"e","payload":{},"meta":{"id":"1"}}"#
+        );
+        assert_eq!(of(json!({})), Err(json!({ "topic": [BLANK], "event": [BLANK], "payload": [BLANK] })));
+        assert_eq!(
+            of(json!({ "topic": 1, "event": "e", "payload": [], "private": 1 })),
+            Err(json!({ "topic": [INVALID], "payload": [INVALID], "private": [INVALID] }))
+        );
+        let long = of(json!({ "topic": "t", "event": "e", "payload": { "a": "0123456789" } }));
+        assert_eq!(long, Err(json!({ "payload": ["Payload size exceeds tenant limit"] })));
+        assert_eq!(of(json!("x")), Err(json!(INVALID)));
+    }
+}

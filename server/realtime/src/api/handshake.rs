@@ -1,0 +1,93 @@
+//! The handshake of a socket (RFC 6455, section 4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::{HeaderMap, StatusCode};
+use percent_encoding::percent_decode_str;
+use poem::{Request, Response};
+use serde_json::{Map, Value};
+use tungstenite::handshake::derive_accept_key;
+
+use crate::protocol::Version;
+use crate::socket::Socket;
+use crate::{Error, Realtime};
+
+/// How long the connection may take to become a socket after the answer.
+const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Answers a handshake; refusals wait a while, so that clients that try again at once do no harm.
+pub(super) async fn answer(realtime: &Realtime, request: Request) -> Result<Response, Error> {
+    let refused = match upgrade(realtime, &request) {
+        Ok(response) => return Ok(response),
+        Err(error) => error,
+    };
+    if matches!(refused, Error::KeyMissing | Error::Token(_) | Error::TooManyUsers | Error::TooManyJoins) {
+        tokio::time::sleep(Duration::from_millis(realtime.settings().connect_error_backoff_ms)).await;
+    }
+    Err(refused)
+}
+
+fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
+    let headers = request.headers();
+    let accept = accept_key(headers).ok_or(Error::BadRequest("this path is for WebSockets"))?;
+    let version = parameter(request, "vsn");
+    let version = Version::parse(version.as_deref()).ok_or(Error::BadRequest("unknown version (vsn)"))?;
+    let given = headers.get("x-api-key").and_then(|key| key.to_str().ok()).map(str::to_owned);
+    let header = headers.get("apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
+    let key = given.or_else(|| parameter(request, "apikey")).or(header).ok_or(Error::KeyMissing)?;
+    let key = realtime.tokens().check_key(&key).map_err(|error| Error::of_handshake(&error))?;
+    let settings = realtime.settings();
+    if realtime.hub().users() >= settings.max_concurrent_users as usize {
+        return Err(Error::TooManyUsers);
+    }
+    if realtime.rates().joins.is_exceeded() {
+        return Err(Error::TooManyJoins);
+    }
+    let upgrade =
+        request.take_upgrade().map_err(|_| Error::BadRequest("this connection cannot be upgraded"))?;
+    let socket = Socket::new(realtime.clone(), version, key, headers_as_json(headers));
+    realtime.tasks().spawn(async move {
+        if let Ok(Ok(io)) = tokio::time::timeout(UPGRADE_LIMIT, upgrade).await {
+            socket.run(io).await;
+        }
+    });
+    Ok(Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(CONNECTION, "upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_ACCEPT, accept)
+        .finish())
+}
+
+/// Returns what the answer proves to have read; `None` if the request is no WebSocket's.
+fn accept_key(headers: &HeaderMap) -> Option<String> {
+    let has = |name: http::HeaderName, token: &str| {
+        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
+    };
+    let is_websocket =
+        has(UPGRADE, "websocket") && has(CONNECTION, "upgrade") && has(SEC_WEBSOCKET_VERSION, "13");
+    let key = headers.get(SEC_WEBSOCKET_KEY)?;
+    is_websocket.then(|| derive_accept_key(key.as_bytes()))
+}
+
+/// Returns a parameter of the query that the client sent; the gateway hides its key from services.
+fn parameter(request: &Request, name: &str) -> Option<String> {
+    let mut parameters = request.original_uri().query()?.split('&');
+    let value = parameters.find_map(|parameter| parameter.strip_prefix(name)?.strip_prefix('='))?;
+    // A plus stands for a space, as in forms.
+    Some(percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned())
+}
+
+/// Returns the headers as policies see them, without those that hold keys.
+pub(super) fn headers_as_json(headers: &HeaderMap) -> Arc<str> {
+    let is_secret = |name: &str| matches!(name, "apikey" | "x-api-key" | "authorization" | "cookie");
+    let shown: Map<String, Value> = headers
+        .iter()
+        .filter(|(name, _)| !is_secret(name.as_str()))
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
+        .collect();
+    Value::Object(shown).to_string().into()
+}

@@ -1,0 +1,107 @@
+//! What policies on `realtime.messages` allow: rows are written and read on trial, and taken back.
+
+use std::time::Duration;
+
+use database::{Database, Transaction, text};
+use uuid::Uuid;
+
+use crate::channel::{Refusal, Right, Rights};
+use crate::token::Access;
+
+/// How long policies may take.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Becomes the role `$1` with the claims `$2`. Only roles of clients are possible, whatever a token says: those that
+/// `authenticator`, as which REST logs in, may become. The empty role is none, which is an error.
+pub(crate) const BECOME: &str = "select set_config('role', coalesce((select rolname::text from pg_catalog.pg_roles \
+     where rolname = $1 and pg_has_role('authenticator', oid, 'member')), ''), true), \
+     set_config('request.jwt.claims', $2, true), set_config('request.jwt.claim.role', $1, true), \
+     set_config('request.jwt.claim.sub', coalesce($2::jsonb ->> 'sub', ''), true)";
+
+/// Returns what `access` may read of private topic `name`. Presence is asked about only if `with_presence`.
+///
+/// Errors: the refusal of the join, [`Refusal::Unauthorized`] also where a policy fails.
+pub(crate) async fn read_rights(
+    database: &Database,
+    access: &Access,
+    name: &str,
+    headers: &str,
+    with_presence: bool,
+) -> Result<Rights, Refusal> {
+    let asked: &[Right] =
+        if with_presence { &[Right::Broadcast, Right::Presence] } else { &[Right::Broadcast] };
+    let mut transaction = on_trial(name, headers);
+    let rows: Vec<(String, Right)> =
+        asked.iter().map(|right| (Uuid::new_v4().hyphenated().to_string(), *right)).collect();
+    for (id, right) in &rows {
+        transaction = transaction.statement(
+            "insert into realtime.messages (id, topic, extension) values ($1::uuid, $2, $3)",
+            vec![text(id), text(name), text(right.extension())],
+        );
+    }
+    let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+    let ids = format!("{{{}}}", ids.join(","));
+    let transaction =
+        transaction.statement(BECOME, vec![text(access.role()), text(access.claims())]).statement(
+            "select extension from realtime.messages where topic = $1 and id = any($2::uuid[])",
+            vec![text(name), text(&ids)],
+        );
+    let answer = database.run(&transaction).await.map_err(|error| refusal(&error, name))?;
+    let reads =
+        |right: Right| answer.last().into_iter().flatten().any(|row| row.text(0) == Some(right.extension()));
+    let presence = with_presence.then(|| reads(Right::Presence));
+    Ok(Rights::reading(reads(Right::Broadcast), presence))
+}
+
+/// Reports whether `access` may write to private topic `name`.
+///
+/// Errors: when that cannot be found out.
+pub(crate) async fn may_write(
+    database: &Database,
+    access: &Access,
+    name: &str,
+    headers: &str,
+    right: Right,
+) -> Result<bool, database::Error> {
+    let transaction = on_trial(name, headers)
+        .statement(BECOME, vec![text(access.role()), text(access.claims())])
+        .statement(
+            "insert into realtime.messages (topic, extension) values ($1, $2)",
+            vec![text(name), text(right.extension())],
+        );
+    match database.run(&transaction).await {
+        Ok(_) => Ok(true),
+        Err(database::Error::Postgres(refusal)) if refusal.code == "42501" => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns a transaction that leaves nothing behind.
+fn on_trial<'a>(topic: &'a str, headers: &'a str) -> Transaction<'a> {
+    Transaction::anonymous()
+        .setting("realtime.topic", topic)
+        .setting("request.headers", headers)
+        .rollback()
+        .timeout(TIME_LIMIT)
+}
+
+/// Returns the refusal of a join whose rights could not be found out.
+fn refusal(error: &database::Error, name: &str) -> Refusal {
+    use database::Error;
+    match error {
+        Error::AcquireTimeout(_) => Refusal::PoolTooSmall,
+        Error::Timeout(_) => Refusal::QueryCanceled,
+        Error::Postgres(server) if server.code == "57014" => Refusal::QueryCanceled,
+        Error::Postgres(server) if server.code == "23514" => Refusal::MissingPartition,
+        Error::Postgres(server) => {
+            tracing::error!(
+                code = "RlsPolicyError",
+                sqlstate = server.code,
+                "the policies of a private channel failed: {}",
+                server.message
+            );
+            Refusal::Unauthorized(name.to_owned())
+        }
+        Error::Unavailable(_) | Error::Configuration(_) | Error::Protocol(_) => Refusal::NoDatabase,
+    }
+}

@@ -1,0 +1,164 @@
+//! The messages between nodes: a head of JSON, a line feed, and bytes.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::changes::exchange::{BatchHead, Kept};
+use crate::hub::{Broadcast, Origin, TopicName};
+use crate::protocol::Encoding;
+
+/// Names a node while its process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct NodeId(pub(super) u64);
+
+impl NodeId {
+    /// Returns a name that no other node has.
+    pub(crate) fn random() -> Self {
+        Self(rand::random())
+    }
+}
+
+/// Something that a node tells all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) head: Head,
+    /// The payload of a broadcast, or the values of rows.
+    pub(crate) body: Bytes,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Head {
+    /// The node is new, or has missed something: all others tell it who is present on them.
+    Hello,
+    /// The node lives. `rows` says which row changes can be had from it, if it reads them.
+    Alive { rows: Option<Kept> },
+    /// The node ends.
+    Goodbye,
+    /// A broadcast to the channels of a topic.
+    Broadcast {
+        topic: TopicName,
+        form: Form,
+        /// Of a user's broadcast.
+        event: Option<String>,
+        /// The id of the row that it is from.
+        id: Option<String>,
+    },
+    /// All presences of the node follow; those that it told before and does not tell now are over.
+    PresencesBegin,
+    /// The end of all presences.
+    PresencesEnd,
+    /// What a channel of the node says about a key, in place of what it said before.
+    Track { topic: TopicName, channel: u64, key: String, payload: String, reference: String },
+    /// A channel of the node says nothing any more.
+    Untrack { topic: TopicName, channel: u64 },
+    /// Row changes, by the node that reads them.
+    Rows(BatchHead),
+    /// The node has dealt with the row changes of `run` before `next`.
+    RowsTaken { run: u64, next: u64 },
+    /// The node has missed row changes of `run`, from `next` on.
+    RowsMissed { run: u64, next: u64 },
+}
+
+/// The form of a broadcast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Form {
+    Plain,
+    UserJson,
+    UserBytes,
+    Opaque,
+}
+
+impl From<Head> for Message {
+    fn from(head: Head) -> Self {
+        Self { head, body: Bytes::new() }
+    }
+}
+
+impl Message {
+    /// Returns the message that is a broadcast.
+    pub(crate) fn broadcast(topic: &TopicName, broadcast: &Broadcast<'_>) -> Self {
+        let (form, event, id, body) = match *broadcast {
+            Broadcast::Plain(payload) => (Form::Plain, None, None, payload.as_bytes()),
+            Broadcast::User { event, encoding, payload, origin } => {
+                let form = match encoding {
+                    Encoding::Json => Form::UserJson,
+                    Encoding::Bytes => Form::UserBytes,
+                };
+                let id = match origin {
+                    Origin::Client => None,
+                    Origin::Database(id) | Origin::Replay(id) => Some(id.to_owned()),
+                };
+                (form, Some(event.to_owned()), id, payload)
+            }
+            Broadcast::Opaque(payload) => (Form::Opaque, None, None, payload),
+        };
+        let head = Head::Broadcast { topic: topic.clone(), form, event, id };
+        Self { head, body: Bytes::copy_from_slice(body) }
+    }
+
+    /// Gives the broadcast that the message is to `receive`; does nothing for other messages.
+    pub(crate) fn with_broadcast(&self, receive: impl FnOnce(&TopicName, &Broadcast<'_>)) {
+        let Head::Broadcast { topic, form, event, id } = &self.head else { return };
+        let event = event.as_deref().unwrap_or_default();
+        let origin = id.as_deref().map_or(Origin::Client, Origin::Database);
+        let payload = &self.body;
+        let user = |encoding| Broadcast::User { event, encoding, payload, origin };
+        let broadcast = match form {
+            Form::Plain => match std::str::from_utf8(payload) {
+                Ok(payload) => Broadcast::Plain(payload),
+                Err(_) => return,
+            },
+            Form::UserJson => user(Encoding::Json),
+            Form::UserBytes => user(Encoding::Bytes),
+            Form::Opaque => Broadcast::Opaque(payload),
+        };
+        receive(topic, &broadcast);
+    }
+
+    /// Returns the message as bytes.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Serializing these types does not fail.
+        let mut bytes = serde_json::to_vec(&self.head).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+
+    /// Reads a message; `None` if it cannot be read, as what a later release may send.
+    pub(super) fn decode(bytes: &Bytes) -> Option<Self> {
+        let end = memchr::memchr(b'\n', bytes)?;
+        let head = serde_json::from_slice(&bytes[..end]).ok()?;
+        Some(Self { head, body: bytes.slice(end + 1..) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let topic = TopicName { name: "a\nb".into(), is_private: true };
+        let broadcast = Broadcast::User {
+            event: "e",
+            encoding: Encoding::Bytes,
+            payload: b"\n\0",
+            origin: Origin::Database("1"),
+        };
+        for message in [
+            Message::from(Head::Hello),
+            Message::from(Head::Alive { rows: None }),
+            Message::from(Head::RowsTaken { run: u64::MAX, next: 7 }),
+            Message::from(Head::Untrack { topic: topic.clone(), channel: u64::MAX }),
+            Message::broadcast(&topic, &broadcast),
+        ] {
+            assert_eq!(Message::decode(&message.encode().into()), Some(message));
+        }
+        assert!(Message::decode(&Bytes::from_static(b"{}\n")).is_none());
+        assert!(Message::decode(&Bytes::from_static(b"")).is_none());
+    }
+}

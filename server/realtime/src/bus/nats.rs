@@ -1,0 +1,119 @@
+//! NATS, which carries what nodes tell each other.
+
+use std::time::Duration;
+
+use async_nats::{Client, ConnectOptions, Event, Subject};
+use futures_util::StreamExt as _;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::message::{Head, Message, NodeId};
+use super::parts;
+use super::peers::Peers;
+use crate::Realtime;
+
+/// How often a node says that it lives.
+const ALIVE_INTERVAL: Duration = Duration::from_secs(2);
+/// How long the last messages may take when the service ends.
+const END_LIMIT: Duration = Duration::from_secs(2);
+/// Parts of messages that may wait to be read.
+const MAX_PARTS: usize = 4096;
+
+/// Carries messages between this node and the others until `stop` is cancelled. `subject` is what the project's nodes agree
+/// on. The connection is opened in the background, and again whenever it breaks.
+///
+/// Errors: the address or the login is not valid.
+pub(crate) async fn run(
+    realtime: &Realtime,
+    subject: &str,
+    queue: &mut mpsc::Receiver<Message>,
+    stop: &CancellationToken,
+) -> Result<(), async_nats::Error> {
+    let (events, mut has_event) = mpsc::unbounded_channel();
+    let options = ConnectOptions::new()
+        .name("basalt-realtime")
+        .retry_on_initial_connect()
+        .subscription_capacity(MAX_PARTS)
+        .event_callback(move |event| {
+            // It fails when the service ends.
+            let _ = events.send(event);
+            std::future::ready(())
+        });
+    let client = options.connect(realtime.settings().nats_url.expose()).await?;
+    let subject = Subject::from(subject.to_owned());
+    let mut parts = client.subscribe(subject.clone()).await?;
+    let mut peers = Peers::new(realtime.clone());
+    let mut teller = Teller { client, subject, node: realtime.bus().node(), told: 0 };
+    let mut alive = interval(ALIVE_INTERVAL);
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            part = parts.next() => match part {
+                Some(part) => peers.receive(&part.payload),
+                None => return Ok(()),
+            },
+            Some(event) = has_event.recv() => note(realtime, &event),
+            Some(message) = queue.recv() => {
+                realtime.bus().note_told(&message);
+                let told = stop.run_until_cancelled(teller.tell(&message));
+                told.await.transpose()?;
+            }
+            _ = alive.tick() => {
+                peers.forget_the_silent();
+                realtime.tell_alive();
+            }
+            () = stop.cancelled() => break,
+        }
+    }
+    // A broker that is gone takes nothing.
+    let _ = tokio::time::timeout(END_LIMIT, teller.end(queue)).await;
+    Ok(())
+}
+
+/// Notes what has happened to the connection.
+fn note(realtime: &Realtime, event: &Event) {
+    match event {
+        Event::Connected => {
+            tracing::info!("NATS is connected: this node hears the others");
+            realtime.bus().set_connected(true);
+            realtime.bus().tell(|| Head::Hello.into());
+        }
+        Event::Disconnected | Event::Closed => {
+            tracing::warn!("NATS cannot be reached: this node is alone");
+            realtime.bus().set_connected(false);
+        }
+        Event::SlowConsumer(_) => {
+            tracing::warn!("this node is too slow for what the others tell, and has missed some of it");
+        }
+        event => tracing::debug!(%event, "NATS"),
+    }
+}
+
+/// What tells the other nodes.
+struct Teller {
+    client: Client,
+    subject: Subject,
+    node: NodeId,
+    /// Messages so far.
+    told: u64,
+}
+
+impl Teller {
+    async fn tell(&mut self, message: &Message) -> Result<(), async_nats::Error> {
+        self.told += 1;
+        for part in parts::split(self.node, self.told, &message.encode()) {
+            self.client.publish(self.subject.clone(), part).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells what still waits, and that the node ends.
+    async fn end(&mut self, queue: &mut mpsc::Receiver<Message>) -> Result<(), async_nats::Error> {
+        while let Ok(message) = queue.try_recv() {
+            self.tell(&message).await?;
+        }
+        self.tell(&Head::Goodbye.into()).await?;
+        Ok(self.client.flush().await?)
+    }
+}

@@ -1,0 +1,210 @@
+//! Who wants the changes of which table: the channels behind each filter.
+//!
+//! Filters are kept once, however many channels have them. Those that compare a column with a value, by far the usual
+//! ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use indexmap::IndexMap;
+
+use super::filter::{Comparison, Condition, Test};
+use super::resolve::Target;
+use super::table::Table;
+use super::{Kind, Subscriber};
+use crate::hub::ChannelId;
+use crate::lock;
+
+/// The channels that want changes, by table.
+#[derive(Debug, Default)]
+pub(crate) struct Audiences {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tables: HashMap<u32, Arc<Audience>>,
+    channels: HashMap<ChannelId, Vec<Membership>>,
+}
+
+/// A table and a filter that a channel is a member of.
+type Membership = (u32, Arc<[Condition]>);
+
+/// The channels that want changes of one table.
+#[derive(Debug, Default)]
+pub(crate) struct Audience {
+    /// By filter; an empty one takes every change.
+    filters: IndexMap<Arc<[Condition]>, Members>,
+    /// How to find filters, for the table as it was then; `None` until it is needed.
+    index: Mutex<Option<(Arc<Table>, Arc<FilterIndex>)>>,
+}
+
+/// The channels that have one filter.
+type Members = IndexMap<ChannelId, Member>;
+
+/// A channel and what it wants of the changes that pass a filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) subscriber: Arc<Subscriber>,
+    pub(crate) bindings: Vec<MemberBinding>,
+}
+
+/// A binding of a member.
+#[derive(Debug, Clone)]
+pub(crate) struct MemberBinding {
+    pub(crate) id: u32,
+    /// `None` for every kind.
+    pub(crate) kind: Option<Kind>,
+    /// `None` for all columns.
+    pub(crate) select: Option<Arc<[String]>>,
+}
+
+impl Clone for Audience {
+    /// Returns a copy that is about to become different, so that the index is not copied.
+    fn clone(&self) -> Self {
+        Self { filters: self.filters.clone(), index: Mutex::default() }
+    }
+}
+
+impl Audiences {
+    /// Lets a channel have the changes that `targets` name, in place of those that it had.
+    pub(crate) fn set(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
+        let mut state = lock(&self.state);
+        state.remove(channel);
+        for target in targets {
+            let filters = state.channels.entry(channel).or_default();
+            filters.push((target.table, Arc::clone(&target.filter)));
+            let members = state.change(target.table).entry(target.filter).or_default();
+            let new = || Member { subscriber: Arc::clone(subscriber), bindings: Vec::new() };
+            let binding = MemberBinding { id: target.id, kind: target.kind, select: target.select };
+            members.entry(channel).or_insert_with(new).bindings.push(binding);
+        }
+    }
+
+    /// Ends what a channel has.
+    pub(crate) fn remove(&self, channel: ChannelId) {
+        lock(&self.state).remove(channel);
+    }
+
+    /// Returns who wants the changes of a table, as it is now.
+    pub(crate) fn of(&self, table: u32) -> Option<Arc<Audience>> {
+        lock(&self.state).tables.get(&table).cloned()
+    }
+}
+
+impl State {
+    /// Returns the filters of a table, to be changed.
+    fn change(&mut self, table: u32) -> &mut IndexMap<Arc<[Condition]>, Members> {
+        let audience = Arc::make_mut(self.tables.entry(table).or_default());
+        audience.index = Mutex::default();
+        &mut audience.filters
+    }
+
+    fn remove(&mut self, channel: ChannelId) {
+        for (table, filter) in self.channels.remove(&channel).into_iter().flatten() {
+            let filters = self.change(table);
+            if let Some(members) = filters.get_mut(&filter) {
+                members.swap_remove(&channel);
+                if members.is_empty() {
+                    filters.swap_remove(&filter);
+                }
+            }
+            if filters.is_empty() {
+                self.tables.remove(&table);
+            }
+        }
+    }
+}
+
+impl Audience {
+    /// Returns the channels of filter `number`.
+    pub(crate) fn members(&self, number: usize) -> Option<&Members> {
+        self.filters.get_index(number).map(|(_, members)| members)
+    }
+
+    /// Returns how many filters there are.
+    pub(crate) fn filters(&self) -> usize {
+        self.filters.len()
+    }
+
+    /// Returns filter `number`.
+    pub(crate) fn filter(&self, number: usize) -> Option<&[Condition]> {
+        self.filters.get_index(number).map(|(filter, _)| &**filter)
+    }
+
+    /// Returns how to find the filters that a row of `table` passes.
+    pub(crate) fn index(&self, table: &Arc<Table>) -> Arc<FilterIndex> {
+        let mut known = lock(&self.index);
+        match &*known {
+            Some((of, index)) if of == table => Arc::clone(index),
+            _ => {
+                let index = Arc::new(self.make_index(table));
+                *known = Some((Arc::clone(table), Arc::clone(&index)));
+                index
+            }
+        }
+    }
+
+    fn make_index(&self, table: &Table) -> FilterIndex {
+        let mut index = FilterIndex::default();
+        let mut by_shape: IndexMap<Vec<Condition>, Vec<usize>> = IndexMap::new();
+        for (number, (filter, members)) in self.filters.iter().enumerate() {
+            let by_text = |condition: &Condition| {
+                table.column(&condition.column).is_some_and(|column| column.is_equal_by_text)
+            };
+            let values = match &**filter {
+                [] => Some(&[][..]),
+                [condition] if !condition.is_negated && by_text(condition) => match &condition.test {
+                    Test::Compare(Comparison::Eq, value) => Some(std::slice::from_ref(value)),
+                    Test::In(values) => Some(&values[..]),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match (values, filter.first()) {
+                (Some(_), None) => index.every.push(number),
+                (Some(values), Some(condition)) => index.add(&condition.column, values, number),
+                (None, _) => {
+                    by_shape.entry(filter.iter().map(Condition::shape).collect()).or_default().push(number);
+                }
+            }
+            index.roles.extend(members.values().map(|member| member.subscriber.access.role().into()));
+        }
+        index.asked = by_shape.into_values().collect();
+        index
+    }
+}
+
+/// How to find the filters that a row passes, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct FilterIndex {
+    /// Filters that every row passes.
+    pub(crate) every: Vec<usize>,
+    /// By column and value.
+    by_value: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
+    /// Filters that Postgres is asked about, those together that differ in their values alone.
+    pub(crate) asked: Vec<Vec<usize>>,
+    /// The roles of all members.
+    pub(crate) roles: BTreeSet<Box<str>>,
+}
+
+impl FilterIndex {
+    fn add(&mut self, column: &str, values: &[String], filter: usize) {
+        let by_value = self.by_value.entry(column.into()).or_default();
+        for value in values {
+            let filters = by_value.entry(value.as_str().into()).or_default();
+            if filters.last() != Some(&filter) {
+                filters.push(filter);
+            }
+        }
+    }
+
+    /// Adds to `passed` the filters by value that a row passes; `value` returns the text of its columns.
+    pub(crate) fn find<'v>(&self, value: impl Fn(&str) -> Option<&'v str>, passed: &mut Vec<usize>) {
+        for (column, by_value) in &self.by_value {
+            if let Some(filters) = value(column).and_then(|value| by_value.get(value)) {
+                passed.extend(filters);
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! A batch of row changes: judged first, delivered then.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use database::Error;
+use database::replication::{Lsn, OldTuple, Relation, ReplicaIdentity, Tuple, Value};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::audience::{Audience, FilterIndex, Member};
+use super::judge::{Answers, Judge};
+use super::payload::{Change, Field, RowError};
+use super::questions::{self, NumberedRow, SharedColumn, Values};
+use super::table::{RoleRights, Table};
+use super::{Changes, Kind, Subscriber};
+use crate::hub::{ChannelId, fan_out_frame};
+use crate::protocol::Version;
+use crate::socket::frame::Frame;
+
+/// A row that was changed.
+#[derive(Debug)]
+pub(crate) struct RowChange {
+    pub(crate) relation: Arc<Relation>,
+    pub(crate) kind: Kind,
+    pub(crate) new: Option<Tuple>,
+    pub(crate) old: Option<OldTuple>,
+    pub(crate) committed_at: OffsetDateTime,
+    /// The transaction's number.
+    pub(crate) xid: u32,
+    pub(crate) position: Position,
+}
+
+/// A place in the stream: a transaction and how many of its rows, with this one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Position {
+    pub(crate) commit: Lsn,
+    pub(crate) row: u64,
+}
+
+impl RowChange {
+    /// Returns the row after the change and the one before it, as far as they are known. The change is the one of `number`
+    /// in its batch.
+    pub(super) fn numbered(&self, number: usize) -> impl Iterator<Item = NumberedRow<'_>> {
+        let before = match &self.old {
+            Some(OldTuple::Full(tuple)) => Some(tuple),
+            _ => None,
+        };
+        let new = self.new.iter().map(move |tuple| NumberedRow { number: new_row(number), tuple, before });
+        let old = self.old.iter().map(OldTuple::tuple);
+        new.chain(old.map(move |tuple| NumberedRow { number: old_row(number), tuple, before: None }))
+    }
+
+    /// Returns the number of the row that filters judge: the new one, or the old one of a deletion.
+    const fn judged_row(&self, number: usize) -> usize {
+        match self.kind {
+            Kind::Delete => old_row(number),
+            Kind::Insert | Kind::Update => new_row(number),
+        }
+    }
+}
+
+/// What was decided about a batch.
+pub(crate) struct Verdicts(Vec<(TableBatch, Answers)>);
+
+/// Decides who gets which of `rows`. What takes too long is given up at the last attempt.
+///
+/// Errors: the database cannot be asked now; nothing is decided then.
+pub(crate) async fn judge(
+    changes: &Changes,
+    rows: &[RowChange],
+    is_last_attempt: bool,
+) -> Result<Verdicts, Error> {
+    let mut by_table: Vec<(Arc<Relation>, Vec<usize>)> = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        match by_table.iter_mut().find(|(relation, _)| Arc::ptr_eq(relation, &row.relation)) {
+            Some((_, numbers)) => numbers.push(number),
+            None => by_table.push((Arc::clone(&row.relation), vec![number])),
+        }
+    }
+    let mut verdicts = Vec::with_capacity(by_table.len());
+    for (relation, numbers) in by_table {
+        let Some(audience) = changes.audiences.of(relation.oid) else { continue };
+        let Some(table) = changes.catalog.table(&changes.database, &relation).await? else { continue };
+        let shared = questions::shared_columns(&relation, &table);
+        let batch = TableBatch { relation, table, shared, audience, numbers };
+        let answers = Judge { changes, rows, batch: &batch, is_last_attempt }.ask().await?;
+        verdicts.push((batch, answers));
+    }
+    Ok(Verdicts(verdicts))
+}
+
+impl Verdicts {
+    /// Sends what was decided, in the order of `rows`, and returns how many messages that were.
+    pub(crate) async fn deliver(&self, rows: &[RowChange]) -> u64 {
+        let mut next = vec![0; self.0.len()];
+        let mut deliveries = 0;
+        for (number, row) in rows.iter().enumerate() {
+            for ((batch, answers), next) in self.0.iter().zip(&mut next) {
+                if batch.numbers.get(*next) == Some(&number) {
+                    deliveries += batch.deliver(*next, row, answers);
+                    *next += 1;
+                }
+            }
+            // A change may have many thousand readers; other tasks have work, too.
+            tokio::task::consume_budget().await;
+        }
+        deliveries
+    }
+}
+
+/// The changes of one table in a batch.
+pub(super) struct TableBatch {
+    pub(super) relation: Arc<Relation>,
+    pub(super) table: Arc<Table>,
+    pub(super) shared: Vec<SharedColumn>,
+    pub(super) audience: Arc<Audience>,
+    /// Which of the changes.
+    pub(super) numbers: Vec<usize>,
+}
+
+/// The id of a binding and the columns that it selects.
+type Wanted<'a> = (u32, Option<&'a [String]>);
+
+impl TableBatch {
+    /// Returns the filters that a change passes; `asked` has those about which Postgres was asked.
+    pub(super) fn passed(
+        &self,
+        number: usize,
+        change: &RowChange,
+        index: &FilterIndex,
+        asked: &HashMap<usize, Vec<usize>>,
+    ) -> Vec<usize> {
+        let judged = change.judged_row(number);
+        let Some(row) = change.numbered(number).find(|row| row.number == judged) else { return Vec::new() };
+        let values = row.values();
+        let has_key_alone = change.kind == Kind::Delete && matches!(change.old, Some(OldTuple::Key(_)));
+        let position = |name: &str| {
+            let position = self.relation.columns.iter().position(|column| column.name == name)?;
+            let is_there = !has_key_alone || self.relation.columns[position].is_key;
+            (is_there && values.get(position) != Some(&Value::Unchanged)).then_some(position)
+        };
+        let mut passed = index.every.clone();
+        index.find(|name| values.get(position(name)?)?.text(), &mut passed);
+        for filter in asked.get(&judged).into_iter().flatten() {
+            let conditions = self.audience.filter(*filter).unwrap_or_default();
+            if conditions.iter().all(|condition| position(&condition.column).is_some()) {
+                passed.push(*filter);
+            }
+        }
+        passed.sort_unstable();
+        passed
+    }
+
+    /// Returns the members with these filters.
+    pub(super) fn members(&self, filters: &[usize]) -> impl Iterator<Item = (ChannelId, &Member)> {
+        let members = filters.iter().filter_map(|filter| self.audience.members(*filter)).flatten();
+        members.map(|(channel, member)| (*channel, member))
+    }
+
+    /// Returns the members that a change is for: those whose filters it passes, and those who are told an error in place of
+    /// any row, whatever their filters: these may know nothing about the rows.
+    fn readers(&self, change: &RowChange, passed: &[usize], answers: &Answers) -> Vec<(ChannelId, &Member)> {
+        let is_error = |role: &RoleRights| self.row_error(change.kind, role).is_some();
+        if !answers.rights.values().any(|role| is_error(role)) {
+            return self.members(passed).collect();
+        }
+        let all: Vec<usize> = (0..self.audience.filters()).collect();
+        let gets_error = |member: &Member| {
+            answers.rights.get(member.subscriber.access.role()).is_some_and(|role| is_error(role))
+        };
+        let told = self.members(&all).filter(|(_, member)| gets_error(member));
+        self.members(passed).filter(|(_, member)| !gets_error(member)).chain(told).collect()
+    }
+
+    /// Sends the messages about the change at `position` among the table's, and returns how many these were.
+    fn deliver(&self, position: usize, change: &RowChange, answers: &Answers) -> u64 {
+        let Some((number, passed)) = answers.passed.get(position) else { return 0 };
+        let mut channels: IndexMap<ChannelId, (&Member, Vec<Wanted<'_>>)> = IndexMap::new();
+        for (channel, member) in self.readers(change, passed, answers) {
+            let wanted = member.bindings.iter();
+            for binding in wanted.filter(|binding| binding.kind.is_none_or(|kind| kind == change.kind)) {
+                let (_, ids) = channels.entry(channel).or_insert((member, Vec::new()));
+                ids.push((binding.id, binding.select.as_deref()));
+            }
+        }
+        let (mut texts, mut deliveries) = (Texts::default(), 0);
+        for (member, bindings) in channels.into_values() {
+            let subscriber = &member.subscriber;
+            let Some(rights) = answers.rights.get(subscriber.access.role()) else { continue };
+            let error = self.row_error(change.kind, rights);
+            let needs_policies = change.kind != Kind::Delete && rights.has_row_security;
+            let sees =
+                || answers.visible.get(&subscriber.principal).is_some_and(|seen| seen.contains(number));
+            if error.is_none() && needs_policies && !sees() {
+                continue;
+            }
+            // A row that cannot be read is told to nobody.
+            if error.is_none() && !answers.values.contains_key(&change.judged_row(*number)) {
+                continue;
+            }
+            let mut selects: Vec<Option<&[String]>> = Vec::new();
+            for (_, select) in &bindings {
+                if !selects.contains(select) {
+                    selects.push(*select);
+                }
+            }
+            for select in selects {
+                let mut ids: Vec<u32> =
+                    bindings.iter().filter(|(_, other)| *other == select).map(|(id, _)| *id).collect();
+                ids.sort_unstable();
+                ids.dedup();
+                let make = || self.data(*number, change, &answers.values, error, rights, select);
+                let data = texts.data(error, &rights.columns, select, make);
+                let frame = texts.frame(data, subscriber, ids);
+                deliveries += u64::from(subscriber.outbox.send(frame));
+            }
+        }
+        deliveries
+    }
+
+    pub(super) fn may_select_key(&self, rights: &RoleRights) -> bool {
+        let mut keys = self.table.columns.iter().filter(|column| column.is_key);
+        keys.all(|key| rights.columns.contains(&key.name))
+    }
+
+    fn row_error(&self, kind: Kind, rights: &RoleRights) -> Option<RowError> {
+        match kind {
+            Kind::Delete => None,
+            _ if !self.table.has_key() => Some(RowError::NoKey),
+            _ if !self.may_select_key(rights) => Some(RowError::Unauthorized),
+            _ => None,
+        }
+    }
+
+    /// Returns a change as JSON for a role.
+    fn data(
+        &self,
+        number: usize,
+        change: &RowChange,
+        values: &Values,
+        error: Option<RowError>,
+        rights: &RoleRights,
+        select: Option<&[String]>,
+    ) -> String {
+        let row = |row: usize| values.get(&row).map(Vec::as_slice);
+        let (new, old) = (row(new_row(number)), row(old_row(number)));
+        let record = new.map(|new| self.record(new));
+        let old_record = (change.kind != Kind::Insert).then(|| self.old_record(change, new, old));
+        let (kind, committed_at) = (change.kind, change.committed_at);
+        let whole = Change { kind, table: &self.table, committed_at, record, old_record };
+        if let Some(error) = error {
+            return whole.to_error(error);
+        }
+        whole.to_json(|index| {
+            let column = &self.table.columns[index];
+            let is_wanted = select.is_none_or(|select| column.is_key || select.contains(&column.name));
+            is_wanted && rights.columns.contains(&column.name)
+        })
+    }
+
+    /// Reports whether all columns of the row before the change are known.
+    fn knows_all(&self, change: &RowChange) -> bool {
+        matches!(change.old, Some(OldTuple::Full(_)))
+            && self.relation.replica_identity == ReplicaIdentity::Full
+    }
+
+    /// Returns the row after the change, as far as it is known.
+    fn record<'v>(&self, new: JsonRow<'v>) -> Vec<Field<'v>> {
+        self.shared
+            .iter()
+            .filter_map(|&(source, column)| Some((column, new.get(source)?.as_deref()?)))
+            .collect()
+    }
+
+    /// Returns what is told of the row before the change: all of it or its replica identity, and under row-level security
+    /// only the primary key of that.
+    fn old_record<'v>(
+        &self,
+        change: &RowChange,
+        new: Option<JsonRow<'v>>,
+        old: Option<JsonRow<'v>>,
+    ) -> Vec<Field<'v>> {
+        let is_whole = self.knows_all(change);
+        // An update that leaves the identity as it is tells nothing else of the old row.
+        let Some(row) = old.or(new) else { return Vec::new() };
+        let shown = self.shared.iter().filter(|(source, column)| {
+            (is_whole || self.relation.columns[*source].is_key)
+                && (!self.table.has_row_security || self.table.columns[*column].is_key)
+        });
+        shown.filter_map(|&(source, column)| Some((column, row.get(source)?.as_deref()?))).collect()
+    }
+}
+
+/// The values of a row.
+type JsonRow<'v> = &'v [Option<Box<str>>];
+
+/// The texts of one change, each of them made once.
+#[derive(Default)]
+struct Texts<'a> {
+    data: Vec<(DataKey<'a>, String)>,
+    frames: HashMap<(usize, Version, Arc<str>, Vec<u32>), Frame>,
+}
+
+/// What a change's JSON depends on.
+type DataKey<'a> = (Option<RowError>, &'a [String], Option<&'a [String]>);
+
+impl<'a> Texts<'a> {
+    fn data(
+        &mut self,
+        error: Option<RowError>,
+        columns: &'a [String],
+        select: Option<&'a [String]>,
+        make: impl FnOnce() -> String,
+    ) -> usize {
+        let key = (error, columns, select);
+        let known = self.data.iter().position(|(other, _)| *other == key);
+        known.unwrap_or_else(|| {
+            self.data.push((key, make()));
+            self.data.len() - 1
+        })
+    }
+
+    fn frame(&mut self, data: usize, subscriber: &Subscriber, ids: Vec<u32>) -> Frame {
+        let (version, topic) = (subscriber.version, &subscriber.topic);
+        let make = |ids: &[u32]| {
+            let list: Vec<String> = ids.iter().map(u32::to_string).collect();
+            let payload = format!("{{\"ids\":[{}],\"data\":{}}}", list.join(","), self.data[data].1);
+            fan_out_frame(topic, "postgres_changes", &payload, version)
+        };
+        match self.frames.entry((data, version, Arc::clone(topic), ids)) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(unknown) => {
+                let frame = make(&unknown.key().3);
+                unknown.insert(frame).clone()
+            }
+        }
+    }
+}
+
+/// The number of a change's row as it is after it.
+const fn new_row(change: usize) -> usize {
+    change * 2
+}
+
+/// The number of a change's row as it was before it.
+const fn old_row(change: usize) -> usize {
+    change * 2 + 1
+}

@@ -1,0 +1,121 @@
+//! Batches of row changes as messages: a head that describes the rows, and the bytes of their values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use database::replication::{OldTuple, Relation, Tuple};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::Line;
+use crate::bus::{Head, Message};
+use crate::changes::Kind;
+use crate::changes::batch::{Position, RowChange};
+
+/// What precedes the bytes of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BatchHead {
+    pub(super) run: u64,
+    pub(super) number: u64,
+    pub(super) line: Line,
+    relations: Vec<Relation>,
+    rows: Vec<RowHead>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct RowHead {
+    /// The index of its relation.
+    relation: usize,
+    kind: Kind,
+    new: Option<TupleHead>,
+    old: Option<TupleHead>,
+    /// Whether all of the old row is there.
+    is_full: bool,
+    /// Microseconds since 1970.
+    committed_at: i64,
+    xid: u32,
+    position: Position,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TupleHead {
+    count: u16,
+    length: usize,
+}
+
+/// Returns the message that tells `rows` to followers.
+pub(super) fn encode(run: u64, number: u64, line: Line, rows: &[RowChange]) -> Message {
+    let (mut relations, mut indices) = (Vec::new(), HashMap::new());
+    let (mut heads, mut body) = (Vec::with_capacity(rows.len()), BytesMut::new());
+    let mut append = |tuple: &Tuple| {
+        body.extend_from_slice(tuple.as_bytes());
+        // Postgres has at most 1600 columns.
+        TupleHead { count: tuple.len() as u16, length: tuple.as_bytes().len() }
+    };
+    for row in rows {
+        let relation = *indices.entry(Arc::as_ptr(&row.relation)).or_insert_with(|| {
+            relations.push(Relation::clone(&row.relation));
+            relations.len() - 1
+        });
+        heads.push(RowHead {
+            relation,
+            kind: row.kind,
+            new: row.new.as_ref().map(&mut append),
+            old: row.old.as_ref().map(|old| append(old.tuple())),
+            is_full: matches!(row.old, Some(OldTuple::Full(_))),
+            committed_at: (row.committed_at.unix_timestamp_nanos() / 1000) as i64,
+            xid: row.xid,
+            position: row.position,
+        });
+    }
+    Message { head: Head::Rows(BatchHead { run, number, line, relations, rows: heads }), body: body.freeze() }
+}
+
+/// The tables that the leader has told of. One that has not changed stays the same value.
+#[derive(Debug, Default)]
+pub(super) struct KnownRelations(HashMap<u32, Arc<Relation>>);
+
+impl KnownRelations {
+    fn know(&mut self, relation: &Relation) -> Arc<Relation> {
+        match self.0.get(&relation.oid) {
+            Some(known) if **known == *relation => Arc::clone(known),
+            _ => {
+                let new = Arc::new(relation.clone());
+                self.0.insert(relation.oid, Arc::clone(&new));
+                new
+            }
+        }
+    }
+
+    /// Returns the rows of a batch; `None` if they cannot be read.
+    pub(super) fn decode(&mut self, head: &BatchHead, body: &Bytes) -> Option<Vec<RowChange>> {
+        let relations: Vec<Arc<Relation>> =
+            head.relations.iter().map(|relation| self.know(relation)).collect();
+        let mut rest = body.clone();
+        let mut take = |head: &TupleHead| {
+            if head.length > rest.len() {
+                return None;
+            }
+            Tuple::from_bytes(head.count, &rest.split_to(head.length))
+        };
+        let mut rows = Vec::with_capacity(head.rows.len());
+        for row in &head.rows {
+            let new = match &row.new {
+                Some(head) => Some(take(head)?),
+                None => None,
+            };
+            let old = match &row.old {
+                Some(head) if row.is_full => Some(OldTuple::Full(take(head)?)),
+                Some(head) => Some(OldTuple::Key(take(head)?)),
+                None => None,
+            };
+            let nanoseconds = i128::from(row.committed_at) * 1000;
+            let committed_at = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
+            let relation = Arc::clone(relations.get(row.relation)?);
+            let (kind, xid, position) = (row.kind, row.xid, row.position);
+            rows.push(RowChange { relation, kind, new, old, committed_at, xid, position });
+        }
+        Some(rows)
+    }
+}

@@ -1,0 +1,121 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use database::replication::{Lsn, OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple};
+use time::OffsetDateTime;
+
+use super::*;
+use crate::changes::Kind;
+use crate::changes::batch::Position;
+
+const LINE: Line = Line { system: 7, timeline: 1 };
+
+fn rows(commit: u64) -> Vec<RowChange> {
+    let column = RelationColumn { name: "id".to_owned(), is_key: true, type_oid: 23, type_modifier: -1 };
+    let relation = Arc::new(Relation {
+        oid: 5,
+        schema: "public".to_owned(),
+        name: "t".to_owned(),
+        replica_identity: ReplicaIdentity::Full,
+        columns: vec![column],
+    });
+    let tuple = |value: u8| Tuple::from_bytes(1, &Bytes::from(vec![b't', 0, 0, 0, 1, value])).unwrap();
+    let (new, old) = (Some(tuple(b'2')), Some(OldTuple::Full(tuple(b'1'))));
+    let committed_at = OffsetDateTime::UNIX_EPOCH;
+    let position = Position { commit: Lsn(commit), row: 1 };
+    vec![RowChange { relation, kind: Kind::Update, new, old, committed_at, xid: 9, position }]
+}
+
+/// Returns a leader and a follower that know each other, and their nodes.
+fn two() -> (Exchange, Exchange, NodeId, NodeId) {
+    let (leader, follower) = (Exchange::default(), Exchange::default());
+    let (one, two) = (NodeId::random(), NodeId::random());
+    leader.lead(LINE);
+    leader.add(two);
+    follower.add(one);
+    let alive = Head::Alive { rows: leader.kept() }.into();
+    assert!(follower.heed(one, &alive).is_empty());
+    assert!(follower.has_leader());
+    (leader, follower, one, two)
+}
+
+/// Returns the commits of the batches that have come, and acknowledges them; `None` stands for a gap.
+fn receive(follower: &Exchange, leader: &Exchange, node: NodeId) -> Vec<Option<u64>> {
+    let mut commits = Vec::new();
+    while let Some(received) = follower.receive() {
+        commits.push(match received {
+            Received::Gap => None,
+            Received::Batch { line, rows, run, number } => {
+                assert_eq!((line, rows[0].xid, rows[0].kind), (LINE, 9, Kind::Update));
+                assert_eq!(rows[0].new.as_ref().unwrap().get(0).unwrap().text(), Some("2"));
+                assert_eq!(rows[0].old.as_ref().unwrap().tuple().get(0).unwrap().text(), Some("1"));
+                leader.heed(node, &Exchange::taken(run, number));
+                Some(rows[0].position.commit.0)
+            }
+        });
+    }
+    commits
+}
+
+#[test]
+fn what_a_follower_missed_is_told_again() {
+    let (leader, follower, one, two) = two();
+    let messages: Vec<Message> = (0..3).map(|commit| leader.send(&rows(commit)).unwrap()).collect();
+    assert!(follower.heed(one, &messages[0]).is_empty());
+    let questions = follower.heed(one, &messages[2]);
+    assert_eq!(questions.len(), 1);
+    assert_eq!((leader.sent(), leader.taken_by_all()), (3, 0));
+    for answer in leader.heed(two, &questions[0]) {
+        assert!(follower.heed(one, &answer).is_empty());
+    }
+    // Twice is passed over.
+    follower.heed(one, &messages[1]);
+    assert_eq!(receive(&follower, &leader, two), [Some(0), Some(1), Some(2)]);
+    assert_eq!(leader.taken_by_all(), 3);
+    assert_eq!(leader.kept().unwrap().first, 3, "nothing is kept that all have");
+}
+
+#[test]
+fn another_leader_is_followed_from_its_beginning() {
+    let (leader, follower, one, two) = two();
+    follower.heed(one, &leader.send(&rows(0)).unwrap());
+    assert_eq!(receive(&follower, &leader, two), [Some(0)]);
+    let (next, three) = (Exchange::default(), NodeId::random());
+    next.add(two);
+    next.lead(LINE);
+    let messages: Vec<Message> = (1..3).map(|commit| next.send(&rows(commit)).unwrap()).collect();
+    for question in follower.heed(three, &messages[1]) {
+        for answer in next.heed(two, &question) {
+            follower.heed(three, &answer);
+        }
+    }
+    assert_eq!(receive(&follower, &next, two), [Some(1), Some(2)]);
+
+    // One that led before does so, too.
+    leader.end_leading();
+    leader.heed(three, &messages[0]);
+    assert_eq!(receive(&leader, &next, one), [Some(1)]);
+}
+
+#[test]
+fn who_was_forgotten_learns_that_it_lacks_something() {
+    let (leader, follower, one, two) = two();
+    leader.remove(two);
+    assert!(leader.send(&rows(0)).is_none(), "nobody is there");
+    let other = NodeId::random();
+    leader.add(other);
+    leader.send(&rows(1)).unwrap();
+    let run = leader.kept().unwrap().run;
+    leader.heed(other, &Exchange::taken(run, 0));
+    leader.add(two);
+    follower.heed(one, &Head::Alive { rows: leader.kept() }.into());
+    follower.heed(one, &leader.send(&rows(2)).unwrap());
+    assert_eq!(receive(&follower, &leader, two), [None, Some(2)]);
+
+    // A new one has been promised nothing.
+    let new = Exchange::default();
+    new.heed(one, &Head::Alive { rows: leader.kept() }.into());
+    assert!(receive(&new, &leader, NodeId::random()).is_empty());
+    new.heed(one, &Head::Alive { rows: None }.into());
+    assert!(!new.has_leader());
+}

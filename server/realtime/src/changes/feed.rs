@@ -1,0 +1,218 @@
+//! The feed: reads what is committed from the replication stream, and passes it on.
+//!
+//! A batch is judged as a whole, then delivered, then confirmed. If the connection breaks, the stream begins again behind
+//! the last confirmed transaction, and what was delivered before is passed over: no change is lost, none comes twice.
+//! Of several nodes, the one that has the slot leads and tells the others (`exchange.rs`).
+
+mod delivery;
+mod follow;
+mod intake;
+mod lead;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::Error;
+use database::replication::slot::{self, Ensured, SlotError};
+use database::replication::{ReplicationSettings, ReplicationStream, ResumePoint};
+use tokio_util::sync::CancellationToken;
+
+use super::batch::Position;
+use super::exchange::{Line, Received};
+use crate::Realtime;
+use watch::existing_publications;
+
+/// The name of the slot, before the suffix of the settings.
+const SLOT: &str = "basalt_realtime";
+/// How long the stream waits after a start that finds a slot of an earlier one: so long clients of that one may take to
+/// join again, and get what has been committed meanwhile. Stock clients try after 1, 3 and 8 s.
+const RESUME_PAUSE: Duration = Duration::from_secs(10);
+/// How long the stream goes on after the last channel has left.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
+/// Pauses between attempts to open the stream.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What subscribers can expect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FeedState {
+    /// Nobody has needed it so far.
+    Idle,
+    /// It is being opened.
+    Connecting,
+    /// What is committed from now on is delivered.
+    Live,
+    /// It cannot be opened, for this reason; it is tried again.
+    Unavailable(Arc<str>),
+}
+
+/// Why the feed has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Nobody has a channel.
+    Unneeded,
+    /// The slot keeps too much of the write-ahead log.
+    Overgrown,
+    /// No node has the slot.
+    Leaderless,
+    /// The service ends.
+    Stopped,
+}
+
+/// Why the stream cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum FeedError {
+    #[error(transparent)]
+    Slot(#[from] SlotError),
+    #[error(transparent)]
+    Database(#[from] Error),
+}
+
+impl FeedError {
+    /// Reports whether somebody else reads the stream.
+    fn is_taken(&self) -> bool {
+        match self {
+            Self::Slot(error) => matches!(error, SlotError::Active(_)),
+            Self::Database(error) => error.is_slot_active(),
+        }
+    }
+}
+
+/// The reader of the stream.
+pub(crate) struct Feed {
+    realtime: Realtime,
+    slot: String,
+    /// What has been delivered, on which line.
+    delivered: Position,
+    line: Line,
+    /// Where the last stream ended.
+    resume: Option<ResumePoint>,
+    /// What has come from the leader and is not delivered yet.
+    pending: Option<Received>,
+    /// The tables of the publication, when they were looked at last.
+    published: String,
+}
+
+impl Feed {
+    pub(crate) fn new(realtime: Realtime) -> Self {
+        let suffix = &realtime.settings().slot_name_suffix;
+        let slot = if suffix.is_empty() { SLOT.to_owned() } else { format!("{SLOT}_{suffix}") };
+        Self {
+            realtime,
+            slot,
+            delivered: Position::default(),
+            line: Line::default(),
+            resume: None,
+            pending: None,
+            published: String::new(),
+        }
+    }
+
+    /// Reads and delivers until `stop` is cancelled.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.resume()).await;
+        let mut pause = FIRST_PAUSE;
+        while !stop.is_cancelled() {
+            if stop.run_until_cancelled(self.wait_until_needed()).await.is_none() {
+                return;
+            }
+            let Some(opened) = stop.run_until_cancelled(self.open()).await else { return };
+            let ended = match opened {
+                Ok(stream) => {
+                    pause = FIRST_PAUSE;
+                    self.lead(stream, &stop).await
+                }
+                Err(error) if error.is_taken() && self.realtime.bus().is_shared() => self.follow(&stop).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ended {
+                self.set_state(FeedState::Unavailable(error.to_string().into()));
+                tracing::warn!(%error, ?pause, "row changes and broadcasts of the database cannot be read");
+                stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+
+    /// Goes on where an earlier process ended, if there was one: its clients get time to come back.
+    async fn resume(&mut self) {
+        let found = slot::lag(self.realtime.database(), &self.slot).await;
+        // One that is read belongs to another process.
+        if found.is_ok_and(|slot| slot.is_some_and(|slot| slot.active_pid.is_none())) {
+            // Subscriptions can stand meanwhile.
+            self.set_state(FeedState::Live);
+            tokio::time::sleep(RESUME_PAUSE).await;
+            if tokio::time::timeout(IDLE_LIMIT, self.wait_until_needed()).await.is_err() {
+                // Nobody came back: what is older than the next client is of no use.
+                self.retire().await;
+            }
+        }
+    }
+
+    fn set_state(&self, state: FeedState) {
+        self.realtime.changes().state.send_if_modified(|current| {
+            let is_new = *current != state;
+            *current = state;
+            is_new
+        });
+    }
+
+    /// Reports whether somebody has a channel. On other nodes, somebody may always have.
+    fn is_needed(&self) -> bool {
+        self.realtime.bus().is_shared() || !self.realtime.hub().is_empty()
+    }
+
+    async fn wait_until_needed(&self) {
+        let needed = self.realtime.hub().needed();
+        while !self.is_needed() {
+            needed.notified().await;
+        }
+    }
+
+    async fn open(&mut self) -> Result<ReplicationStream, FeedError> {
+        self.set_state(FeedState::Connecting);
+        let database = self.realtime.database();
+        let publications = existing_publications(database).await?;
+        let ensured = slot::ensure(database, &self.slot).await?;
+        if ensured == Ensured::Recreated {
+            tracing::error!(
+                slot = self.slot,
+                "the server had given up the replication slot: row changes were lost, and clients are told to subscribe again"
+            );
+        }
+        if ensured != Ensured::Existed {
+            // Subscriptions that stand begin anew with it.
+            (self.resume, self.delivered) = (None, Position::default());
+            self.realtime.changes().renew_all();
+        }
+        let mut settings = ReplicationSettings::new(&*self.slot, publications);
+        settings.resume = self.resume;
+        let elsewhere = self.realtime.settings().replication_url.expose();
+        if !elsewhere.is_empty() {
+            settings.server = Some(elsewhere.parse()?);
+        }
+        let stream = database.replicate(&settings).await?;
+        let ResumePoint { system, timeline, .. } = stream.resume_point();
+        self.set_line(Line { system, timeline });
+        Ok(stream)
+    }
+
+    /// Notes which line positions are of. On another one, as after a failover, they may stand for other transactions: better
+    /// twice than not at all.
+    fn set_line(&mut self, line: Line) {
+        if self.line != line {
+            (self.line, self.delivered) = (line, Position::default());
+        }
+    }
+
+    /// Drops the slot that nobody needs.
+    async fn retire(&mut self) {
+        self.set_state(FeedState::Connecting);
+        if let Err(error) = slot::drop(self.realtime.database(), &self.slot).await {
+            tracing::warn!(%error, slot = self.slot, "a replication slot that nobody needs could not be dropped");
+        }
+        (self.resume, self.delivered) = (None, Position::default());
+        self.set_state(FeedState::Idle);
+    }
+}

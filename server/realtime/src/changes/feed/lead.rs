@@ -1,0 +1,130 @@
+//! The node that has the slot: it reads the stream for itself and for its followers.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use database::replication::{Lsn, ReplicationStream};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::intake::Intake;
+use super::watch::Watch;
+use super::{Ended, Feed, FeedError, FeedState, IDLE_LIMIT};
+
+/// How often a leader that waits for its followers looks at them.
+const WAIT_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Feed {
+    /// Reads the stream and delivers it, until nobody needs it any more or `stop` is cancelled.
+    pub(super) async fn lead(
+        &mut self,
+        mut stream: ReplicationStream,
+        stop: &CancellationToken,
+    ) -> Result<Ended, FeedError> {
+        let realtime = self.realtime.clone();
+        realtime.changes().exchange.lead(self.line);
+        realtime.tell_alive();
+        self.set_state(FeedState::Live);
+        let ended = self.read(&mut stream, stop).await;
+        self.resume = Some(stream.resume_point());
+        realtime.changes().exchange.end_leading();
+        realtime.tell_alive();
+        let ended = ended?;
+        if ended == Ended::Unneeded {
+            // Who joins from now on waits until the stream is open again.
+            self.set_state(FeedState::Connecting);
+        }
+        // Otherwise what has been delivered would come again.
+        stream.close().await?;
+        // The slot would keep the write-ahead log.
+        if ended == Ended::Overgrown || (ended == Ended::Unneeded && !self.is_needed()) {
+            self.retire().await;
+        }
+        Ok(ended)
+    }
+
+    async fn read(
+        &mut self,
+        stream: &mut ReplicationStream,
+        stop: &CancellationToken,
+    ) -> Result<Ended, FeedError> {
+        let realtime = self.realtime.clone();
+        let exchange = &realtime.changes().exchange;
+        let mut intake = Intake::new(realtime.clone(), self.delivered);
+        let mut confirmable = Confirmable::default();
+        let mut watch = Watch::new(realtime.database());
+        realtime.changes().catalog.forget();
+        self.look_at_publications().await?;
+        let mut empty_since = None;
+        loop {
+            let waits = exchange.is_full();
+            let next = async {
+                if waits { Err(failure(stream).await) } else { stream.next().await.map_err(FeedError::from) }
+            };
+            tokio::select! {
+                event = next => {
+                    intake.take(event?);
+                    while !intake.is_full() && let Some(event) = stream.next_buffered()? {
+                        intake.take(event);
+                    }
+                    if let Some(message) = exchange.send(&intake.rows) {
+                        realtime.bus().tell(|| message);
+                    }
+                    let failure = failure(stream);
+                    if self.deliver(&intake.rows, failure, stop).await?.is_break() {
+                        return Ok(Ended::Stopped);
+                    }
+                    self.delivered = self.delivered.max(intake.current);
+                    intake.clear();
+                    if let Some(end) = intake.confirmable.take() {
+                        confirmable.push(exchange.sent(), end);
+                    }
+                }
+                () = sleep(WAIT_INTERVAL), if waits => {}
+                () = exchange.changed() => {}
+                () = watch.due() => {
+                    if self.watch().await.is_break() {
+                        return Ok(Ended::Overgrown);
+                    }
+                    let since = *empty_since.get_or_insert_with(Instant::now);
+                    if self.is_needed() {
+                        empty_since = None;
+                    } else if since.elapsed() >= IDLE_LIMIT {
+                        return Ok(Ended::Unneeded);
+                    }
+                }
+                () = stop.cancelled() => return Ok(Ended::Stopped),
+            }
+            if let Some(end) = confirmable.take(exchange.taken_by_all()) {
+                stream.confirm(end);
+            }
+        }
+    }
+}
+
+/// Keeps the connection alive; returns why it cannot be.
+async fn failure(stream: &mut ReplicationStream) -> FeedError {
+    match stream.keep_alive().await {
+        Err(error) => error.into(),
+    }
+}
+
+/// Transactions that have been delivered here, and that followers may not have dealt with yet.
+#[derive(Default)]
+struct Confirmable(VecDeque<(u64, Lsn)>);
+
+impl Confirmable {
+    /// Notes a transaction that is in the batches before `next`.
+    fn push(&mut self, next: u64, end: Lsn) {
+        match self.0.back_mut() {
+            Some((last, position)) if *last == next => *position = end,
+            _ => self.0.push_back((next, end)),
+        }
+    }
+
+    /// Takes the last transaction that is in the batches before `taken`, and those before it.
+    fn take(&mut self, taken: u64) -> Option<Lsn> {
+        let count = self.0.iter().take_while(|(next, _)| *next <= taken).count();
+        self.0.drain(..count).next_back().map(|(_, end)| end)
+    }
+}

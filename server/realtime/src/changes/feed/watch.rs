@@ -1,0 +1,107 @@
+//! What the feed looks at from time to time, since it changes without a word: the publication, rights, the slot.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use database::replication::slot;
+use database::{Database, Error, text};
+use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use super::Feed;
+use crate::changes::table::look_up;
+
+/// The publications that are read: tables of users, and messages of the database to channels.
+const PUBLICATIONS: [&str; 2] = ["supabase_realtime", "supabase_realtime_messages_publication"];
+/// How often to look.
+const WATCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// When to look: from time to time, and when the database tells of a change.
+pub(super) struct Watch {
+    interval: Interval,
+    changes: watch::Receiver<u64>,
+}
+
+impl Watch {
+    pub(super) fn new(database: &Database) -> Self {
+        let mut interval = interval_at(Instant::now() + WATCH_INTERVAL, WATCH_INTERVAL);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { interval, changes: database.notifications() }
+    }
+
+    /// Waits until it is time to look. May be cancelled.
+    pub(super) async fn due(&mut self) {
+        tokio::select! {
+            _ = self.interval.tick() => {}
+            Ok(()) = self.changes.changed() => {}
+        }
+    }
+}
+
+impl Feed {
+    /// Forgets what is known of the catalog, and looks at the publication and the slot. Breaks off if the slot keeps more of
+    /// the write-ahead log than it may.
+    pub(super) async fn watch(&mut self) -> ControlFlow<()> {
+        self.realtime.changes().catalog.forget();
+        let looked = match self.look_at_publications().await {
+            Ok(()) => self.look_at_slot().await,
+            Err(error) => Err(error),
+        };
+        looked.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the publication and the replication slot could not be looked at");
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Renews all subscriptions if the publication has other tables than before.
+    pub(super) async fn look_at_publications(&mut self) -> Result<(), Error> {
+        let published = published_tables(self.realtime.database()).await?;
+        let before = std::mem::replace(&mut self.published, published);
+        if !before.is_empty() && before != self.published {
+            self.realtime.changes().renew_all();
+        }
+        Ok(())
+    }
+
+    async fn look_at_slot(&self) -> Result<ControlFlow<()>, Error> {
+        let Some(lag) = slot::lag(self.realtime.database(), &self.slot).await? else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        self.realtime.metrics().slot_lag_bytes.set(i64::try_from(lag.retained).unwrap_or(i64::MAX));
+        if lag.retained <= u64::from(self.realtime.settings().max_slot_lag_mb) << 20 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        tracing::error!(
+            slot = self.slot,
+            bytes = lag.retained,
+            "the replication slot keeps too much of the write-ahead log: it is made anew, row changes are lost, and clients \
+             are told to subscribe again"
+        );
+        Ok(ControlFlow::Break(()))
+    }
+}
+
+/// Returns the publications that there are.
+pub(super) async fn existing_publications(database: &Database) -> Result<Vec<String>, Error> {
+    let names = format!("{{{}}}", PUBLICATIONS.join(","));
+    let transaction = look_up(
+        "select pubname from pg_catalog.pg_publication where pubname = any($1::text[])",
+        vec![text(&names)],
+    );
+    let answer = database.run(&transaction).await?;
+    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0).map(str::to_owned)).collect())
+}
+
+/// Returns which tables and columns are published, as a text to compare.
+async fn published_tables(database: &Database) -> Result<String, Error> {
+    let transaction = look_up(
+        "select coalesce(string_agg(c.oid || p::text, ';' order by p::text), '') from pg_catalog.pg_publication_tables p \
+         join pg_catalog.pg_namespace n on n.nspname = p.schemaname \
+         join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = p.tablename \
+         where p.pubname = 'supabase_realtime'",
+        Vec::new(),
+    );
+    let answer = database.run(&transaction).await?;
+    let text = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    Ok(text.unwrap_or_default().to_owned())
+}

@@ -1,0 +1,227 @@
+//! Asks Postgres about the changes of one table, and deals with what it cannot answer.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use database::Error;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+
+use super::batch::{RowChange, TableBatch};
+use super::questions::{self, NumberedRow, Values, is_slow, is_temporary};
+use super::subscriptions::Principal;
+use super::table::{RoleRights, Table};
+use super::{Changes, Kind, Subscriber};
+
+/// Questions to Postgres that one batch asks at the same time.
+const CONCURRENT: usize = 3;
+
+/// What a subscription is told whose filter cannot be evaluated on the rows that there are.
+const INVALID_FILTER: &str = "Unable to subscribe to changes: the filter cannot be evaluated";
+
+/// What Postgres says about the changes of one table.
+pub(super) struct Answers {
+    pub(super) values: Values,
+    /// By change: its number among all, and the filters that it passes.
+    pub(super) passed: Vec<(usize, Vec<usize>)>,
+    pub(super) rights: HashMap<Box<str>, Arc<RoleRights>>,
+    /// By who it is that policies apply to: the changes whose rows they see.
+    pub(super) visible: HashMap<Arc<Principal>, HashSet<usize>>,
+}
+
+/// What asks Postgres about one table's changes.
+pub(super) struct Judge<'a> {
+    pub(super) changes: &'a Changes,
+    pub(super) rows: &'a [RowChange],
+    pub(super) batch: &'a TableBatch,
+    /// Whether what takes too long is to be given up.
+    pub(super) is_last_attempt: bool,
+}
+
+impl Judge<'_> {
+    /// Asks everything that has to be known to deliver the changes.
+    ///
+    /// Errors: the database cannot be asked now.
+    pub(super) async fn ask(&self) -> Result<Answers, Error> {
+        let batch = self.batch;
+        let numbers = batch.numbers.iter();
+        let rows: Vec<NumberedRow<'_>> =
+            numbers.flat_map(|number| self.rows[*number].numbered(*number)).collect();
+        let values = self.values(&rows).await?;
+        let index = batch.audience.index(&batch.table);
+        let asked = self.passed(&rows, &index.asked).await?;
+        let passed = batch.numbers.iter().map(|number| {
+            let change = &self.rows[*number];
+            (*number, batch.passed(*number, change, &index, &asked))
+        });
+        let passed: Vec<(usize, Vec<usize>)> = passed.collect();
+        let mut rights = HashMap::new();
+        for role in &index.roles {
+            let found = self.changes.catalog.rights(&self.changes.database, role, batch.table.oid);
+            rights.insert(role.clone(), found.await?);
+        }
+        let visible = self.visible(&passed, &rights).await?;
+        Ok(Answers { values, passed, rights, visible })
+    }
+
+    /// Returns the values of `rows`. Rows with values that their types do not take are found by halving.
+    async fn values(&self, rows: &[NumberedRow<'_>]) -> Result<Values, Error> {
+        let (database, table, shared) = (&self.changes.database, &self.batch.table, &self.batch.shared);
+        let (mut values, mut left) = (Values::new(), vec![rows]);
+        while let Some(rows) = left.pop() {
+            match questions::values(database, table, shared, rows, &[]).await {
+                Ok(found) => values.extend(found),
+                Err(error) if !self.gives_up(&error) => return Err(error),
+                Err(_) if rows.len() > 1 => {
+                    let (one, other) = rows.split_at(rows.len() / 2);
+                    left.extend([other, one]);
+                }
+                Err(error) => values.extend(self.values_as_far_as_possible(rows, &error).await?),
+            }
+        }
+        Ok(values)
+    }
+
+    /// Returns the values of the one row in `rows`, with texts in place of those that their types do not take. `error` is
+    /// what Postgres said about them.
+    async fn values_as_far_as_possible(
+        &self,
+        rows: &[NumberedRow<'_>],
+        error: &Error,
+    ) -> Result<Values, Error> {
+        let (database, table, shared) = (&self.changes.database, &self.batch.table, &self.batch.shared);
+        self.report("PostgresCdcChangesFailed", error, "a row change cannot be read wholly");
+        // A column's type may be another one by now.
+        self.changes.catalog.forget();
+        let Some(row) = rows.first() else { return Ok(Values::new()) };
+        let unreadable = questions::unreadable(database, table, shared, row).await?;
+        match questions::values(database, table, shared, rows, &unreadable).await {
+            Err(error) if self.gives_up(&error) => {
+                self.report("PostgresCdcChangesFailed", &error, "a row change cannot be read and is lost");
+                Ok(Values::new())
+            }
+            values => values,
+        }
+    }
+
+    /// Returns which filters of `by_shape` each row passes. Filters that cannot be evaluated are found by halving, and their
+    /// subscriptions end.
+    async fn passed(
+        &self,
+        rows: &[NumberedRow<'_>],
+        by_shape: &[Vec<usize>],
+    ) -> Result<HashMap<usize, Vec<usize>>, Error> {
+        let TableBatch { table, audience, shared, .. } = self.batch;
+        if by_shape.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let json = questions::rows_as_json(rows, shared);
+        let mut passed: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut left: Vec<&[usize]> = by_shape.iter().map(Vec::as_slice).collect();
+        while let Some(numbers) = left.pop() {
+            let filters: Vec<_> =
+                numbers.iter().filter_map(|number| Some((*number, audience.filter(*number)?))).collect();
+            match questions::passed(&self.changes.database, table, shared, &json, &filters).await {
+                Ok(found) => {
+                    for (row, filters) in found {
+                        passed.entry(row).or_default().extend(filters);
+                    }
+                }
+                Err(error) if is_temporary(&error) && !is_slow(&error) => return Err(error),
+                Err(_) if numbers.len() > 1 => {
+                    let (one, other) = numbers.split_at(numbers.len() / 2);
+                    left.extend([other, one]);
+                }
+                Err(error) if is_slow(&error) && !self.is_last_attempt => return Err(error),
+                Err(error) => {
+                    self.report(
+                        "InvalidFilter",
+                        &error,
+                        "a filter cannot be evaluated; its subscriptions end",
+                    );
+                    for number in numbers {
+                        self.end(*number);
+                    }
+                }
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Ends the subscriptions with filter `number`.
+    fn end(&self, number: usize) {
+        for (channel, member) in self.batch.audience.members(number).into_iter().flatten() {
+            self.changes.refuse(*channel, &member.subscriber, INVALID_FILTER.to_owned());
+        }
+    }
+
+    /// Returns, for each distinct role and claims that policies apply to, the changes whose rows it sees.
+    async fn visible(
+        &self,
+        passed: &[(usize, Vec<usize>)],
+        rights: &HashMap<Box<str>, Arc<RoleRights>>,
+    ) -> Result<HashMap<Arc<Principal>, HashSet<usize>>, Error> {
+        let batch = self.batch;
+        let mut asked: HashMap<Arc<Principal>, (&Subscriber, Vec<usize>)> = HashMap::new();
+        for (number, filters) in passed {
+            let change = &self.rows[*number];
+            if change.kind == Kind::Delete || !batch.table.has_key() {
+                continue;
+            }
+            for (_, member) in batch.members(filters) {
+                let role = rights.get(member.subscriber.access.role());
+                if role.is_some_and(|role| role.has_row_security && batch.may_select_key(role)) {
+                    let principal = Arc::clone(&member.subscriber.principal);
+                    let (_, numbers) =
+                        asked.entry(principal).or_insert_with(|| (&member.subscriber, Vec::new()));
+                    if numbers.last() != Some(number) {
+                        numbers.push(*number);
+                    }
+                }
+            }
+        }
+        if asked.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let xids = asked.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
+        questions::await_visibility(&self.changes.database, &xids.collect()).await?;
+        // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
+        let answers = asked
+            .into_iter()
+            .map(|(principal, (subscriber, numbers))| self.seen_by(principal, subscriber, numbers).boxed());
+        let answers: Vec<_> = answers.collect();
+        stream::iter(answers).buffer_unordered(CONCURRENT).try_collect().await
+    }
+
+    /// Returns which of the changes `numbers` `subscriber` sees.
+    async fn seen_by(
+        &self,
+        principal: Arc<Principal>,
+        subscriber: &Subscriber,
+        numbers: Vec<usize>,
+    ) -> Result<(Arc<Principal>, HashSet<usize>), Error> {
+        let row = |number: usize| {
+            let tuple = self.rows[number].new.as_ref()?;
+            Some(NumberedRow { number, tuple, before: None })
+        };
+        let rows: Vec<NumberedRow<'_>> = numbers.into_iter().filter_map(row).collect();
+        let (database, batch) = (&self.changes.database, self.batch);
+        match questions::visible(database, &subscriber.access, &batch.table, &batch.shared, &rows).await {
+            Ok(visible) => Ok((principal, visible)),
+            Err(error) if self.gives_up(&error) => {
+                self.report("RlsPolicyError", &error, "the policies for row changes failed");
+                Ok((principal, HashSet::new()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reports whether asking again would not help, or has been done often enough.
+    fn gives_up(&self, error: &Error) -> bool {
+        !is_temporary(error) || (self.is_last_attempt && is_slow(error))
+    }
+
+    fn report(&self, code: &str, error: &Error, what: &str) {
+        let Table { schema, name, .. } = &*self.batch.table;
+        tracing::error!(code, schema, table = name, %error, "{what}");
+    }
+}

@@ -1,0 +1,380 @@
+//! What Postgres decides about changed rows: how their values look as JSON, which filters they pass, and who may see them.
+//!
+//! All rows of one table in a batch are one statement; so are all filters of one shape, and, for each distinct role and
+//! claims, all rows that somebody with them wants. What Postgres is asked does not depend on how many clients want the same.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use database::replication::{Relation, Tuple, Value};
+use database::{Database, Error, Parameter, Row, Transaction, push_identifier, text};
+
+use super::filter::{Condition, Test};
+use super::table::{Column, Table};
+use crate::authorize::BECOME;
+use crate::protocol::quote;
+use crate::token::Access;
+
+/// How long to wait between two looks at a commit that others cannot see yet.
+const VISIBILITY_PAUSE: Duration = Duration::from_millis(1);
+/// How long Postgres may take for filters that are patterns: some regular expressions would take for ever.
+pub(super) const PATTERN_LIMIT: Duration = Duration::from_millis(500);
+/// How long Postgres may take for a batch.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Reports whether the same question may be answered later: the database is not to blame for it but for the moment, as when
+/// a connection was ended, a lock was held, or everything was slow.
+pub(super) fn is_temporary(error: &Error) -> bool {
+    match error {
+        Error::Postgres(refusal) => is_temporary_code(&refusal.code),
+        // Too many parameters, for example.
+        Error::Protocol(_) | Error::Configuration(_) => false,
+        _ => true,
+    }
+}
+
+/// Reports whether an SQLSTATE stands for something that passes.
+pub(super) fn is_temporary_code(code: &str) -> bool {
+    matches!(code.get(..2), Some("08" | "40" | "53" | "57" | "58")) || code == "55P03"
+}
+
+/// Reports whether the question took too long.
+pub(super) fn is_slow(error: &Error) -> bool {
+    matches!(error, Error::Timeout(_) | Error::AcquireTimeout(_))
+        || error.server().is_some_and(|refusal| refusal.code == "57014")
+}
+
+/// A column of a relation that the table still has: its index in the relation and in the table.
+pub(super) type SharedColumn = (usize, usize);
+
+/// Returns the columns of a relation that the table still has.
+pub(super) fn shared_columns(relation: &Relation, table: &Table) -> Vec<SharedColumn> {
+    let of_table = |name: &str| table.columns.iter().position(|column| column.name == name);
+    let columns = relation.columns.iter().enumerate();
+    columns.filter_map(|(index, column)| Some((index, of_table(&column.name)?))).collect()
+}
+
+/// A row that is judged, with the number by which its results are found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NumberedRow<'a> {
+    pub(super) number: usize,
+    pub(super) tuple: &'a Tuple,
+    /// The whole row before the change, if it is known.
+    pub(super) before: Option<&'a Tuple>,
+}
+
+impl<'a> NumberedRow<'a> {
+    /// Returns the row's values. One that was not sent, since it has not changed, is taken from the row before.
+    pub(super) fn values(&self) -> Vec<Value<'a>> {
+        let before = |index: usize| self.before.and_then(|before| before.get(index));
+        let values = self.tuple.values().enumerate();
+        values
+            .map(|(index, value)| match value {
+                Value::Unchanged => before(index).unwrap_or(Value::Unchanged),
+                value => value,
+            })
+            .collect()
+    }
+}
+
+/// The values of rows as JSON, by the row's number: one for each column of the relation, `None` for one that was not sent.
+pub(super) type Values = HashMap<usize, Vec<Option<Box<str>>>>;
+
+/// Asks for the values of `rows`, which are in the order of their numbers, as JSON. Those of columns in `unreadable` (by
+/// their indexes in the table) are texts.
+///
+/// Errors: those of the database.
+pub(super) async fn values(
+    database: &Database,
+    table: &Table,
+    shared: &[SharedColumn],
+    rows: &[NumberedRow<'_>],
+    unreadable: &[usize],
+) -> Result<Values, Error> {
+    let mut sql = String::from("select r.n");
+    for (index, (_, column)) in shared.iter().enumerate() {
+        let text = format!("r.c{index}");
+        let json = if unreadable.contains(column) {
+            format!("to_jsonb({text})::text")
+        } else {
+            to_json(&table.columns[*column], &text)
+        };
+        let _ = write!(sql, ", {json}");
+    }
+    push_rows(&mut sql, shared.len());
+    let json = rows_as_json(rows, shared);
+    let answer = database.run(&question(sql, vec![text(&json)], TIME_LIMIT)).await?;
+    let mut values = Values::new();
+    for row in answer.last().into_iter().flatten() {
+        let Some(number) = row.text(0).and_then(|number| number.parse::<usize>().ok()) else { continue };
+        // They are in the order of their numbers.
+        let Ok(source) = rows.binary_search_by_key(&number, |row| row.number) else { continue };
+        let sent = rows[source].values();
+        let mut of_row = vec![None; sent.len()];
+        for ((index, _), json) in shared.iter().zip(row.values().skip(1)) {
+            let json = json.and_then(|json| std::str::from_utf8(json).ok());
+            let was_sent = sent.get(*index) != Some(&Value::Unchanged);
+            of_row[*index] = was_sent.then(|| json.unwrap_or("null").into());
+        }
+        values.insert(number, of_row);
+    }
+    Ok(values)
+}
+
+/// Returns the SQL of a column's value as JSON text, from the SQL of its text.
+fn to_json(column: &Column, text: &str) -> String {
+    match &*column.type_name {
+        // As upstream: hexadecimal digits without the prefix.
+        "bytea" => format!("to_jsonb(encode({text}::bytea, 'hex'))::text"),
+        // It is JSON already, and may hold what `jsonb` cannot.
+        "json" => text.to_owned(),
+        _ => format!("to_jsonb({text}::{})::text", column.sql_type),
+    }
+}
+
+/// Returns the columns of `table` whose values in `row` are not ones of their types any more, such as the name of a table
+/// that is gone.
+///
+/// Errors: those of the database that pass.
+pub(super) async fn unreadable(
+    database: &Database,
+    table: &Table,
+    shared: &[SharedColumn],
+    row: &NumberedRow<'_>,
+) -> Result<Vec<usize>, Error> {
+    let (mut unreadable, values) = (Vec::new(), row.values());
+    for &(source, column) in shared {
+        let Some(value) = values.get(source).and_then(|value| value.text()) else { continue };
+        let sql = format!("select {}", to_json(&table.columns[column], "$1::text"));
+        match database.run(&question(sql, vec![text(value)], TIME_LIMIT)).await {
+            Ok(_) => {}
+            Err(error) if is_temporary(&error) => return Err(error),
+            Err(_) => unreadable.push(column),
+        }
+    }
+    Ok(unreadable)
+}
+
+/// Returns which of `filters`, which have one shape, each of the rows in `json` passes, by the row's number. `json` is what
+/// [`rows_as_json`] has made of the rows and the `shared` columns.
+///
+/// Errors: those of the database.
+pub(super) async fn passed(
+    database: &Database,
+    table: &Table,
+    shared: &[SharedColumn],
+    json: &str,
+    filters: &[(usize, &[Condition])],
+) -> Result<HashMap<usize, Vec<usize>>, Error> {
+    let Some((_, shape)) = filters.first() else { return Ok(HashMap::new()) };
+    let numbers: Vec<String> = filters.iter().map(|(number, _)| number.to_string()).collect();
+    let mut parameters = vec![text(json), owned(format!("{{{}}}", numbers.join(",")))];
+    let (mut tests, mut columns) = (String::from("true"), String::from("i"));
+    for (index, condition) in shape.iter().enumerate() {
+        let position = shared.iter().position(|(_, column)| table.columns[*column].name == condition.column);
+        let Some(position) = position else { return Ok(HashMap::new()) };
+        let column = &table.columns[shared[position].1];
+        tests.push_str(" and ");
+        let (value, compared) = (column.value(&format!("r.c{position}")), format!("f.v{index}"));
+        push_condition(&mut tests, &value, &column.sql_type, &compared, condition);
+        if !matches!(condition.test, Test::Is(_)) {
+            let _ = write!(columns, ", v{index}");
+            let values: Vec<String> = filters.iter().map(|(_, filter)| value_of(&filter[index])).collect();
+            parameters.push(owned(array(&values)));
+        }
+    }
+    let arrays: Vec<String> = (3..=parameters.len()).map(|number| format!(", ${number}::text[]")).collect();
+    let mut sql = format!(
+        "select r.n, array(select f.i from unnest($2::int[]{}) as f ({columns}) where {tests})",
+        arrays.concat()
+    );
+    push_rows(&mut sql, shared.len());
+    let limit =
+        if shape.iter().any(|condition| condition.pattern().is_some()) { PATTERN_LIMIT } else { TIME_LIMIT };
+    let answer = database.run(&question(sql, parameters, limit)).await?;
+    let read = |row: &Row| {
+        let list = row.text(1)?.trim_matches(['{', '}']);
+        let list = list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().ok());
+        Some((row.text(0)?.parse().ok()?, list.collect::<Option<Vec<usize>>>()?))
+    };
+    Ok(answer.last().into_iter().flatten().filter_map(read).collect())
+}
+
+/// Returns a question about rows as a transaction that changes nothing.
+fn question(sql: String, parameters: Vec<Parameter<'_>>, limit: Duration) -> Transaction<'_> {
+    Transaction::anonymous().read_only().on_primary().timeout(limit).statement(sql, parameters)
+}
+
+/// Appends the rows that are asked about, as `r`: their number (`n`) and the texts of their columns (`c0`, `c1`, …).
+fn push_rows(sql: &mut String, columns: usize) {
+    sql.push_str(" from json_to_recordset($1::json) as r(n int");
+    for index in 0..columns {
+        let _ = write!(sql, ", c{index} text");
+    }
+    sql.push(')');
+}
+
+fn owned(text: String) -> Parameter<'static> {
+    Some(text.into_bytes().into())
+}
+
+/// Returns the value of a condition as Postgres reads it: of a list, the text of an array.
+fn value_of(condition: &Condition) -> String {
+    match &condition.test {
+        Test::Compare(_, value) | Test::IsDistinct(value) => value.clone(),
+        Test::In(values) => array(values),
+        Test::Is(_) => String::new(),
+    }
+}
+
+/// Returns the text of an array of `values`.
+fn array(values: &[String]) -> String {
+    let quoted: Vec<String> = values
+        .iter()
+        .map(|value| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
+        .collect();
+    format!("{{{}}}", quoted.join(","))
+}
+
+/// Appends `condition` on `value`, an expression of `sql_type`, which is compared with the text in `compared`.
+fn push_condition(sql: &mut String, value: &str, sql_type: &str, compared: &str, condition: &Condition) {
+    if condition.is_negated {
+        sql.push_str("not ");
+    }
+    sql.push('(');
+    let _ = match &condition.test {
+        Test::Compare(comparison, _) => {
+            let cast = if comparison.pattern_name().is_some() { "text" } else { sql_type };
+            write!(sql, "{value} {} {compared}::{cast}", comparison.operator())
+        }
+        Test::IsDistinct(_) => write!(sql, "{value} is distinct from {compared}::{sql_type}"),
+        Test::Is(truth) => write!(sql, "{value} is {}", truth.word()),
+        Test::In(_) => write!(sql, "{value} = any({compared}::{sql_type}[])"),
+    };
+    sql.push(')');
+}
+
+/// Waits until the transactions `xids` can be seen by others. The stream tells of a commit when it is in the write-ahead log,
+/// which is a little earlier, and longer with synchronous standbys.
+///
+/// Errors: those of the database; [`Error::Timeout`].
+pub(super) async fn await_visibility(database: &Database, xids: &HashSet<u32>) -> Result<(), Error> {
+    let begun = Instant::now();
+    let transaction = Transaction::anonymous()
+        .on_primary()
+        .timeout(TIME_LIMIT)
+        .statement("select pg_catalog.pg_current_snapshot()::text", Vec::new())
+        .leaves_session_unchanged();
+    loop {
+        let answer = database.run(&transaction).await?;
+        let snapshot =
+            answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0)).and_then(Snapshot::parse);
+        if snapshot.is_some_and(|snapshot| xids.iter().all(|xid| snapshot.has_ended(*xid))) {
+            return Ok(());
+        }
+        if begun.elapsed() >= TIME_LIMIT {
+            return Err(Error::Timeout(TIME_LIMIT));
+        }
+        tokio::time::sleep(VISIBILITY_PAUSE).await;
+    }
+}
+
+/// Which transactions have ended. Source: PostgreSQL documentation, table 9.85.
+#[derive(Debug, PartialEq, Eq)]
+struct Snapshot {
+    /// The first number that no transaction with an end has.
+    end: u64,
+    running: Vec<u64>,
+}
+
+impl Snapshot {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':').skip(1);
+        let end = parts.next()?.parse().ok()?;
+        let running = parts.next()?.split(',').filter(|number| !number.is_empty());
+        Some(Self { end, running: running.map(|number| number.parse().ok()).collect::<Option<_>>()? })
+    }
+
+    /// Reports whether a transaction has ended of whose number only the lower half is known: it is the nearest such number.
+    fn has_ended(&self, xid: u32) -> bool {
+        let distance = (self.end as u32).wrapping_sub(xid) as i32;
+        distance > 0 && !self.running.iter().any(|running| *running as u32 == xid)
+    }
+}
+
+/// Returns which of `rows` the holder of `access` sees in the table now, found by the primary key.
+///
+/// Errors: those of the database, also where a policy fails.
+pub(super) async fn visible(
+    database: &Database,
+    access: &Access,
+    table: &Table,
+    shared: &[SharedColumn],
+    rows: &[NumberedRow<'_>],
+) -> Result<HashSet<usize>, Error> {
+    let keys = shared.iter().copied().filter(|(_, column)| table.columns[*column].is_key);
+    let keys: Vec<SharedColumn> = keys.collect();
+    let mut sql = String::from("select r.n");
+    push_rows(&mut sql, keys.len());
+    sql.push_str(" where exists (select from ");
+    push_identifier(&mut sql, &table.schema);
+    sql.push('.');
+    push_identifier(&mut sql, &table.name);
+    sql.push_str(" as t where true");
+    for (index, (_, column)) in keys.iter().enumerate() {
+        let column = &table.columns[*column];
+        sql.push_str(" and t.");
+        push_identifier(&mut sql, &column.name);
+        let _ = write!(sql, " = r.c{index}::{}", column.sql_type);
+    }
+    sql.push(')');
+    let json = rows_as_json(rows, &keys);
+    let transaction = Transaction::anonymous()
+        .on_primary()
+        .timeout(TIME_LIMIT)
+        .statement(BECOME, vec![text(access.role()), text(access.claims())])
+        .statement(sql, vec![text(&json)])
+        .rollback();
+    let answer = database.run(&transaction).await?;
+    let numbers = answer.last().into_iter().flatten().filter_map(|row| row.text(0)?.parse().ok());
+    Ok(numbers.collect())
+}
+
+/// Returns `rows` as a JSON array of objects with their number (`n`) and the texts of `columns` (`c0`, `c1`, …).
+pub(super) fn rows_as_json(rows: &[NumberedRow<'_>], columns: &[SharedColumn]) -> String {
+    let mut json = String::from("[");
+    for row in rows {
+        if json.len() > 1 {
+            json.push(',');
+        }
+        let _ = write!(json, "{{\"n\":{}", row.number);
+        let values = row.values();
+        for (index, (source, _)) in columns.iter().enumerate() {
+            if let Some(text) = values.get(*source).and_then(|value| value.text()) {
+                let _ = write!(json, ",\"c{index}\":{}", quote(text));
+            }
+        }
+        json.push('}');
+    }
+    json.push(']');
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_says_which_transactions_have_ended() {
+        let snapshot = Snapshot::parse("10:20:10,14,15").unwrap();
+        for (xid, has_ended) in
+            [(9, true), (10, false), (11, true), (14, false), (19, true), (20, false), (21, false)]
+        {
+            assert_eq!(snapshot.has_ended(xid), has_ended, "{xid}");
+        }
+        let later = Snapshot::parse("4294967300:4294967306:").unwrap();
+        assert!(later.has_ended(9) && later.has_ended(u32::MAX) && !later.has_ended(10));
+        assert_eq!(Snapshot::parse("nonsense"), None);
+    }
+}

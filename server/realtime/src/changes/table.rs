@@ -1,0 +1,170 @@
+//! What the catalog says about a table whose changes are told, and what a role may see of it.
+
+use std::time::Duration;
+
+use database::{Database, Parameter, Row, Transaction, text};
+
+/// How long a look into the catalog may take.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// A table that is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) oid: u32,
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    /// In their order.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) has_row_security: bool,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// The type that values are cast to, as SQL; of a domain, the type that it is made of. Any length fits, which `character`
+    /// and `bit` would not take: it is `bpchar` and `"bit"`.
+    pub(crate) sql_type: String,
+    /// `pg_type.typname`.
+    pub(crate) type_name: String,
+    /// The collation as SQL, if it is not the type's own.
+    pub(crate) collation: Option<String>,
+    /// The type as messages name it.
+    pub(crate) display_type: String,
+    /// Whether it is part of the primary key.
+    pub(crate) is_key: bool,
+    /// Whether two values are equal if, and only if, their texts are.
+    pub(crate) is_equal_by_text: bool,
+}
+
+impl Column {
+    /// Returns the SQL of a value of the column, from the SQL of its text.
+    pub(crate) fn value(&self, text: &str) -> String {
+        match &self.collation {
+            None => format!("{text}::{}", self.sql_type),
+            Some(collation) => format!("({text}::{} collate {collation})", self.sql_type),
+        }
+    }
+}
+
+impl Table {
+    /// Returns the column of this name.
+    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Reports whether it has a primary key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.columns.iter().any(|column| column.is_key)
+    }
+}
+
+/// What a role may see of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RoleRights {
+    /// The columns that it may select, by name.
+    pub(crate) columns: Vec<String>,
+    /// Whether policies decide which rows it sees.
+    pub(crate) has_row_security: bool,
+}
+
+/// Returns a question to the catalog.
+pub(super) fn look_up<'a>(sql: &'a str, parameters: Vec<Parameter<'a>>) -> Transaction<'a> {
+    let transaction = Transaction::anonymous().read_only().on_primary().timeout(TIME_LIMIT);
+    transaction.leaves_session_unchanged().statement(sql, parameters)
+}
+
+/// Loads what the catalog says about a table; `None` if it is gone.
+///
+/// Errors: those of the database.
+pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>, database::Error> {
+    let number = oid.to_string();
+    let transaction = look_up(
+        "select n.nspname, c.relname, c.relrowsecurity, a.attname, \
+           pg_catalog.format_type(b.oid, -1), t.typname, pg_catalog.format_type(t.oid, null), \
+           coalesce(a.attnum = any(i.indkey), false), \
+           b.typname in ('int2', 'int4', 'int8', 'oid', 'uuid', 'text', 'varchar') \
+             and coalesce(l.collisdeterministic, true) or b.typtype = 'e', \
+           case when a.attcollation <> t.typcollation \
+             then l.collnamespace::pg_catalog.regnamespace || '.' || pg_catalog.quote_ident(l.collname) end \
+         from pg_catalog.pg_class c \
+         join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
+         join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
+         join pg_catalog.pg_type t on t.oid = a.atttypid \
+         join pg_catalog.pg_type b on b.oid = coalesce(nullif(t.typbasetype, 0), t.oid) \
+         left join pg_catalog.pg_collation l on l.oid = a.attcollation \
+         left join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary \
+         where c.oid = $1::oid order by a.attnum",
+        vec![text(&number)],
+    );
+    let answer = database.run(&transaction).await?;
+    let Some(rows) = answer.last() else { return Ok(None) };
+    let Some((schema, name, has_row_security)) = rows
+        .first()
+        .and_then(|row| Some((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.text(2)? == "t")))
+    else {
+        return Ok(None);
+    };
+    let columns = rows.iter().filter_map(column).collect();
+    Ok(Some(Table { oid, schema, name, columns, has_row_security }))
+}
+
+fn column(row: &Row) -> Option<Column> {
+    Some(Column {
+        name: row.text(3)?.to_owned(),
+        sql_type: row.text(4)?.to_owned(),
+        type_name: row.text(5)?.to_owned(),
+        display_type: row.text(6)?.to_owned(),
+        is_key: row.text(7)? == "t",
+        is_equal_by_text: row.text(8)? == "t",
+        collation: row.text(9).map(str::to_owned),
+    })
+}
+
+/// Returns what `role` may see of a table: nothing, unless clients may act as it, which are the roles that `authenticator`
+/// may become.
+///
+/// Source: Postgres' `check_enable_rls`.
+///
+/// Errors: those of the database.
+pub(crate) async fn rights(
+    database: &Database,
+    role: &str,
+    table: u32,
+) -> Result<RoleRights, database::Error> {
+    let number = table.to_string();
+    let transaction = look_up(
+        "select c.relrowsecurity and not r.rolsuper and not r.rolbypassrls \
+               and (c.relforcerowsecurity or not pg_catalog.pg_has_role(r.oid, c.relowner, 'usage')), \
+               (select coalesce(pg_catalog.json_agg(a.attname), '[]') from pg_catalog.pg_attribute a \
+                where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
+                  and pg_catalog.has_column_privilege(r.oid, a.attrelid, a.attnum, 'select')) \
+             from pg_catalog.pg_class c, pg_catalog.pg_roles r where c.oid = $1::oid and r.rolname = $2 \
+               and pg_catalog.pg_has_role('authenticator', r.oid, 'member')",
+        vec![text(&number), text(role)],
+    );
+    let answer = database.run(&transaction).await?;
+    let row = answer.last().and_then(|rows| rows.first());
+    let columns = row.and_then(|row| serde_json::from_slice(row.get(1)?).ok()).unwrap_or_default();
+    Ok(RoleRights { columns, has_row_security: row.is_none_or(|row| row.text(0) == Some("t")) })
+}
+
+/// Returns the tables of publication `supabase_realtime` that `schema` (`*` for all) and `table` name.
+///
+/// Errors: those of the database.
+pub(crate) async fn published(
+    database: &Database,
+    schema: &str,
+    table: Option<&str>,
+) -> Result<Vec<u32>, database::Error> {
+    let transaction = look_up(
+        "select c.oid from pg_catalog.pg_publication_tables p \
+         join pg_catalog.pg_namespace n on n.nspname = p.schemaname \
+         join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = p.tablename \
+         where p.pubname = 'supabase_realtime' and ($1 = '*' or p.schemaname = $1) \
+           and ($2::text is null or p.tablename = $2) order by c.oid",
+        vec![text(schema), table.and_then(text)],
+    );
+    let answer = database.run(&transaction).await?;
+    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0)?.parse().ok()).collect())
+}

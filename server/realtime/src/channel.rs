@@ -1,0 +1,81 @@
+//! A channel: one join of a topic by one socket.
+
+pub(crate) mod config;
+mod refusal;
+mod rights;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::changes::Subscription;
+use crate::hub::{ChannelId, Topic};
+use crate::protocol::Reference;
+use crate::token::Access;
+pub(crate) use config::JoinConfig;
+pub(crate) use refusal::Refusal;
+pub(crate) use rights::{Right, Rights};
+
+/// A channel that is joined.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) id: ChannelId,
+    pub(crate) topic: Arc<Topic>,
+    pub(crate) join_ref: Reference,
+    pub(crate) access: Access,
+    pub(crate) config: JoinConfig,
+    pub(crate) rights: Rights,
+    /// The row changes that it gets.
+    pub(crate) subscription: Option<Subscription>,
+    /// The key of its presences.
+    pub(crate) presence_key: Box<str>,
+    pub(crate) presence_calls: PresenceCalls,
+    /// Waits for the broadcasts of the database, if the client wants to know when they arrive.
+    pub(crate) _announcement: Option<AbortOnDropHandle<()>>,
+    /// Asks what a new token allows.
+    pub(crate) renewal: Option<AbortOnDropHandle<()>>,
+}
+
+/// News for a socket about one of its channels.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// A join that took time is decided.
+    Joined { topic: Box<str>, attempt: ChannelId, outcome: Result<Box<Joined>, Refusal> },
+    /// It is known what a channel's new token allows.
+    Renewed { channel: ChannelId, found: Result<Rights, Refusal> },
+    /// A channel is over, for this reason.
+    Shut { channel: ChannelId, message: String },
+    /// A channel's client is to be told something.
+    System { channel: ChannelId, extension: &'static str, is_ok: bool, message: String },
+    /// The client is to connect again.
+    Disconnect,
+}
+
+/// What a join found out.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    pub(crate) rights: Rights,
+    /// Messages from before, the oldest first.
+    pub(crate) replay: Vec<crate::messages::StoredMessage>,
+}
+
+/// When a channel's latest presence messages were.
+#[derive(Debug, Default)]
+pub(crate) struct PresenceCalls(VecDeque<Instant>);
+
+impl PresenceCalls {
+    /// Notes a call; reports whether it is one of at most `limit` in the last `window`.
+    pub(crate) fn admit(&mut self, limit: u32, window: Duration) -> bool {
+        let now = Instant::now();
+        while self.0.front().is_some_and(|call| now.duration_since(*call) >= window) {
+            self.0.pop_front();
+        }
+        if self.0.len() >= limit as usize {
+            return false;
+        }
+        self.0.push_back(now);
+        true
+    }
+}

@@ -1,0 +1,165 @@
+//! What a client asks for when it joins.
+
+use serde_json::{Map, Value};
+
+use crate::changes::Bindings;
+
+/// The payload of a join. What has another type than it should counts as absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct JoinConfig {
+    /// Whether broadcasts are acknowledged.
+    pub(crate) acknowledges: bool,
+    /// Whether the channel gets its own broadcasts.
+    pub(crate) hears_itself: bool,
+    /// Earlier broadcasts that are to be sent again.
+    pub(crate) replay: Option<Result<Replay, InvalidReplay>>,
+    /// Whether the client wants to know when broadcasts from the database arrive.
+    pub(crate) awaits_replication: bool,
+    /// Whether the client wants to be told who is present.
+    pub(crate) presence: bool,
+    /// The key of its presences; `None` for one of its own.
+    pub(crate) presence_key: Option<Box<str>>,
+    pub(crate) is_private: bool,
+}
+
+/// Which broadcasts are sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Replay {
+    /// Unix milliseconds.
+    pub(crate) since: i64,
+    /// From 1 to 25.
+    pub(crate) limit: u32,
+}
+
+/// A `replay` that says nothing that could be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InvalidReplay;
+
+/// Bytes that a payload may have: a token and a hundred bindings have room.
+const MAX_SIZE: usize = 128 << 10;
+
+/// Broadcasts that are sent again at most, and unless the client says how many.
+const MAX_REPLAY: u32 = 25;
+
+/// A payload's token and what else it asks for.
+#[derive(Debug)]
+pub(crate) struct JoinPayload {
+    /// The channel's token, where the client names one that is no opaque key.
+    pub(crate) token: Option<String>,
+    pub(crate) config: JoinConfig,
+    /// The row changes that it asks for.
+    pub(crate) bindings: Bindings,
+    /// Whether it asks for more than is read.
+    pub(crate) is_too_large: bool,
+}
+
+impl JoinPayload {
+    /// Reads a payload, which may be anything. One that is too large is not read.
+    pub(crate) fn read(payload: &str) -> Self {
+        let is_too_large = payload.len() > MAX_SIZE;
+        let payload = if is_too_large { "" } else { payload };
+        let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+        let token = ["user_token", "access_token"]
+            .iter()
+            .find_map(|name| payload.get(name)?.as_str().filter(|token| !token.starts_with("sb_")));
+        let token = token.map(str::to_owned);
+        let config = payload.get("config");
+        let changes = config.and_then(|config| config.get("postgres_changes")?.as_array());
+        let bindings = Bindings::read(changes.map_or(&[], Vec::as_slice));
+        Self { token, config: JoinConfig::read(config), bindings, is_too_large }
+    }
+}
+
+impl JoinConfig {
+    fn read(config: Option<&Value>) -> Self {
+        let broadcast = section(config, "broadcast");
+        let presence = section(config, "presence");
+        Self {
+            acknowledges: flag(broadcast, "ack"),
+            hears_itself: flag(broadcast, "self"),
+            replay: broadcast.and_then(|broadcast| broadcast.get("replay")).and_then(replay),
+            awaits_replication: flag(broadcast, "replication_ready"),
+            presence: flag(presence, "enabled"),
+            presence_key: presence.and_then(|presence| key(presence.get("key")?)),
+            is_private: flag(config.and_then(Value::as_object), "private"),
+        }
+    }
+}
+
+fn section<'a>(config: Option<&'a Value>, name: &str) -> Option<&'a Map<String, Value>> {
+    config?.get(name)?.as_object()
+}
+
+/// Returns a flag, which may be written as a string.
+fn flag(section: Option<&Map<String, Value>>, name: &str) -> bool {
+    match section.and_then(|section| section.get(name)) {
+        Some(Value::Bool(flag)) => *flag,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        _ => false,
+    }
+}
+
+/// Returns a key of presences as text; `None` for null and the empty string.
+fn key(value: &Value) -> Option<Box<str>> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => (!text.is_empty()).then(|| text.as_str().into()),
+        other => Some(other.to_string().into()),
+    }
+}
+
+fn replay(value: &Value) -> Option<Result<Replay, InvalidReplay>> {
+    if value.is_null() {
+        return None;
+    }
+    let limit = value.get("limit").map_or(Some(u64::from(MAX_REPLAY)), Value::as_u64);
+    let since = value.get("since").and_then(Value::as_i64);
+    let read = since.zip(limit).and_then(|(since, limit)| {
+        let limit = u32::try_from(limit).ok().filter(|limit| (1..=MAX_REPLAY).contains(limit))?;
+        Some(Replay { since, limit })
+    });
+    Some(read.ok_or(InvalidReplay))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(config: Value) -> JoinConfig {
+        JoinPayload::read(&json!({ "config": config }).to_string()).config
+    }
+
+    #[test]
+    fn flags_may_be_text_and_anything_else_is_no() {
+        let config = read(json!({
+            "private": "TRUE", "broadcast": { "ack": true, "self": 1 }, "presence": { "enabled": "false", "key": 7 },
+        }));
+        assert!(config.is_private && config.acknowledges && !config.hears_itself && !config.presence);
+        assert_eq!(config.presence_key.as_deref(), Some("7"));
+        assert_eq!(read(json!(3)), read(json!({ "postgres_changes": null })));
+    }
+
+    #[test]
+    fn replays_have_bounds() {
+        let of = |replay| read(json!({ "broadcast": { "replay": replay } })).replay;
+        assert_eq!(of(json!({ "since": 5 })), Some(Ok(Replay { since: 5, limit: 25 })));
+        for wrong in [
+            json!({}),
+            json!({ "since": "5" }),
+            json!({ "since": 5, "limit": 26 }),
+            json!({ "since": 5, "limit": 0 }),
+        ] {
+            assert_eq!(of(wrong), Some(Err(InvalidReplay)));
+        }
+        assert_eq!(of(json!(null)), None);
+    }
+
+    #[test]
+    fn opaque_keys_are_no_tokens() {
+        let token = |payload: Value| JoinPayload::read(&payload.to_string()).token;
+        assert_eq!(token(json!({ "access_token": "a", "user_token": "b" })).as_deref(), Some("b"));
+        assert_eq!(token(json!({ "access_token": "sb_publishable_x" })), None);
+    }
+}

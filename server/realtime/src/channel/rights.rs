@@ -1,0 +1,69 @@
+//! What a channel's token allows.
+
+/// What a policy on `realtime.messages` decides about, as its column `extension` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// Broadcasts.
+    Broadcast,
+    /// Presence.
+    Presence,
+}
+
+impl Right {
+    /// Returns the value of `extension`.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Broadcast => "broadcast",
+            Self::Presence => "presence",
+        }
+    }
+}
+
+/// The rights of a channel. Those to read are known since the join; those to write when they are needed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rights {
+    pub(crate) reads_broadcasts: bool,
+    pub(crate) reads_presence: bool,
+    /// Whether `reads_presence` has been found out.
+    pub(crate) knows_presence: bool,
+    writes_broadcasts: Option<bool>,
+    writes_presence: Option<bool>,
+}
+
+impl Rights {
+    /// All rights, which every member of a public channel has.
+    pub(crate) const PUBLIC: Self = Self {
+        reads_broadcasts: true,
+        reads_presence: true,
+        knows_presence: true,
+        writes_broadcasts: Some(true),
+        writes_presence: Some(true),
+    };
+
+    /// Returns rights to read; `None` stands for what has not been asked.
+    pub(crate) fn reading(broadcasts: bool, presence: Option<bool>) -> Self {
+        Self {
+            reads_broadcasts: broadcasts,
+            reads_presence: presence.unwrap_or_default(),
+            knows_presence: presence.is_some(),
+            writes_broadcasts: None,
+            writes_presence: None,
+        }
+    }
+
+    /// Returns whether the channel may write; `None` if that is not known yet.
+    pub(crate) const fn writes(&self, right: Right) -> Option<bool> {
+        match right {
+            Right::Broadcast => self.writes_broadcasts,
+            Right::Presence => self.writes_presence,
+        }
+    }
+
+    /// Notes whether the channel may write.
+    pub(crate) const fn note(&mut self, right: Right, may_write: bool) {
+        match right {
+            Right::Broadcast => self.writes_broadcasts = Some(may_write),
+            Right::Presence => self.writes_presence = Some(may_write),
+        }
+    }
+}

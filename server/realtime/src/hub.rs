@@ -1,0 +1,366 @@
+//! Topics and who has joined them: where a message becomes deliveries.
+
+mod broadcast;
+mod presence;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use crate::bus::{Head, Message, NodeId};
+use crate::channel::Notice;
+use crate::lock;
+use crate::protocol::{Outbound, Reference, Version};
+use crate::socket::frame::{self, Frame};
+use crate::socket::outbox::Outbox;
+pub(crate) use broadcast::{Broadcast, Origin, envelope};
+pub(crate) use presence::TopicFull;
+use presence::{Diff, Owner, Presences};
+
+/// What topics are called on the wire, before their names.
+pub(crate) const PREFIX: &str = "realtime:";
+
+/// The name of a topic. Public and private ones of the same name are different.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct TopicName {
+    /// Without [`PREFIX`].
+    pub(crate) name: Box<str>,
+    pub(crate) is_private: bool,
+}
+
+/// Names a channel, which is one join of a topic by one socket, in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ChannelId(u64);
+
+impl ChannelId {
+    /// Returns the number by which other nodes know the channel.
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Returns an id that no other channel has had.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A channel as its topic knows it.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) version: Version,
+    /// Whether it gets broadcasts.
+    pub(crate) hears_broadcasts: bool,
+    /// Whether it gets changes of presence.
+    pub(crate) sees_presence: bool,
+    /// Ids of the database's broadcasts that it has been sent already.
+    pub(crate) replayed: Vec<Box<str>>,
+}
+
+/// All topics that somebody has joined, and all sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    topics: Mutex<HashMap<TopicName, Arc<Topic>>>,
+    sockets: Mutex<IndexMap<u64, Arc<Outbox>>>,
+    /// Sockets with a channel.
+    users: AtomicUsize,
+    /// Notified when a socket has its first channel.
+    needed: Notify,
+}
+
+/// A topic that somebody has joined.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    name: TopicName,
+    /// The name on the wire.
+    wire_name: Box<str>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    members: IndexMap<ChannelId, Member>,
+    presences: Presences,
+    /// Whether the last member has left: the topic is not the hub's any more.
+    is_over: bool,
+}
+
+impl Hub {
+    /// Makes `member` a member of the topic and returns that.
+    pub(crate) fn join(&self, name: &TopicName, channel: ChannelId, member: Member) -> Arc<Topic> {
+        let (topic, ()) = self.change(name, |_, state| {
+            state.members.insert(channel, member);
+        });
+        topic
+    }
+
+    /// Ends the membership of a channel, and its presence. Returns to how many members that was told; `None` if it was not
+    /// present.
+    pub(crate) fn leave(&self, topic: &Topic, channel: ChannelId) -> Option<u64> {
+        let mut state = topic.lock();
+        state.members.swap_remove(&channel);
+        let left = state.presences.remove(Owner::Here(channel));
+        let deliveries = left.map(|diff| topic.deliver_diff(&state, &diff));
+        self.end_if_empty(topic, state);
+        deliveries
+    }
+
+    /// Notes what a channel of another node says, and tells the members. Returns to how many.
+    pub(crate) fn track_elsewhere(
+        &self,
+        node: NodeId,
+        name: &TopicName,
+        channel: u64,
+        (key, payload, reference): (&str, &str, &str),
+    ) -> u64 {
+        let owner = Owner::Elsewhere(node, channel);
+        let (_, deliveries) = self.change(name, |topic, state| {
+            let diff = state.presences.track(owner, key, payload, Some(reference));
+            diff.ok().flatten().map_or(0, |diff| topic.deliver_diff(state, &diff))
+        });
+        deliveries
+    }
+
+    /// Forgets what a channel of another node said, and tells the members. Returns to how many.
+    pub(crate) fn untrack_elsewhere(&self, node: NodeId, name: &TopicName, channel: u64) -> u64 {
+        let topic = self.topic(name);
+        topic.map_or(0, |topic| self.remove_presences(&topic, &[Owner::Elsewhere(node, channel)]))
+    }
+
+    /// Forgets what all channels of another node said, and tells the members. Returns to how many.
+    pub(crate) fn forget_node(&self, node: NodeId) -> u64 {
+        let of_node = |topic: &Topic| -> Vec<Owner> {
+            topic.lock().presences.of_node(node).map(|channel| Owner::Elsewhere(node, channel)).collect()
+        };
+        let topics = self.topics();
+        topics.iter().map(|topic| self.remove_presences(topic, &of_node(topic))).sum()
+    }
+
+    /// Returns the topics and channels of another node that said something.
+    pub(crate) fn presences_of(&self, node: NodeId) -> HashSet<(TopicName, u64)> {
+        let mut found = HashSet::new();
+        for topic in self.topics() {
+            found.extend(topic.lock().presences.of_node(node).map(|channel| (topic.name.clone(), channel)));
+        }
+        found
+    }
+
+    /// Returns what channels of this node have said, as messages for other nodes.
+    pub(crate) fn presences(&self) -> Vec<Message> {
+        self.topics().iter().flat_map(|topic| topic.presences_here()).collect()
+    }
+
+    fn topics(&self) -> Vec<Arc<Topic>> {
+        lock(&self.topics).values().cloned().collect()
+    }
+
+    /// Changes the topic of this name, which is made if there is none. The hub is not locked meanwhile: that may take as long
+    /// as a message to all members.
+    fn change<T>(&self, name: &TopicName, change: impl FnOnce(&Topic, &mut State) -> T) -> (Arc<Topic>, T) {
+        loop {
+            let new = || Arc::new(Topic::new(name.clone()));
+            let topic = Arc::clone(lock(&self.topics).entry(name.clone()).or_insert_with(new));
+            let mut state = topic.lock();
+            if !state.is_over {
+                let changed = change(&topic, &mut state);
+                drop(state);
+                return (topic, changed);
+            }
+            drop(state);
+            self.remove(&topic);
+        }
+    }
+
+    fn remove_presences(&self, topic: &Topic, owners: &[Owner]) -> u64 {
+        let mut state = topic.lock();
+        let diffs: Vec<Diff> = owners.iter().filter_map(|owner| state.presences.remove(*owner)).collect();
+        let deliveries = diffs.iter().map(|diff| topic.deliver_diff(&state, diff)).sum();
+        self.end_if_empty(topic, state);
+        deliveries
+    }
+
+    /// Removes a topic that has neither members nor presences.
+    fn end_if_empty(&self, topic: &Topic, mut state: MutexGuard<'_, State>) {
+        state.is_over = state.members.is_empty() && state.presences.is_empty();
+        if state.is_over {
+            drop(state);
+            self.remove(topic);
+        }
+    }
+
+    /// Removes a topic that is over, unless another one has its name by now.
+    fn remove(&self, topic: &Topic) {
+        let mut topics = lock(&self.topics);
+        if topics.get(&topic.name).is_some_and(|current| std::ptr::eq(&raw const **current, topic)) {
+            topics.remove(&topic.name);
+        }
+    }
+
+    /// Returns a topic that somebody has joined.
+    pub(crate) fn topic(&self, name: &TopicName) -> Option<Arc<Topic>> {
+        lock(&self.topics).get(name).cloned()
+    }
+
+    /// Returns what is notified when a socket has its first channel.
+    pub(crate) fn needed(&self) -> &Notify {
+        &self.needed
+    }
+
+    /// Reports whether no socket has a channel.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.users() == 0
+    }
+
+    /// Notes a socket, and returns what it is called.
+    pub(crate) fn open(&self, outbox: Arc<Outbox>) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let socket = NEXT.fetch_add(1, Ordering::Relaxed);
+        lock(&self.sockets).insert(socket, outbox);
+        socket
+    }
+
+    /// Forgets a socket.
+    pub(crate) fn close(&self, socket: u64) {
+        lock(&self.sockets).swap_remove(&socket);
+    }
+
+    /// Returns how many sockets are open.
+    pub(crate) fn sockets(&self) -> usize {
+        lock(&self.sockets).len()
+    }
+
+    /// Returns how many sockets have a channel.
+    pub(crate) fn users(&self) -> usize {
+        self.users.load(Ordering::Relaxed)
+    }
+
+    /// Counts a socket that has its first channel.
+    pub(crate) fn add_user(&self) {
+        self.users.fetch_add(1, Ordering::Relaxed);
+        self.needed.notify_one();
+    }
+
+    /// Counts a socket that has no channel any more.
+    pub(crate) fn remove_user(&self) {
+        self.users.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Asks all clients to disconnect and connect again.
+    pub(crate) fn disconnect_all(&self) {
+        for outbox in lock(&self.sockets).values() {
+            outbox.notify(Notice::Disconnect);
+        }
+    }
+}
+
+impl Topic {
+    fn new(name: TopicName) -> Self {
+        let wire_name = format!("{PREFIX}{}", name.name).into();
+        Self { name, wire_name, state: Mutex::default() }
+    }
+
+    /// Returns its name.
+    pub(crate) fn name(&self) -> &TopicName {
+        &self.name
+    }
+
+    /// Returns its name on the wire.
+    pub(crate) fn wire_name(&self) -> &str {
+        &self.wire_name
+    }
+
+    /// Delivers `broadcast` to the members that may hear it, but for `except`, and returns to how many.
+    pub(crate) fn publish(&self, broadcast: &Broadcast<'_>, except: Option<ChannelId>) -> u64 {
+        let state = self.lock();
+        let hearing = state.members.iter().filter(|(channel, member)| {
+            let knows = |id: &str| member.replayed.iter().any(|replayed| **replayed == *id);
+            member.hears_broadcasts && Some(**channel) != except && !broadcast.id().is_some_and(knows)
+        });
+        deliver(hearing.map(|(_, member)| member), |version| broadcast.to_frame(&self.wire_name, version))
+    }
+
+    /// Notes what a channel says about `key`, and tells the members if that is news. Returns to how many, and the reference
+    /// of the news.
+    ///
+    /// `payload` is a JSON object.
+    ///
+    /// Errors: [`TopicFull`].
+    pub(crate) fn track(
+        &self,
+        channel: ChannelId,
+        key: &str,
+        payload: &str,
+    ) -> Result<Option<(u64, Box<str>)>, TopicFull> {
+        let mut state = self.lock();
+        let diff = state.presences.track(Owner::Here(channel), key, payload, None)?;
+        Ok(diff.and_then(|diff| Some((self.deliver_diff(&state, &diff), diff.reference()?.into()))))
+    }
+
+    /// Forgets what a channel said, and tells the members. Returns to how many; `None` if it had said nothing.
+    pub(crate) fn untrack(&self, channel: ChannelId) -> Option<u64> {
+        let mut state = self.lock();
+        let diff = state.presences.remove(Owner::Here(channel));
+        diff.map(|diff| self.deliver_diff(&state, &diff))
+    }
+
+    fn presences_here(&self) -> Vec<Message> {
+        let state = self.lock();
+        let tracked = state.presences.here();
+        tracked
+            .map(|(channel, key, payload, reference)| self.tracked(channel, key, payload, reference))
+            .collect()
+    }
+
+    /// Returns what tells other nodes that a channel has said something.
+    pub(crate) fn tracked(&self, channel: ChannelId, key: &str, payload: &str, reference: &str) -> Message {
+        let (topic, channel) = (self.name.clone(), channel.number());
+        let (key, payload, reference) = (key.to_owned(), payload.to_owned(), reference.to_owned());
+        Head::Track { topic, channel, key, payload, reference }.into()
+    }
+
+    /// Returns all presences, as the payload of `presence_state`.
+    pub(crate) fn presence_state(&self) -> String {
+        self.lock().presences.state()
+    }
+
+    /// Changes what a member hears and sees.
+    pub(crate) fn change_rights(&self, channel: ChannelId, hears_broadcasts: bool, sees_presence: bool) {
+        if let Some(member) = self.lock().members.get_mut(&channel) {
+            (member.hears_broadcasts, member.sees_presence) = (hears_broadcasts, sees_presence);
+        }
+    }
+
+    fn deliver_diff(&self, state: &State, diff: &Diff) -> u64 {
+        let payload = diff.to_payload();
+        let seeing = state.members.values().filter(|member| member.sees_presence);
+        deliver(seeing, |version| Some(fan_out_frame(&self.wire_name, "presence_diff", &payload, version)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+/// Returns a message for every subscriber of a topic.
+pub(crate) fn fan_out_frame(topic: &str, event: &str, payload: &str, version: Version) -> Frame {
+    let (join_ref, reference) = (&Reference::NULL, &Reference::NULL);
+    frame::text(&Outbound { join_ref, reference, topic, event, payload }.to_text(version))
+}
+
+/// Sends each member the frame of its version, which is made once; returns to how many there was one to send.
+fn deliver<'a>(members: impl Iterator<Item = &'a Member>, make: impl Fn(Version) -> Option<Frame>) -> u64 {
+    let mut made: [Option<Option<Frame>>; 2] = [None, None];
+    let mut deliveries = 0;
+    for member in members {
+        let slot = &mut made[usize::from(member.version == Version::V2)];
+        if let Some(frame) = slot.get_or_insert_with(|| make(member.version)) {
+            deliveries += u64::from(member.outbox.send(frame.clone()));
+        }
+    }
+    deliveries
+}

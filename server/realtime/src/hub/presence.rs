@@ -1,0 +1,236 @@
+//! Who is present in a topic: what channels said about keys.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use indexmap::IndexMap;
+
+use super::ChannelId;
+use crate::bus::NodeId;
+use crate::protocol::quote;
+
+/// Bytes that the presences of a topic may have: whoever joins it is sent all of them.
+const MAX_SIZE: usize = 8 << 20;
+
+/// A topic has more presences than fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TopicFull;
+
+/// Who said something: a channel of this node, or one of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    Here(ChannelId),
+    Elsewhere(NodeId, u64),
+}
+
+/// The presences of one topic, by key.
+#[derive(Debug, Default)]
+pub(super) struct Presences {
+    /// Bytes of keys and payloads.
+    size: usize,
+    metas: IndexMap<Box<str>, Vec<Meta>>,
+    keys: IndexMap<Owner, Box<str>>,
+}
+
+/// What one channel said.
+#[derive(Debug, Clone)]
+struct Meta {
+    owner: Owner,
+    /// A JSON object.
+    payload: Box<str>,
+    reference: Box<str>,
+    /// The reference of what it replaced.
+    previous: Option<Box<str>>,
+}
+
+/// What has changed.
+#[derive(Debug, Default)]
+pub(super) struct Diff {
+    joins: Option<(Box<str>, Meta)>,
+    leaves: Option<(Box<str>, Meta)>,
+}
+
+impl Presences {
+    /// Notes what a channel says; `None` if it has said just that before. What a channel of another node says has a
+    /// `reference`.
+    ///
+    /// Errors: [`TopicFull`]; what it said before stands.
+    pub(super) fn track(
+        &mut self,
+        owner: Owner,
+        key: &str,
+        payload: &str,
+        reference: Option<&str>,
+    ) -> Result<Option<Diff>, TopicFull> {
+        let old = self.find(owner);
+        if old.is_some_and(|old| *old.payload == *payload) {
+            return Ok(None);
+        }
+        let replaced = old.map_or(0, |old| key.len() + old.payload.len());
+        if self.size - replaced + key.len() + payload.len() > MAX_SIZE {
+            return Err(TopicFull);
+        }
+        let previous = old.map(|old| old.reference.clone());
+        let leaves = self.remove(owner).and_then(|diff| diff.leaves);
+        let reference = reference.map_or_else(new_reference, Into::into);
+        let meta = Meta { owner, payload: payload.into(), reference, previous };
+        self.size += key.len() + payload.len();
+        self.keys.insert(owner, key.into());
+        self.metas.entry(key.into()).or_default().push(meta.clone());
+        Ok(Some(Diff { joins: Some((key.into(), meta)), leaves }))
+    }
+
+    /// Forgets what a channel said; `None` if it has said nothing.
+    pub(super) fn remove(&mut self, owner: Owner) -> Option<Diff> {
+        let key = self.keys.swap_remove(&owner)?;
+        let metas = self.metas.get_mut(&key)?;
+        let index = metas.iter().position(|meta| meta.owner == owner)?;
+        let meta = metas.remove(index);
+        self.size -= key.len() + meta.payload.len();
+        if metas.is_empty() {
+            self.metas.shift_remove(&key);
+        }
+        Some(Diff { joins: None, leaves: Some((key, meta)) })
+    }
+
+    fn find(&self, owner: Owner) -> Option<&Meta> {
+        let metas = self.metas.get(self.keys.get(&owner)?)?;
+        metas.iter().find(|meta| meta.owner == owner)
+    }
+
+    /// Reports whether nobody is present.
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Returns the channels of another node.
+    pub(super) fn of_node(&self, node: NodeId) -> impl Iterator<Item = u64> {
+        self.keys.keys().filter_map(move |owner| match owner {
+            Owner::Elsewhere(of, channel) if *of == node => Some(*channel),
+            _ => None,
+        })
+    }
+
+    /// Returns what channels of this node have said: channel, key, payload and reference.
+    pub(super) fn here(&self) -> impl Iterator<Item = (ChannelId, &str, &str, &str)> {
+        self.metas.iter().flat_map(|(key, metas)| {
+            metas.iter().filter_map(move |meta| match meta.owner {
+                Owner::Here(channel) => Some((channel, &**key, &*meta.payload, &*meta.reference)),
+                Owner::Elsewhere(..) => None,
+            })
+        })
+    }
+
+    /// Returns all of them as a JSON object.
+    pub(super) fn state(&self) -> String {
+        let mut text = String::from("{");
+        for (key, metas) in &self.metas {
+            push_key(&mut text, key, metas);
+        }
+        text.push('}');
+        text
+    }
+}
+
+impl Diff {
+    /// Returns the reference of what is new.
+    pub(super) fn reference(&self) -> Option<&str> {
+        self.joins.as_ref().map(|(_, meta)| &*meta.reference)
+    }
+
+    /// Returns the payload of `presence_diff`.
+    pub(super) fn to_payload(&self) -> String {
+        let mut text = String::from("{\"joins\":{");
+        if let Some((key, meta)) = &self.joins {
+            push_key(&mut text, key, std::slice::from_ref(meta));
+        }
+        text.push_str("},\"leaves\":{");
+        if let Some((key, meta)) = &self.leaves {
+            push_key(&mut text, key, std::slice::from_ref(meta));
+        }
+        text.push_str("}}");
+        text
+    }
+}
+
+fn push_key(text: &mut String, key: &str, metas: &[Meta]) {
+    if !text.ends_with('{') {
+        text.push(',');
+    }
+    let _ = write!(text, "{}:{{\"metas\":[", quote(key));
+    for (index, meta) in metas.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        meta.push(text);
+    }
+    text.push_str("]}");
+}
+
+impl Meta {
+    /// Appends the payload with the references in it.
+    fn push(&self, text: &mut String) {
+        let fields = self.payload.strip_suffix('}').unwrap_or_default().trim_end();
+        text.push_str(fields);
+        if !fields.ends_with('{') {
+            text.push(',');
+        }
+        let _ = write!(text, "\"phx_ref\":\"{}\"", self.reference);
+        if let Some(previous) = &self.previous {
+            let _ = write!(text, ",\"phx_ref_prev\":\"{previous}\"");
+        }
+        text.push('}');
+    }
+}
+
+fn new_reference() -> Box<str> {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; 12]>()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(diff: &Diff) -> Value {
+        serde_json::from_str(&diff.to_payload()).unwrap()
+    }
+
+    #[test]
+    fn a_channel_says_one_thing_at_a_time() {
+        let (mut presences, one) = (Presences::default(), Owner::Here(ChannelId::new()));
+        let two = Owner::Elsewhere(NodeId::random(), 1);
+        let first = read(&presences.track(one, "a", r#"{"x":{}}"#, None).unwrap().unwrap());
+        let reference = &first["joins"]["a"]["metas"][0]["phx_ref"];
+        assert_eq!(first["joins"]["a"]["metas"][0]["x"], json!({}));
+        assert_eq!(first["leaves"], json!({}));
+        assert!(presences.track(one, "a", r#"{"x":{}}"#, None).unwrap().is_none());
+        presences.track(two, "a", "{ }", None).unwrap().unwrap();
+
+        let second = read(&presences.track(one, "a", r#"{"x":2}"#, None).unwrap().unwrap());
+        assert_eq!(&second["joins"]["a"]["metas"][0]["phx_ref_prev"], reference);
+        assert_eq!(&second["leaves"]["a"]["metas"][0]["phx_ref"], reference);
+
+        let state: Value = serde_json::from_str(&presences.state()).unwrap();
+        assert_eq!(state["a"]["metas"].as_array().unwrap().len(), 2);
+        assert_eq!(read(&presences.remove(one).unwrap())["leaves"]["a"]["metas"][0]["x"], 2);
+        assert!(presences.remove(one).is_none());
+        presences.remove(two).unwrap();
+        assert_eq!(presences.state(), "{}");
+    }
+
+    #[test]
+    fn presences_have_a_bound() {
+        let (mut presences, one) = (Presences::default(), Owner::Here(ChannelId::new()));
+        let two = Owner::Elsewhere(NodeId::random(), 1);
+        let large = format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_SIZE / 2));
+        presences.track(one, "a", &large, None).unwrap().unwrap();
+        assert_eq!(presences.track(two, "a", &large, None).unwrap_err(), TopicFull);
+        // In place of what it said before.
+        presences.track(one, "a", &large.replace('y', "z"), None).unwrap().unwrap();
+        presences.remove(one).unwrap();
+        presences.track(two, "a", &large, None).unwrap().unwrap();
+    }
+}

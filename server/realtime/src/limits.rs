@@ -1,0 +1,118 @@
+//! Rates: how much happens per second, as an average over up to a minute.
+//!
+//! Source: upstream's `Realtime.RateCounter`: samples of five seconds, a limit acts while the average is at or above it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::lock;
+
+/// How long one sample is.
+const SAMPLE: Duration = Duration::from_secs(5);
+/// Samples that count.
+const SAMPLES: usize = 12;
+
+/// Counts events and reports whether there are too many.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    limit: u32,
+    /// Events of the sample that is being taken.
+    current: AtomicU64,
+    past: Mutex<Past>,
+}
+
+#[derive(Debug)]
+struct Past {
+    /// The newest first.
+    samples: [u64; SAMPLES],
+    taken: usize,
+    sample_begun: Instant,
+}
+
+impl Rate {
+    /// Returns a rate that is too high from `limit` events per second on.
+    pub(crate) fn new(limit: u32) -> Self {
+        let past = Past { samples: [0; SAMPLES], taken: 0, sample_begun: Instant::now() };
+        Self { limit, current: AtomicU64::new(0), past: Mutex::new(past) }
+    }
+
+    /// Counts `events`.
+    pub(crate) fn add(&self, events: u64) {
+        self.current.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// Returns the limit in events per second.
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Returns the average over the samples that were taken, in events per second.
+    pub(crate) fn average(&self) -> f64 {
+        self.average_at(Instant::now())
+    }
+
+    /// Reports whether there are too many events.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.average() >= f64::from(self.limit)
+    }
+
+    fn average_at(&self, now: Instant) -> f64 {
+        let mut past = lock(&self.past);
+        let elapsed = now.saturating_duration_since(past.sample_begun);
+        let ended = (elapsed.as_secs() / SAMPLE.as_secs()) as usize;
+        for index in 0..ended.min(SAMPLES) {
+            // All events since the last look belong to the first sample; in those after it there was none.
+            let events = if index == 0 { self.current.swap(0, Ordering::Relaxed) } else { 0 };
+            past.samples.rotate_right(1);
+            past.samples[0] = events;
+        }
+        if ended > 0 {
+            past.taken = (past.taken + ended).min(SAMPLES);
+            past.sample_begun += SAMPLE * u32::try_from(ended).unwrap_or(u32::MAX);
+        }
+        let seconds = past.taken as u64 * SAMPLE.as_secs();
+        let sum: u64 = past.samples[..past.taken].iter().sum();
+        if seconds == 0 { 0.0 } else { sum as f64 / seconds as f64 }
+    }
+}
+
+/// The rates of a project.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    /// Joins of channels.
+    pub(crate) joins: Rate,
+    /// Messages from clients, and deliveries to them.
+    pub(crate) events: Rate,
+    /// Presence messages.
+    pub(crate) presence: Rate,
+}
+
+impl Rates {
+    pub(crate) fn new(settings: &crate::Settings) -> Self {
+        Self {
+            joins: Rate::new(settings.max_joins_per_second),
+            events: Rate::new(settings.max_events_per_second),
+            presence: Rate::new(settings.max_presence_events_per_second),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_average_is_over_at_most_a_minute() {
+        let rate = Rate::new(10);
+        let begun = rate.past.lock().unwrap().sample_begun;
+        let at = |seconds| rate.average_at(begun + Duration::from_secs(seconds));
+        rate.add(100);
+        assert_eq!(at(4), 0.0, "no sample is taken yet");
+        assert_eq!(at(5), 20.0);
+        assert_eq!(at(10), 10.0);
+        assert_eq!(at(60), 100.0 / 60.0);
+        assert_eq!(at(65), 0.0);
+        assert_eq!(at(100_000), 0.0);
+    }
+}

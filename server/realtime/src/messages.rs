@@ -1,0 +1,109 @@
+//! Broadcasts that the database keeps: the rows of `realtime.messages`.
+
+use std::time::Duration;
+
+use database::{Database, Row, Transaction, text};
+
+use crate::channel::config::Replay;
+use crate::hub::{Broadcast, Origin};
+use crate::protocol::Encoding;
+
+/// How long reading messages may take.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Bytes that are sent again to one channel: its queue must hold them.
+const MAX_REPLAY_SIZE: usize = 16 << 20;
+
+/// How often the partitions are looked at, and how soon again where that fails.
+const PARTITION_INTERVAL: Duration = Duration::from_secs(4 * 3600);
+const PARTITION_RETRY: Duration = Duration::from_secs(60);
+
+/// A row of `realtime.messages`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredMessage {
+    pub(crate) id: Box<str>,
+    pub(crate) event: Box<str>,
+    pub(crate) encoding: Encoding,
+    /// JSON text or bytes.
+    pub(crate) payload: Vec<u8>,
+}
+
+impl StoredMessage {
+    /// Returns the message with this id, event, and JSON or bytes (in Postgres' text form); `None` if it has neither, or
+    /// both.
+    pub(crate) fn new(id: &str, event: &str, json: Option<&str>, bytes: Option<&str>) -> Option<Self> {
+        let (encoding, payload) = match (json, bytes) {
+            (Some(json), None) => (Encoding::Json, json.as_bytes().to_vec()),
+            (None, Some(bytes)) => (Encoding::Bytes, from_hex(bytes.strip_prefix("\\x")?)?),
+            _ => return None,
+        };
+        Some(Self { id: id.into(), event: event.into(), encoding, payload })
+    }
+
+    fn of(row: &Row) -> Option<Self> {
+        Self::new(row.text(0)?, row.text(1)?, row.text(2), row.text(3))
+    }
+
+    /// Returns the message as the broadcast that channels get when it is committed.
+    pub(crate) fn as_broadcast(&self) -> Broadcast<'_> {
+        self.with_origin(Origin::Database(&self.id))
+    }
+
+    /// Returns the message as the broadcast that a channel gets again.
+    pub(crate) fn as_replay(&self) -> Broadcast<'_> {
+        self.with_origin(Origin::Replay(&self.id))
+    }
+
+    fn with_origin<'a>(&'a self, origin: Origin<'a>) -> Broadcast<'a> {
+        Broadcast::User { event: &self.event, encoding: self.encoding, payload: &self.payload, origin }
+    }
+}
+
+/// Returns the newest broadcasts of private topic `name` that `replay` asks for, as far as they fit; the oldest first.
+///
+/// Errors: those of the database.
+pub(crate) async fn stored(
+    database: &Database,
+    name: &str,
+    replay: Replay,
+) -> Result<Vec<StoredMessage>, database::Error> {
+    let (since, limit, size) =
+        (replay.since.to_string(), replay.limit.to_string(), MAX_REPLAY_SIZE.to_string());
+    let transaction = Transaction::anonymous().read_only().on_primary().timeout(TIME_LIMIT).statement(
+        "select id, event, payload, binary_payload from ( \
+           select *, sum(size) over (order by inserted_at desc, id) as total from ( \
+             select *, coalesce(octet_length(payload::text), octet_length(binary_payload)) as size \
+             from realtime.messages where topic = $1 and private and extension = 'broadcast' \
+               and inserted_at >= to_timestamp($2::bigint / 1000.0) at time zone 'utc' \
+               and event is not null and (payload is not null or binary_payload is not null) \
+             order by inserted_at desc, id limit $3::bigint) newest) fitting \
+         where total <= $4::bigint order by inserted_at, id desc",
+        vec![text(name), text(&since), text(&limit), text(&size)],
+    );
+    let answer = database.run(&transaction).await?;
+    Ok(answer.last().into_iter().flatten().filter_map(StoredMessage::of).collect())
+}
+
+/// Makes the partitions of the coming days and drops old ones, now and every few hours.
+pub(crate) async fn keep_partitions(database: &Database) {
+    loop {
+        let transaction = Transaction::anonymous().timeout(Duration::from_secs(60));
+        let kept =
+            database.run(&transaction.statement("select basalt.keep_message_partitions()", Vec::new())).await;
+        let pause = match kept {
+            Ok(_) => PARTITION_INTERVAL,
+            Err(error) => {
+                tracing::warn!(%error, "the partitions of realtime.messages could not be kept");
+                PARTITION_RETRY
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Returns the bytes that `hex` stands for; `None` if it is not hexadecimal.
+fn from_hex(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    digits.chunks(2).map(|pair| Some(value(*pair.first()?)? << 4 | value(*pair.get(1)?)?)).collect()
+}

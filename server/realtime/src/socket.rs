@@ -1,0 +1,298 @@
+//! A socket: one task that reads what a client sends and writes what it gets.
+
+pub(crate) mod connection;
+pub(crate) mod frame;
+mod join;
+mod messages;
+pub(crate) mod outbox;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::Realtime;
+use crate::channel::{Channel, Joined, Notice, Refusal};
+use crate::hub::ChannelId;
+use crate::protocol::{Message, Outbound, Reference, Version};
+use crate::token::Access;
+use connection::{Connection, Event};
+use frame::{Close, Incoming};
+use join::Join;
+use outbox::Outbox;
+
+/// How long a client may be silent. Stock clients send a heartbeat every 25 s.
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
+/// How often a channel's token is looked at, besides when it expires.
+const TOKEN_CHECK_INTERVAL: Duration = Duration::from_secs(300);
+/// How often a socket looks at its clocks at least.
+const TICK: Duration = Duration::from_secs(30);
+/// How long the last frame may take.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// A client's connection and its channels.
+pub(crate) struct Socket {
+    realtime: Realtime,
+    version: Version,
+    /// The API key of the handshake: the token of channels that have none of their own.
+    key: Access,
+    /// The handshake's headers as JSON, for policies.
+    headers: Arc<str>,
+    outbox: Arc<Outbox>,
+    /// By the topic's name on the wire.
+    channels: HashMap<Box<str>, Channel>,
+    /// Joins that are not decided yet, by topic.
+    pending: HashMap<Box<str>, PendingJoin>,
+    heard: Instant,
+    /// Since when there has been no channel, after there was one.
+    empty_since: Option<Instant>,
+    /// Whether a channel has got another token since the clocks were looked at.
+    has_new_token: bool,
+}
+
+/// A join that waits for the database, or for its refusal to be told.
+struct PendingJoin {
+    /// The id of the channel that it may become.
+    attempt: ChannelId,
+    join: Join,
+    /// Decides, unless the join is forgotten.
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Socket {
+    pub(crate) fn new(realtime: Realtime, version: Version, key: Access, headers: Arc<str>) -> Self {
+        Self {
+            realtime,
+            version,
+            key,
+            headers,
+            outbox: Arc::default(),
+            channels: HashMap::new(),
+            pending: HashMap::new(),
+            heard: Instant::now(),
+            empty_since: None,
+            has_new_token: false,
+        }
+    }
+
+    /// Serves the client until it goes or has to.
+    pub(crate) async fn run(mut self, io: impl AsyncRead + AsyncWrite + Unpin) {
+        let number = self.realtime.hub().open(Arc::clone(&self.outbox));
+        self.realtime.metrics().sockets.inc();
+        let mut connection = Connection::new(io, Arc::clone(&self.outbox));
+        let close = self.serve(&mut connection).await;
+        self.realtime.hub().close(number);
+        self.realtime.metrics().sockets.dec();
+        self.leave_all();
+        connection.take_rest();
+        if let Some(close) = close {
+            // A client that is gone or does not read misses nothing.
+            let _ = tokio::time::timeout(CLOSE_LIMIT, connection.close(close)).await;
+        }
+    }
+
+    /// Returns how the connection is to be closed; `None` if it is gone.
+    async fn serve(
+        &mut self,
+        connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
+    ) -> Option<Close> {
+        let timer = sleep_until(Instant::now() + TICK);
+        tokio::pin!(timer);
+        loop {
+            let event = tokio::select! {
+                event = connection.next() => event,
+                () = &mut timer => {
+                    if let Some(close) = self.check_clocks(connection.is_stuck()) {
+                        return Some(close);
+                    }
+                    timer.as_mut().reset(self.next_check());
+                    continue;
+                }
+            };
+            let had = self.channels.len();
+            match event {
+                Event::Incoming(incoming) => {
+                    self.heard = Instant::now();
+                    if let Some(close) = self.receive(incoming).await {
+                        return Some(close);
+                    }
+                }
+                Event::Notice(notice) => {
+                    if let Some(close) = self.heed(notice) {
+                        return Some(close);
+                    }
+                }
+                Event::Broken(close) => return Some(close),
+                Event::Overflow => {
+                    self.realtime.metrics().dropped_sockets.inc();
+                    tracing::warn!("a client that does not read its messages is disconnected");
+                    return Some(Close::SLOW_READER);
+                }
+                Event::Ended => return None,
+            }
+            if self.channels.len() != had {
+                self.empty_since = self.channels.is_empty().then(Instant::now);
+            }
+            if self.channels.len() != had || self.has_new_token {
+                self.has_new_token = false;
+                timer.as_mut().reset(self.next_check());
+            }
+        }
+    }
+
+    /// Deals with what the client sent. Returns how the connection is to be closed, if it is.
+    async fn receive(&mut self, incoming: Incoming) -> Option<Close> {
+        let message = match &incoming {
+            Incoming::Text(bytes) => Message::from_text(self.version, bytes),
+            Incoming::Binary(bytes) => Message::from_binary(self.version, bytes),
+            Incoming::Ping(payload) => {
+                self.outbox.send(frame::pong(payload));
+                return None;
+            }
+            Incoming::Pong => return None,
+            Incoming::Close => return Some(Close::NORMAL),
+        };
+        let Some(message) = message else {
+            tracing::debug!(code = "MalformedWebSocketMessage", "what a client sent was dropped");
+            return None;
+        };
+        self.handle(message).await
+    }
+
+    /// Deals with news about a channel. Returns how the connection is to be closed, if it is.
+    fn heed(&mut self, notice: Notice) -> Option<Close> {
+        match notice {
+            Notice::Joined { topic, attempt, outcome } => return self.end_join(&topic, attempt, outcome),
+            Notice::Renewed { channel, found } => {
+                if let Some(topic) = self.topic_of(channel) {
+                    self.end_renewal(&topic, found);
+                }
+            }
+            Notice::Shut { channel, message } => {
+                if let Some(topic) = self.topic_of(channel) {
+                    self.shut(&topic, &message);
+                }
+            }
+            Notice::System { channel, extension, is_ok, message } => {
+                if let Some(topic) = self.topic_of(channel) {
+                    self.send_system(&topic, extension, is_ok, &message);
+                }
+            }
+            Notice::Disconnect => {
+                let topics: Vec<Box<str>> = self.channels.keys().cloned().collect();
+                for topic in topics {
+                    let message = "Server requested disconnect";
+                    let payload =
+                        serde_json::json!({ "extension": "system", "status": "ok", "message": message });
+                    self.push(&topic, "system", &payload.to_string());
+                }
+                return Some(Close::RESTART);
+            }
+        }
+        None
+    }
+
+    fn topic_of(&self, channel: ChannelId) -> Option<Box<str>> {
+        self.channels.iter().find(|(_, joined)| joined.id == channel).map(|(topic, _)| topic.clone())
+    }
+
+    /// Looks at what time brings to an end. Returns how the connection is to be closed, if it is.
+    fn check_clocks(&mut self, is_stuck: bool) -> Option<Close> {
+        let now = Instant::now();
+        if now >= self.heard + SILENCE_LIMIT || is_stuck {
+            return Some(Close::NORMAL);
+        }
+        if self.empty_since.is_some_and(|since| now >= since + self.no_channel_timeout()) {
+            return Some(Close::NORMAL);
+        }
+        let expired: Vec<(Box<str>, String)> = self
+            .channels
+            .iter()
+            .filter_map(|(topic, channel)| Some((topic.clone(), channel.access.expiry()?.to_string())))
+            .collect();
+        for (topic, message) in expired {
+            self.shut(&topic, &message);
+        }
+        None
+    }
+
+    /// Returns when the clocks are to be looked at next.
+    fn next_check(&self) -> Instant {
+        let now = Instant::now();
+        let mut next = (self.heard + SILENCE_LIMIT).min(now + TICK);
+        if let Some(since) = self.empty_since {
+            next = next.min(since + self.no_channel_timeout());
+        }
+        for channel in self.channels.values() {
+            let seconds = u64::try_from(channel.access.expires_at - crate::token::now()).unwrap_or_default();
+            next = next.min(now + Duration::from_secs(seconds).min(TOKEN_CHECK_INTERVAL));
+        }
+        // A token that expires within this second is looked at when the second is over.
+        next.max(now + Duration::from_millis(200))
+    }
+
+    fn no_channel_timeout(&self) -> Duration {
+        Duration::from_millis(self.realtime.settings().no_channel_timeout_ms)
+    }
+
+    /// Sends a message of the channel on `topic` that answers nothing.
+    fn push(&self, topic: &str, event: &str, payload: &str) {
+        let join_ref = self.channels.get(topic).map_or(&Reference::NULL, |channel| &channel.join_ref);
+        self.send(&Outbound { join_ref, reference: &Reference::NULL, topic, event, payload });
+    }
+
+    fn send(&self, message: &Outbound<'_>) {
+        self.outbox.send(frame::text(&message.to_text(self.version)));
+    }
+
+    /// Sends a system message of the channel on `topic`.
+    fn send_system(&self, topic: &str, extension: &str, is_ok: bool, message: &str) {
+        let Some(channel) = self.channels.get(topic) else { return };
+        let payload = serde_json::json!({
+            "extension": extension,
+            "status": if is_ok { "ok" } else { "error" },
+            "message": message,
+            "channel": &*channel.topic.name().name,
+        });
+        self.push(topic, "system", &payload.to_string());
+    }
+
+    /// Ends the channel on `topic` and tells its client why.
+    fn shut(&mut self, topic: &str, message: &str) {
+        self.send_system(topic, "system", false, message);
+        self.close_channel(topic);
+    }
+
+    /// Ends the channel on `topic`, if there is one, and tells its client so.
+    fn close_channel(&mut self, topic: &str) {
+        if let Some(channel) = self.leave(topic) {
+            let join_ref = &channel.join_ref;
+            let event = "phx_close";
+            self.send(&Outbound { join_ref, reference: join_ref, topic, event, payload: "{}" });
+        }
+    }
+
+    /// Ends the channel on `topic` and returns it.
+    fn leave(&mut self, topic: &str) -> Option<Channel> {
+        let channel = self.channels.remove(topic)?;
+        self.realtime.leave(&channel);
+        if self.channels.is_empty() {
+            self.realtime.hub().remove_user();
+        }
+        Some(channel)
+    }
+
+    fn leave_all(&mut self) {
+        self.pending.clear();
+        let topics: Vec<Box<str>> = self.channels.keys().cloned().collect();
+        for topic in topics {
+            self.leave(&topic);
+        }
+    }
+}
+
+/// The outcome of a join.
+type Outcome = Result<Box<Joined>, Refusal>;

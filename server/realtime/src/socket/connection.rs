@@ -1,0 +1,191 @@
+//! The bytes of a socket: frames in, frames out, both at the same time.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Buf as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::Instant;
+
+use super::frame::{Close, Decoder, Frame, Incoming};
+use super::outbox::{Item, Outbox, Overflow};
+use crate::channel::Notice;
+
+/// Bytes that are read at once.
+const READ_SIZE: usize = 8 << 10;
+/// Bytes of small frames that are written at once.
+const WRITE_SIZE: usize = 16 << 10;
+/// How long the client may take none of what is written.
+const STUCK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Something that happened to a connection.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The client sent something.
+    Incoming(Incoming),
+    /// There is news about one of its channels.
+    Notice(Notice),
+    /// The client broke the protocol.
+    Broken(Close),
+    /// The client does not read.
+    Overflow,
+    /// The connection is gone.
+    Ended,
+}
+
+/// A WebSocket after its handshake.
+pub(super) struct Connection<IO> {
+    io: IO,
+    decoder: Decoder,
+    outbox: Arc<Outbox>,
+    /// Taken from the outbox.
+    items: VecDeque<Item>,
+    /// Being written, in order; the first may be in part.
+    frames: VecDeque<Frame>,
+    /// Since when nothing could be written.
+    blocked_since: Option<Instant>,
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
+    pub(super) fn new(io: IO, outbox: Arc<Outbox>) -> Self {
+        let (items, frames) = (VecDeque::new(), VecDeque::new());
+        Self { io, decoder: Decoder::default(), outbox, items, frames, blocked_since: None }
+    }
+
+    /// Waits for the next event, and writes meanwhile. May be cancelled.
+    pub(super) async fn next(&mut self) -> Event {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// Reports whether the client has taken nothing for too long.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.blocked_since.is_some_and(|since| since.elapsed() >= STUCK_LIMIT)
+    }
+
+    /// Takes what waits for the client; nothing more is accepted from now on.
+    pub(super) fn take_rest(&mut self) {
+        let rest = self.items.drain(..).chain(self.outbox.close()).filter_map(|item| match item {
+            Item::Frame(frame) => Some(frame),
+            Item::Notice(_) => None,
+        });
+        self.frames.extend(rest);
+    }
+
+    /// Writes what is left, and the frame that ends the connection, and waits until the client ends it, too.
+    pub(super) async fn close(&mut self, close: Close) -> io::Result<()> {
+        self.frames.push_back(close.to_frame());
+        poll_fn(|context| self.poll_write(context)).await?;
+        self.io.shutdown().await?;
+        // Bytes that nobody reads would make the kernel reset the connection, and take the last frame with it.
+        poll_fn(|context| {
+            loop {
+                match ready!(self.poll_read(context)) {
+                    Ok(0) | Err(_) => return Poll::Ready(Ok(())),
+                    Ok(_) => self.decoder = Decoder::default(),
+                }
+            }
+        })
+        .await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        loop {
+            if let Poll::Ready(Err(_)) = self.poll_write(context) {
+                return Poll::Ready(Event::Ended);
+            }
+            if self.frames.is_empty() {
+                match self.take_items(context) {
+                    Ok(Some(notice)) => return Poll::Ready(Event::Notice(notice)),
+                    Ok(None) if !self.frames.is_empty() => continue,
+                    Ok(None) => {}
+                    Err(Overflow) => return Poll::Ready(Event::Overflow),
+                }
+            } else if self.outbox.poll_overflow(context).is_ready() {
+                return Poll::Ready(Event::Overflow);
+            }
+            match self.decoder.next() {
+                Ok(Some(incoming)) => return Poll::Ready(Event::Incoming(incoming)),
+                Ok(None) => {}
+                Err(close) => return Poll::Ready(Event::Broken(close)),
+            }
+            match ready!(self.poll_read(context)) {
+                Ok(0) | Err(_) => return Poll::Ready(Event::Ended),
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Takes frames from the outbox up to the next notice, which it returns.
+    fn take_items(&mut self, context: &Context<'_>) -> Result<Option<Notice>, Overflow> {
+        if self.items.is_empty()
+            && let Poll::Ready(taken) = self.outbox.poll_take(context)
+        {
+            self.items = taken?;
+        }
+        while let Some(item) = self.items.pop_front() {
+            match item {
+                Item::Frame(frame) => self.frames.push_back(frame),
+                Item::Notice(notice) => return Ok(Some(notice)),
+            }
+        }
+        self.items = VecDeque::new();
+        Ok(None)
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            self.gather();
+            let Some(frame) = self.frames.front_mut() else { break };
+            match Pin::new(&mut self.io).poll_write(context, frame) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(written)) => {
+                    self.blocked_since = None;
+                    frame.advance(written);
+                    if frame.is_empty() {
+                        self.frames.pop_front();
+                    }
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.blocked_since.get_or_insert_with(Instant::now);
+                    return Poll::Pending;
+                }
+            }
+        }
+        // A socket that has nothing to write holds no memory for it.
+        self.frames = VecDeque::new();
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    /// Makes one frame of the small ones in front: one write instead of many.
+    fn gather(&mut self) {
+        let mut length = 0;
+        let small = self.frames.iter().take_while(|frame| {
+            length += frame.len();
+            length <= WRITE_SIZE
+        });
+        let count = small.count();
+        if count > 1 {
+            let mut gathered = Vec::with_capacity(WRITE_SIZE.min(length));
+            for frame in self.frames.drain(..count) {
+                gathered.extend_from_slice(&frame);
+            }
+            self.frames.push_front(gathered.into());
+        }
+    }
+
+    /// Reads for the decoder and returns how much; 0 is the end.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut bytes = [const { MaybeUninit::uninit() }; READ_SIZE];
+        let mut read = ReadBuf::uninit(&mut bytes);
+        ready!(Pin::new(&mut self.io).poll_read(context, &mut read))?;
+        self.decoder.extend(read.filled());
+        Poll::Ready(Ok(read.filled().len()))
+    }
+}

@@ -1,0 +1,271 @@
+//! Joins: checked at once where no database is needed, in a task of their own where one is.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use super::frame::Close;
+use super::messages::UNMATCHED;
+use super::{Outcome, PendingJoin, Socket};
+use crate::changes::Bindings;
+use crate::channel::config::{JoinConfig, JoinPayload};
+use crate::channel::{Channel, Joined, Notice, PresenceCalls, Refusal, Rights};
+use crate::hub::{ChannelId, Member, PREFIX, TopicName};
+use crate::protocol::{Inbound, Message, Reference};
+use crate::token::Access;
+use crate::{Realtime, authorize, messages};
+
+/// Row changes that one channel may ask for.
+const MAX_BINDINGS: usize = 100;
+
+impl Socket {
+    /// Begins a join. Returns how the connection is to be closed, if it is.
+    pub(super) fn begin_join(&mut self, message: &Message<'_>) -> Option<Close> {
+        let topic = &*message.topic;
+        let Some(name) = topic.strip_prefix(PREFIX) else {
+            self.reply(message, UNMATCHED);
+            return None;
+        };
+        self.pending.remove(topic);
+        self.close_channel(topic);
+        let payload = match &message.payload {
+            Inbound::Json(payload) => JoinPayload::read(payload.get()),
+            Inbound::Broadcast { .. } | Inbound::Opaque(_) => JoinPayload::read(""),
+        };
+        let joins = &self.realtime.rates().joins;
+        joins.add(1);
+        let checked = self.check_join(name, &payload);
+        if checked == Err(Refusal::TooManyJoins) {
+            self.refuse(message, &Refusal::TooManyJoins);
+            return Some(Close::GOING_AWAY);
+        }
+        let checked = checked.and_then(|()| self.access_of(&payload));
+        let JoinPayload { config, bindings, .. } = payload;
+        let access = match checked {
+            Ok(access) => access,
+            // A client that does not wait for refusals does not get them late.
+            Err(refusal)
+                if self.pending.len() >= self.realtime.settings().max_channels_per_client as usize =>
+            {
+                self.refuse(message, &refusal);
+                return None;
+            }
+            Err(refusal) => {
+                let join = Join::of(message, self.key.clone(), JoinConfig::default(), Bindings::default());
+                self.decide_later(topic, join, async move |realtime| {
+                    tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
+                    Err(refusal)
+                });
+                return None;
+            }
+        };
+        let join = Join::of(message, access.clone(), config.clone(), bindings);
+        if !config.is_private {
+            let joined = Joined { rights: Rights::PUBLIC, replay: Vec::new() };
+            self.join(topic, ChannelId::new(), join, joined);
+            return None;
+        }
+        let (name, headers) = (name.to_owned(), Arc::clone(&self.headers));
+        self.decide_later(topic, join, async move |realtime| {
+            let decided = join_private(&realtime, &access, &name, &headers, &config).await;
+            if decided.is_err() {
+                tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
+            }
+            decided
+        });
+        None
+    }
+
+    /// Checks what can be checked without looking at the token.
+    fn check_join(&self, name: &str, payload: &JoinPayload) -> Result<(), Refusal> {
+        let settings = self.realtime.settings();
+        if name.is_empty() {
+            return Err(Refusal::TopicNameRequired);
+        }
+        if self.realtime.is_draining() {
+            return Err(Refusal::Restarting);
+        }
+        if settings.private_only && !payload.config.is_private {
+            return Err(Refusal::PrivateOnly);
+        }
+        let is_new = self.channels.is_empty();
+        if is_new && self.realtime.hub().users() >= settings.max_concurrent_users as usize {
+            return Err(Refusal::TooManyUsers);
+        }
+        if payload.is_too_large {
+            return Err(Refusal::TooLarge);
+        }
+        if payload.bindings.0.len() > MAX_BINDINGS {
+            return Err(Refusal::TooManyBindings);
+        }
+        if self.realtime.rates().joins.is_exceeded() {
+            return Err(Refusal::TooManyJoins);
+        }
+        if self.channels.len() + self.pending.len() >= settings.max_channels_per_client as usize {
+            return Err(Refusal::TooManyChannels);
+        }
+        Ok(())
+    }
+
+    /// Returns whose channel it will be.
+    fn access_of(&self, payload: &JoinPayload) -> Result<Access, Refusal> {
+        let access = match &payload.token {
+            Some(token) => self.realtime.tokens().check(token)?,
+            None => match self.key.expiry() {
+                Some(expired) => return Err(expired.into()),
+                None => self.key.clone(),
+            },
+        };
+        match &payload.config.replay {
+            Some(_) if !payload.config.is_private => Err(Refusal::PublicReplay),
+            Some(Err(_)) => Err(Refusal::InvalidReplay),
+            _ => Ok(access),
+        }
+    }
+
+    /// Lets a task decide about a join; its outcome comes back as a notice.
+    fn decide_later<F: Future<Output = Outcome> + Send>(
+        &mut self,
+        topic: &str,
+        join: Join,
+        decide: impl FnOnce(Realtime) -> F + Send + 'static,
+    ) {
+        let (topic, attempt) = (Box::<str>::from(topic), ChannelId::new());
+        let (outbox, realtime, named) = (Arc::clone(&self.outbox), self.realtime.clone(), topic.clone());
+        let task = self.realtime.tasks().spawn(async move {
+            let outcome = decide(realtime).await;
+            outbox.notify(Notice::Joined { topic: named, attempt, outcome });
+        });
+        self.pending.insert(topic, PendingJoin { attempt, join, _task: AbortOnDropHandle::new(task) });
+    }
+
+    /// Deals with the outcome of a join. Returns how the connection is to be closed, if it is.
+    pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId, outcome: Outcome) -> Option<Close> {
+        // Otherwise the client has left, or joins again.
+        if self.pending.get(topic)?.attempt != attempt {
+            return None;
+        }
+        let PendingJoin { join, .. } = self.pending.remove(topic)?;
+        match outcome {
+            Ok(joined) => self.join(topic, attempt, join, *joined),
+            Err(refusal) => {
+                self.reply_to(&join.join_ref, &join.reference, topic, &error_payload(&refusal));
+            }
+        }
+        None
+    }
+
+    fn refuse(&self, message: &Message<'_>, refusal: &Refusal) {
+        self.reply(message, &error_payload(refusal));
+    }
+
+    /// Joins the topic: answers, and lets everything else come after the answer.
+    fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: Joined) {
+        let Join { join_ref, reference, access, config, bindings } = join;
+        let response = json!({ "status": "ok", "response": { "postgres_changes": bindings.echo() } });
+        self.reply_to(&join_ref, &reference, topic, &response.to_string());
+
+        let Joined { rights, replay } = joined;
+        let member = Member {
+            outbox: Arc::clone(&self.outbox),
+            version: self.version,
+            hears_broadcasts: rights.reads_broadcasts,
+            sees_presence: rights.reads_presence,
+            replayed: replay.iter().map(|message| message.id.clone()).collect(),
+        };
+        let name = topic.strip_prefix(PREFIX).unwrap_or(topic);
+        let name = TopicName { name: name.into(), is_private: config.is_private };
+        let joined = self.realtime.hub().join(&name, id, member);
+        self.realtime.metrics().joins.inc();
+        if self.channels.is_empty() {
+            self.realtime.hub().add_user();
+        }
+        let random = || Uuid::new_v4().hyphenated().to_string().into();
+        let presence_key = config.presence_key.clone().unwrap_or_else(random);
+        let mut channel = Channel {
+            id,
+            topic: joined,
+            join_ref,
+            access,
+            rights,
+            subscription: None,
+            presence_key,
+            presence_calls: PresenceCalls::default(),
+            _announcement: config
+                .awaits_replication
+                .then(|| self.realtime.announce_replication(id, &self.outbox)),
+            renewal: None,
+            config,
+        };
+        channel.subscription = self.realtime.subscribe(&channel, bindings, &self.outbox, self.version);
+        let shows_presence = channel.config.presence && rights.reads_presence;
+        let state = shows_presence.then(|| channel.topic.presence_state());
+        self.channels.insert(topic.into(), channel);
+        for message in &replay {
+            self.send_replayed(topic, message);
+        }
+        if let Some(state) = state {
+            self.push(topic, "presence_state", &state);
+        }
+    }
+
+    fn send_replayed(&self, topic: &str, message: &messages::StoredMessage) {
+        let broadcast = message.as_replay();
+        match broadcast.to_payload() {
+            Some(payload) => self.push(topic, "broadcast", &payload),
+            None => {
+                if let Some(frame) = broadcast.to_frame(topic, self.version) {
+                    self.outbox.send(frame);
+                }
+            }
+        }
+    }
+}
+
+/// Who joins, and for what.
+pub(super) struct Join {
+    join_ref: Reference,
+    reference: Reference,
+    access: Access,
+    config: JoinConfig,
+    bindings: Bindings,
+}
+
+impl Join {
+    fn of(message: &Message<'_>, access: Access, config: JoinConfig, bindings: Bindings) -> Self {
+        let (join_ref, reference) = (message.join_ref.clone(), message.reference.clone());
+        Self { join_ref, reference, access, config, bindings }
+    }
+}
+
+/// Asks the policies about a private topic, and reads the messages that are to be sent again.
+async fn join_private(
+    realtime: &Realtime,
+    access: &Access,
+    name: &str,
+    headers: &str,
+    config: &JoinConfig,
+) -> Outcome {
+    let rights = authorize::read_rights(realtime.database(), access, name, headers, config.presence).await?;
+    if !rights.reads_broadcasts && !rights.reads_presence {
+        return Err(Refusal::Unauthorized(name.to_owned()));
+    }
+    let replay = match config.replay {
+        Some(Ok(replay)) if rights.reads_broadcasts => {
+            let stored = messages::stored(realtime.database(), name, replay).await;
+            stored.map_err(|error| {
+                tracing::error!(code = "UnableToReplayMessages", %error, "earlier messages cannot be read");
+                Refusal::ReplayFailed
+            })?
+        }
+        _ => Vec::new(),
+    };
+    Ok(Box::new(Joined { rights, replay }))
+}
+
+fn error_payload(refusal: &Refusal) -> String {
+    let response: Value = json!({ "reason": refusal.to_string() });
+    json!({ "status": "error", "response": response }).to_string()
+}

@@ -1,0 +1,278 @@
+//! What a client's messages do.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Socket;
+use super::frame::Close;
+use crate::authorize;
+use crate::channel::{Notice, Refusal, Right, Rights};
+use crate::hub::{Broadcast, Origin, TopicFull};
+use crate::protocol::{Encoding, Inbound, Message, Outbound, Reference};
+
+/// The topic of the socket itself.
+const SOCKET_TOPIC: &str = "phoenix";
+
+/// What a reply says about a message.
+const OK: &str = "{\"status\":\"ok\",\"response\":{}}";
+const ERROR: &str = "{\"status\":\"error\",\"response\":{}}";
+pub(super) const UNMATCHED: &str = "{\"status\":\"error\",\"response\":{\"reason\":\"unmatched topic\"}}";
+const TOO_LARGE: &str = "Track message size exceeded";
+const NO_OBJECT: &str =
+    "{\"status\":\"error\",\"response\":{\"reason\":\"Presence track payload must be a map\"}}";
+
+/// The payload of a message about presence.
+#[derive(Deserialize)]
+struct PresencePayload<'a> {
+    #[serde(borrow, default)]
+    event: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    payload: Option<&'a RawValue>,
+}
+
+/// Reads a value that is there, even if it is null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
+}
+
+impl Socket {
+    /// Deals with a message. Returns how the connection is to be closed, if it is.
+    pub(super) async fn handle(&mut self, message: Message<'_>) -> Option<Close> {
+        let (topic, event) = (&*message.topic, &*message.event);
+        if topic == SOCKET_TOPIC {
+            self.reply(&message, if event == "heartbeat" { OK } else { UNMATCHED });
+            return None;
+        }
+        if event == "phx_join" {
+            return self.begin_join(&message);
+        }
+        if event == "phx_leave" {
+            self.pending.remove(topic);
+            self.reply(&message, OK);
+            self.close_channel(topic);
+            return None;
+        }
+        if !self.channels.contains_key(topic) {
+            self.reply(&message, UNMATCHED);
+            return None;
+        }
+        let events = &self.realtime.rates().events;
+        events.add(1);
+        if events.is_exceeded() {
+            self.shut(topic, "Too many messages per second");
+            return None;
+        }
+        match event {
+            "broadcast" => self.broadcast(&message).await,
+            "presence" => self.change_presence(&message).await,
+            "access_token" => self.change_token(&message),
+            _ => {}
+        }
+        None
+    }
+
+    /// Answers `message` with a payload.
+    pub(super) fn reply(&self, message: &Message<'_>, payload: &str) {
+        self.reply_to(&message.join_ref, &message.reference, &message.topic, payload);
+    }
+
+    pub(super) fn reply_to(&self, join_ref: &Reference, reference: &Reference, topic: &str, payload: &str) {
+        self.send(&Outbound { join_ref, reference, topic, event: "phx_reply", payload });
+    }
+
+    async fn broadcast(&mut self, message: &Message<'_>) {
+        let topic = &*message.topic;
+        if !self.may_write(topic, Right::Broadcast).await {
+            return;
+        }
+        let Some(channel) = self.channels.get(topic) else { return };
+        let (broadcast, size) = match &message.payload {
+            Inbound::Json(payload) => (Broadcast::Plain(payload.get()), payload.get().len()),
+            // It would end receivers that trust their server.
+            Inbound::Broadcast { encoding: Encoding::Json, payload, .. } if !is_json(payload) => return,
+            Inbound::Broadcast { event, encoding, payload } => {
+                let (encoding, origin) = (*encoding, Origin::Client);
+                (Broadcast::User { event, encoding, payload, origin }, payload.len())
+            }
+            Inbound::Opaque(payload) => (Broadcast::Opaque(payload), payload.len()),
+        };
+        let is_small_enough = size <= self.realtime.settings().max_payload_size();
+        if is_small_enough {
+            let except = (!channel.config.hears_itself).then_some(channel.id);
+            self.realtime.publish(&channel.topic, &broadcast, except);
+        }
+        if channel.config.acknowledges {
+            self.reply(message, if is_small_enough { OK } else { ERROR });
+        }
+    }
+
+    /// Reports whether the channel on `topic` may write, and asks the policies where that is not known yet.
+    async fn may_write(&mut self, topic: &str, right: Right) -> bool {
+        let Some(channel) = self.channels.get(topic) else { return false };
+        if let Some(known) = channel.rights.writes(right) {
+            return known;
+        }
+        let (database, access) = (self.realtime.database(), &channel.access);
+        let name = &channel.topic.name().name;
+        let may_write = match authorize::may_write(database, access, name, &self.headers, right).await {
+            Ok(may_write) => may_write,
+            Err(error) => {
+                // It is asked again at the next message.
+                tracing::error!(code = "UnableToSetPolicies", %error, "a right to write could not be found out");
+                return false;
+            }
+        };
+        if let Some(channel) = self.channels.get_mut(topic) {
+            channel.rights.note(right, may_write);
+        }
+        may_write
+    }
+
+    async fn change_presence(&mut self, message: &Message<'_>) {
+        let topic = &*message.topic;
+        let settings = self.realtime.settings();
+        let limits = (settings.client_presence_max_calls, settings.client_presence_window_ms);
+        let max_size = settings.max_payload_size();
+        let presence = &self.realtime.rates().presence;
+        presence.add(1);
+        if presence.is_exceeded() {
+            return self.shut(topic, "Too many presence messages per second");
+        }
+        let Some(channel) = self.channels.get_mut(topic) else { return };
+        if !channel.presence_calls.admit(limits.0, Duration::from_millis(limits.1)) {
+            return self.shut(topic, "Client presence rate limit exceeded");
+        }
+        let payload = match &message.payload {
+            Inbound::Json(payload) => serde_json::from_str::<PresencePayload<'_>>(payload.get()).ok(),
+            Inbound::Broadcast { .. } | Inbound::Opaque(_) => None,
+        };
+        let Some(PresencePayload { event: Some(event), payload }) = payload else {
+            return self.reply(message, OK);
+        };
+        let event: String = serde_json::from_str(event.get()).unwrap_or_default();
+        match event.to_ascii_lowercase().as_str() {
+            "track" => {
+                let payload = payload.map_or("{}", RawValue::get);
+                if !payload.starts_with('{') {
+                    self.reply(message, NO_OBJECT);
+                } else if payload.len() > max_size {
+                    self.shut(topic, TOO_LARGE);
+                } else {
+                    self.track(message, payload).await;
+                }
+            }
+            "untrack" => {
+                self.realtime.untrack(channel);
+                self.reply(message, OK);
+            }
+            _ => {
+                tracing::debug!(code = "UnknownPresenceEvent", "a message about presence was refused");
+                self.reply(message, ERROR);
+            }
+        }
+    }
+
+    async fn track(&mut self, message: &Message<'_>, payload: &str) {
+        let topic = &*message.topic;
+        self.find_presence_right(topic).await;
+        if !self.may_write(topic, Right::Presence).await {
+            return self.reply(message, ERROR);
+        }
+        let Some(channel) = self.channels.get(topic) else { return };
+        match self.realtime.track(channel, payload) {
+            Ok(()) => self.reply(message, OK),
+            Err(TopicFull) => self.shut(topic, TOO_LARGE),
+        }
+    }
+
+    /// Finds out whether the channel on `topic` may see presences, if its join has not: who tracks wants to.
+    async fn find_presence_right(&mut self, topic: &str) {
+        let Some(channel) = self.channels.get(topic).filter(|channel| !channel.rights.knows_presence) else {
+            return;
+        };
+        let (database, access) = (self.realtime.database(), &channel.access);
+        let name = &channel.topic.name().name;
+        let found = authorize::read_rights(database, access, name, &self.headers, true).await;
+        if let (Ok(found), Some(channel)) = (found, self.channels.get_mut(topic)) {
+            channel.rights.reads_presence = found.reads_presence;
+            channel.rights.knows_presence = true;
+            channel.topic.change_rights(channel.id, channel.rights.reads_broadcasts, found.reads_presence);
+        }
+    }
+
+    fn change_token(&mut self, message: &Message<'_>) {
+        let topic = &*message.topic;
+        let Inbound::Json(payload) = &message.payload else { return };
+        let payload: serde_json::Value = serde_json::from_str(payload.get()).unwrap_or_default();
+        let Some(token) = payload.get("access_token").and_then(serde_json::Value::as_str) else { return };
+        let Some(channel) = self.channels.get_mut(topic) else { return };
+        if token.starts_with("sb_") || *token == *channel.access.token {
+            return;
+        }
+        let access = match self.realtime.tokens().check(token) {
+            Ok(access) => access,
+            Err(error) => return self.shut(topic, &error.to_string()),
+        };
+        channel.access = access;
+        self.has_new_token = true;
+        if let Some(subscription) = &channel.subscription {
+            subscription.renew(channel.access.clone());
+        }
+        if channel.config.is_private {
+            self.renew_rights(topic);
+        }
+    }
+
+    /// Asks the policies again after the token of the channel on `topic` has changed.
+    fn renew_rights(&mut self, topic: &str) {
+        let Some(channel) = self.channels.get_mut(topic) else { return };
+        let old = channel.rights;
+        // What may be written is asked at the next message.
+        let presence = old.knows_presence.then_some(old.reads_presence);
+        channel.rights = Rights::reading(old.reads_broadcasts, presence);
+        let (realtime, outbox, headers) = (self.realtime.clone(), self.outbox.clone(), self.headers.clone());
+        let (id, joined, access) = (channel.id, channel.topic.clone(), channel.access.clone());
+        let task = self.realtime.tasks().spawn(async move {
+            let (database, name) = (realtime.database(), &joined.name().name);
+            let found = authorize::read_rights(database, &access, name, &headers, old.knows_presence).await;
+            outbox.notify(Notice::Renewed { channel: id, found });
+        });
+        // What an older token allows does not matter any more.
+        channel.renewal = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// Lets the channel on `topic` have what its new token allows, or ends it where that is less than before.
+    pub(super) fn end_renewal(&mut self, topic: &str, found: Result<Rights, Refusal>) {
+        let Some(channel) = self.channels.get_mut(topic) else { return };
+        let (old, name) = (channel.rights, &channel.topic.name().name);
+        let message = match found {
+            Ok(new) if !new.reads_broadcasts && !new.reads_presence => {
+                format!("You do not have permissions to read from this Channel topic: {name}")
+            }
+            Ok(new)
+                if (old.reads_broadcasts && !new.reads_broadcasts)
+                    || (new.knows_presence && old.reads_presence && !new.reads_presence) =>
+            {
+                format!("You no longer have permission to read from this Channel topic: {name}")
+            }
+            Ok(new) => {
+                channel.rights.reads_broadcasts = new.reads_broadcasts;
+                if new.knows_presence {
+                    channel.rights.reads_presence = new.reads_presence;
+                }
+                let Rights { reads_broadcasts, reads_presence, .. } = channel.rights;
+                channel.topic.change_rights(channel.id, reads_broadcasts, reads_presence);
+                return;
+            }
+            Err(refusal) => refusal.to_string(),
+        };
+        self.shut(topic, &message);
+    }
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<&RawValue>(bytes).is_ok()
+}

@@ -1,0 +1,156 @@
+//! What is to be sent to one client: a queue with a bound.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+
+use super::frame::Frame;
+use crate::channel::Notice;
+use crate::lock;
+
+/// Messages that may wait for one client.
+const MAX_ITEMS: usize = 16_384;
+/// Bytes of messages that may wait for one client. They are shared with other clients, as a rule.
+const MAX_BYTES: usize = 32 << 20;
+
+/// Something for a socket's task.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// A frame to be sent.
+    Frame(Frame),
+    /// News about one of the socket's channels, which the task deals with before what comes after it.
+    Notice(Notice),
+}
+
+/// The queue of one socket.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    queue: Mutex<Queue>,
+    task: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    bytes: usize,
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Open,
+    /// There was more than fits. What waited is gone.
+    Overflowed,
+    /// The socket is gone.
+    Closed,
+}
+
+/// More was to be sent than the client read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Overflow;
+
+impl Outbox {
+    /// Appends a frame; reports whether there was room for it.
+    pub(crate) fn send(&self, frame: Frame) -> bool {
+        let length = frame.len();
+        self.push(Item::Frame(frame), length)
+    }
+
+    /// Appends news for the socket's task.
+    pub(crate) fn notify(&self, notice: Notice) {
+        self.push(Item::Notice(notice), 0);
+    }
+
+    fn push(&self, item: Item, length: usize) -> bool {
+        let mut queue = lock(&self.queue);
+        if queue.state != State::Open {
+            return false;
+        }
+        if queue.items.len() >= MAX_ITEMS || queue.bytes + length > MAX_BYTES {
+            *queue = Queue { state: State::Overflowed, ..Queue::default() };
+            drop(queue);
+            self.task.wake();
+            return false;
+        }
+        let was_empty = queue.items.is_empty();
+        queue.items.push_back(item);
+        queue.bytes += length;
+        drop(queue);
+        if was_empty {
+            self.task.wake();
+        }
+        true
+    }
+
+    /// Takes all that waits, and waits for something where there is nothing.
+    pub(crate) fn poll_take(&self, context: &Context<'_>) -> Poll<Result<VecDeque<Item>, Overflow>> {
+        if let Some(taken) = self.take() {
+            return Poll::Ready(taken);
+        }
+        self.task.register(context.waker());
+        // What was appended between the two has woken nobody.
+        self.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Waits until there is more than fits.
+    pub(crate) fn poll_overflow(&self, context: &Context<'_>) -> Poll<()> {
+        self.task.register(context.waker());
+        let mut queue = lock(&self.queue);
+        if queue.state == State::Overflowed {
+            queue.state = State::Closed;
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+
+    fn take(&self) -> Option<Result<VecDeque<Item>, Overflow>> {
+        let mut queue = lock(&self.queue);
+        if queue.state == State::Overflowed {
+            queue.state = State::Closed;
+            return Some(Err(Overflow));
+        }
+        queue.bytes = 0;
+        (!queue.items.is_empty()).then(|| Ok(mem::take(&mut queue.items)))
+    }
+
+    /// Takes nothing more from now on, and returns what waits.
+    pub(crate) fn close(&self) -> VecDeque<Item> {
+        mem::replace(&mut *lock(&self.queue), Queue { state: State::Closed, ..Queue::default() }).items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::task::noop_waker_ref;
+
+    use super::*;
+
+    fn taken(outbox: &Outbox) -> Poll<Result<VecDeque<Item>, Overflow>> {
+        outbox.poll_take(&Context::from_waker(noop_waker_ref()))
+    }
+
+    #[test]
+    fn what_is_sent_is_taken_in_order() {
+        let outbox = Outbox::default();
+        assert!(taken(&outbox).is_pending());
+        assert!(outbox.send(Frame::from_static(b"1")) && outbox.send(Frame::from_static(b"2")));
+        let Poll::Ready(Ok(items)) = taken(&outbox) else { panic!() };
+        assert!(matches!(&items[0], Item::Frame(frame) if frame == "1") && items.len() == 2);
+        assert!(taken(&outbox).is_pending());
+    }
+
+    #[test]
+    fn an_overflow_is_told_once_and_nothing_is_kept_after_it() {
+        for frame in [Frame::from_static(b""), Frame::from(vec![0; MAX_BYTES / 2 + 1])] {
+            let outbox = Outbox::default();
+            let sent = (0..=MAX_ITEMS).take_while(|_| outbox.send(frame.clone())).count();
+            assert!(sent == MAX_ITEMS || sent == 1);
+            assert!(matches!(taken(&outbox), Poll::Ready(Err(Overflow))));
+            assert!(!outbox.send(frame) && taken(&outbox).is_pending());
+        }
+    }
+}
