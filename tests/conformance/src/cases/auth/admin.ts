@@ -1,0 +1,452 @@
+import { randomUUID } from 'node:crypto'
+
+import { group } from '../../case.ts'
+import type { Context } from '../../context.ts'
+import {
+  account,
+  freshEmail,
+  freshPassword,
+  freshPhone,
+  gotrue,
+  openapi,
+  refusal,
+  removesUser,
+  removesUserOf,
+  signIn,
+} from '../../gotrue.ts'
+import { partly, some } from '../../match.ts'
+
+const reference = 'https://supabase.com/docs/reference/javascript'
+const service = { as: 'service' } as const
+
+export const create = group('auth.admin-create', {
+  title: 'Administrators make users',
+  source: `${reference}/auth-admin-createuser`,
+  needs: ['service'],
+})
+
+create.case('user', 'a user has what an administrator says', async (t) => {
+  const email = freshEmail(t)
+  const { data, error } = await t.service.auth.admin.createUser({
+    ...{ email, password: freshPassword(), email_confirm: true },
+    ...{ user_metadata: { nick: 'Ace' }, app_metadata: { team: 'east' } },
+  })
+  removesUser(t, data.user?.id)
+  t.data(
+    { data: data.user, error },
+    partly({
+      ...{ id: some.uuid, email, email_confirmed_at: some.time, role: 'authenticated' },
+      user_metadata: partly({ nick: 'Ace' }),
+      app_metadata: partly({ team: 'east', provider: 'email', providers: ['email'] }),
+    }),
+  )
+})
+
+/** Makes a user by a raw request, and removes it after the case. */
+async function makes(t: Context, body: Record<string, unknown>) {
+  const answer = await t.post('admin/users', body, service)
+  if (answer.status < 300) removesUserOf(t, answer)
+  return answer
+}
+
+create.case('unconfirmed', 'without a word an address is not confirmed', async (t) => {
+  const answer = await makes(t, { email: freshEmail(t) })
+  answer.has(200, { email_confirmed_at: undefined, confirmed_at: undefined })
+})
+
+create.case('phone', 'a user may have a number alone', async (t) => {
+  const phone = freshPhone()
+  const answer = await makes(t, { phone: `+${phone}`, phone_confirm: true })
+  answer.has(200, {
+    ...{ phone, email: '', phone_confirmed_at: some.time },
+    identities: [partly({ provider: 'phone' })],
+    app_metadata: partly({ provider: 'phone', providers: ['phone'] }),
+  })
+})
+
+create.case('id', 'an administrator may choose the id', async (t) => {
+  const id = randomUUID()
+  const answer = await makes(t, { id, email: freshEmail(t) })
+  answer.has(200, { id })
+})
+
+create.case('ban', 'a user may be banned from the beginning', async (t) => {
+  const answer = await makes(t, { email: freshEmail(t), ban_duration: '24h' })
+  answer.has(200, { banned_until: some.time })
+})
+
+create.case('role', 'a user may have another role', async (t) => {
+  const answer = await makes(t, { email: freshEmail(t), role: 'conformance_referee' })
+  answer.has(200, { role: 'conformance_referee' })
+})
+
+create.case(
+  'hash',
+  'a password may come as its hash from elsewhere',
+  { source: 'https://supabase.com/docs/guides/platform/migrating-to-supabase/auth0' },
+  async (t) => {
+    const email = freshEmail(t)
+    const password_hash = '$2a$06$TE960DtNnyXP2E8aaQ0JPe3xdjM1fnZaxmCX7j/jIj.0MYlO3G/BC'
+    const made = await makes(t, { email, password_hash, email_confirm: true })
+    made.is(200)
+    await t
+      .post('token?grant_type=password', { email, password: 'conformance Secret 42' })
+      .has(200, { user: partly({ email }) })
+  },
+)
+
+create.case(
+  'weak',
+  'what makes a password strong is not asked of administrators who make a user',
+  { source: gotrue('admin.go', 388) },
+  async (t) => {
+    const email = freshEmail(t)
+    const made = await makes(t, { email, password: 'a', email_confirm: true })
+    made.has(200, { email })
+  },
+)
+
+type Body = (t: Context) => Record<string, unknown>
+const refused: [string, string, Body, number][] = [
+  ['address.none', 'a user has an address or a number', () => ({ password: 'a Secret 42!' }), 405],
+  [
+    'password.both',
+    'there is a password or its hash, not both',
+    (t) => ({ email: freshEmail(t), password: 'a Secret 42!', password_hash: 'x' }),
+    436,
+  ],
+  ['id.malformed', 'an id is a UUID', (t) => ({ email: freshEmail(t), id: 'seven' }), 464],
+  [
+    'id.nil',
+    'an id is not nothing',
+    (t) => ({ email: freshEmail(t), id: '00000000-0000-0000-0000-000000000000' }),
+    467,
+  ],
+  [
+    'ban.malformed',
+    'a ban has a duration',
+    (t) => ({ email: freshEmail(t), ban_duration: 'for ever' }),
+    485,
+  ],
+  ['email.malformed', 'an address is one', () => ({ email: 'nobody at example.com' }), 388],
+  ['phone.malformed', 'a number is one', () => ({ phone: 'call me' }), 388],
+]
+for (const [name, promise, body, line] of refused) {
+  create.case(name, promise, { source: gotrue('admin.go', line) }, async (t) => {
+    const answer = await makes(t, body(t))
+    answer.is(...refusal(400, 'validation_failed'))
+  })
+}
+
+create.case(
+  'email.taken',
+  'an address has one user',
+  { source: gotrue('admin.go', 417) },
+  async (t) => {
+    const { email } = await account(t)
+    const answer = await makes(t, { email })
+    answer.is(...refusal(422, 'email_exists'))
+  },
+)
+
+create.case(
+  'phone.taken',
+  'a number has one user',
+  { source: gotrue('admin.go', 430) },
+  async (t) => {
+    const phone = freshPhone()
+    await account(t, { phone })
+    const answer = await makes(t, { phone })
+    answer.is(...refusal(422, 'phone_exists'))
+  },
+)
+
+export const get = group('auth.admin-get', {
+  title: 'Administrators look at users',
+  source: `${reference}/auth-admin-getuserbyid`,
+  needs: ['service'],
+})
+
+get.case('user', 'a user is found by the id', async (t) => {
+  const { id, email } = await account(t)
+  const { data, error } = await t.service.auth.admin.getUserById(id)
+  t.data({ data: data.user, error }, partly({ id, email, identities: some.array }))
+})
+
+get.case('unknown', 'an unknown user is not found', async (t) => {
+  const { error } = await t.service.auth.admin.getUserById(randomUUID())
+  t.error({ error }, partly({ status: 404, code: 'user_not_found' }))
+})
+
+get.case('malformed', 'a user is named by a UUID', { source: gotrue('admin.go', 58) }, (t) =>
+  t.get('admin/users/seven', service).is(...refusal(404, 'validation_failed')),
+)
+
+export const list = group('auth.admin-list', {
+  title: 'Administrators list users',
+  source: `${reference}/auth-admin-listusers`,
+  needs: ['service'],
+})
+
+/** Three users with a name of their own, from the oldest to the newest. */
+async function three(t: Context) {
+  const name = t.unique('name')
+  const users = []
+  for (let count = 0; count < 3; count += 1) {
+    const body = { email: freshEmail(t), user_metadata: { full_name: name } }
+    const made = await t.prepare('POST', '/auth/v1/admin/users', body)
+    removesUser(t, made.id)
+    users.push({ id: String(made.id), email: body.email })
+  }
+  return { name, users, ids: users.map(({ id }) => id) }
+}
+
+list.case('client', 'a stock client lists users by pages', async (t) => {
+  await account(t)
+  const { data, error } = await t.service.auth.admin.listUsers({ page: 1, perPage: 1 })
+  t.data({ data, error }, partly({ users: [partly({ id: some.uuid })], aud: 'authenticated' }))
+})
+
+list.case(
+  'filter.name',
+  'users are found by a part of their name',
+  { source: gotrue('admin.go', 118) },
+  async (t) => {
+    const { name, ids } = await three(t)
+    const answer = await t.get(`admin/users?filter=${name.toUpperCase()}`, service)
+    answer.has(200, {
+      users: ids.toReversed().map((id) => partly({ id })),
+      aud: 'authenticated',
+    })
+  },
+)
+
+list.case(
+  'filter.email',
+  'users are found by a part of their address',
+  { source: gotrue('admin.go', 118) },
+  async (t) => {
+    const { id, email } = await account(t)
+    await t
+      .get(`admin/users?filter=${encodeURIComponent(email.slice(3))}`, service)
+      .has(200, { users: [partly({ id, email })] })
+  },
+)
+
+list.case(
+  'order',
+  'users are in the order that is asked for',
+  { source: gotrue('sorting.go', 11) },
+  async (t) => {
+    const { name, ids } = await three(t)
+    await t
+      .get(`admin/users?filter=${name}&sort=${encodeURIComponent('created_at asc')}`, service)
+      .has(200, { users: ids.map((id) => partly({ id })) })
+  },
+)
+
+list.case(
+  'page',
+  'a page has as many users as are asked for, and the next ones follow',
+  async (t) => {
+    const { name, ids } = await three(t)
+    const [oldest, middle, newest] = ids
+    const path = `admin/users?filter=${name}&per_page=2`
+    await t.get(`${path}&page=1`, service).has(200, {
+      users: [partly({ id: newest }), partly({ id: middle })],
+    })
+    await t.get(`${path}&page=2`, service).has(200, { users: [partly({ id: oldest })] })
+  },
+)
+
+list.case(
+  'count',
+  'a header counts all users that were found',
+  { source: gotrue('pagination.go', 34) },
+  async (t) => {
+    const { name } = await three(t)
+    await t.get(`admin/users?filter=${name}&per_page=2`, service).header('x-total-count', '3')
+  },
+)
+
+list.case(
+  'links',
+  'a header links to the next page and to the last one',
+  { source: gotrue('pagination.go', 34) },
+  async (t) => {
+    const { name } = await three(t)
+    const path = `admin/users?filter=${name}&per_page=1`
+    await t
+      .get(`${path}&page=1`, service)
+      .header('link', /[?&]page=2[&>].*rel="next".*[?&]page=3[&>].*rel="last"/)
+    const last = await t.get(`${path}&page=3`, service)
+    last.header('link', /^[^,]*[?&]page=3[&>][^,]*rel="last"$/)
+  },
+)
+
+for (const [name, query] of [
+  ['page', 'page=first'],
+  ['size', 'per_page=all'],
+  ['order', 'sort=password'],
+  ['direction', `sort=${encodeURIComponent('created_at sideways')}`],
+] as const) {
+  list.case(
+    `malformed.${name}`,
+    `a ${name} that is none is refused`,
+    { source: gotrue('admin.go', name === 'page' || name === 'size' ? 136 : 125) },
+    (t) => t.get(`admin/users?${query}`, service).is(...refusal(400, 'validation_failed')),
+  )
+}
+
+export const update = group('auth.admin-update', {
+  title: 'Administrators change users',
+  source: `${reference}/auth-admin-updateuserbyid`,
+  needs: ['service'],
+})
+
+update.case('data', 'data are added to those that are there', async (t) => {
+  const { id } = await account(t, {
+    user_metadata: { nick: 'Ace' },
+    app_metadata: { team: 'east' },
+  })
+  const { data, error } = await t.service.auth.admin.updateUserById(id, {
+    ...{ user_metadata: { shirt: 7 }, app_metadata: { captain: true } },
+  })
+  t.data(
+    { data: data.user, error },
+    partly({
+      user_metadata: partly({ nick: 'Ace', shirt: 7 }),
+      app_metadata: partly({ team: 'east', captain: true, provider: 'email' }),
+    }),
+  )
+})
+
+update.case('email', 'an address changes at once', async (t) => {
+  const { id, password } = await account(t)
+  const email = freshEmail(t)
+  const { data, error } = await t.service.auth.admin.updateUserById(id, { email })
+  t.data({ data: data.user, error }, partly({ email, new_email: undefined }))
+  await t.post('token?grant_type=password', { email, password }).is(200)
+})
+
+update.case('email.confirm', 'an address is confirmed', async (t) => {
+  const { id } = await account(t, { email_confirm: false })
+  await t
+    .put(`admin/users/${id}`, { email_confirm: true }, service)
+    .has(200, { id, email_confirmed_at: some.time })
+})
+
+update.case('phone', 'a number is added, with its identity', async (t) => {
+  const { id } = await account(t)
+  const phone = freshPhone()
+  await t.put(`admin/users/${id}`, { phone, phone_confirm: true }, service).is(200)
+  await t.get(`admin/users/${id}`, service).has(200, {
+    ...{ phone, phone_confirmed_at: some.time },
+    identities: [partly({ provider: 'email' }), partly({ provider: 'phone' })],
+  })
+})
+
+update.case('password', 'a password is replaced, and all sessions end', async (t) => {
+  const user = await t.user()
+  const password = freshPassword()
+  t.ok(await t.service.auth.admin.updateUserById(user.id, { password }))
+  await t.get('user', { as: user }).is(...refusal(403, 'session_not_found'))
+  await t.post('token?grant_type=password', { email: user.email, password }).is(200)
+})
+
+update.case(
+  'password.weak',
+  'a new password has to be strong',
+  { source: gotrue('admin.go', 239) },
+  async (t) => {
+    const { id } = await account(t)
+    await t
+      .put(`admin/users/${id}`, { password: 'aA1!' }, service)
+      .has(422, { error_code: 'weak_password' })
+  },
+)
+
+update.case('ban', 'a ban is laid and lifted', async (t) => {
+  const who = await account(t)
+  const path = `admin/users/${who.id}`
+  await t.put(path, { ban_duration: '1h30m' }, service).has(200, { banned_until: some.time })
+  await t
+    .post('token?grant_type=password', { email: who.email, password: who.password })
+    .is(...refusal(400, 'user_banned'))
+  await t.put(path, { ban_duration: 'none' }, service).has(200, { banned_until: undefined })
+  await t.post('token?grant_type=password', { email: who.email, password: who.password }).is(200)
+})
+
+for (const [name, body, line] of [
+  ['ban', { ban_duration: 'for ever' }, 227],
+  ['email', { email: 'nobody at example.com' }, 208],
+  ['phone', { phone: 'call me' }, 215],
+] as const) {
+  update.case(
+    `malformed.${name}`,
+    `what is no ${{ ban: 'duration', email: 'address', phone: 'number' }[name]} is refused`,
+    { source: gotrue('admin.go', line) },
+    async (t) => {
+      const { id } = await account(t)
+      await t.put(`admin/users/${id}`, body, service).is(...refusal(400, 'validation_failed'))
+    },
+  )
+}
+
+update.case('unknown', 'an unknown user is not found', { source: gotrue('admin.go', 66) }, (t) =>
+  t.put(`admin/users/${randomUUID()}`, {}, service).is(...refusal(404, 'user_not_found')),
+)
+
+export const remove = group('auth.admin-delete', {
+  title: 'Administrators delete users',
+  source: `${reference}/auth-admin-deleteuser`,
+  needs: ['service'],
+})
+
+remove.case('user', 'a deleted user is gone', async (t) => {
+  const { id } = await account(t)
+  t.ok(await t.service.auth.admin.deleteUser(id))
+  await t.get(`admin/users/${id}`, service).is(...refusal(404, 'user_not_found'))
+})
+
+remove.case('again', 'an address is free again', { source: openapi(1624) }, async (t) => {
+  const { id, email } = await account(t)
+  await t.delete(`admin/users/${id}`, service).is(200, {})
+  const answer = await makes(t, { email })
+  answer.has(200, { email })
+})
+
+remove.case(
+  'sessions',
+  'the sessions of a deleted user are gone',
+  { source: openapi(1624) },
+  async (t) => {
+    const who = await account(t)
+    const { refresh_token } = await signIn(t, who)
+    await t.delete(`admin/users/${who.id}`, service).is(200)
+    await t
+      .post('token?grant_type=refresh_token', { refresh_token })
+      .is(...refusal(400, 'refresh_token_not_found'))
+  },
+)
+
+remove.case('soft', 'a user that is deleted softly stays without its data', async (t) => {
+  const { id, email } = await account(t, { user_metadata: { nick: 'Ace' } })
+  t.ok(await t.service.auth.admin.deleteUser(id, true))
+  const answer = await t
+    .get(`admin/users/${id}`, service)
+    .has(200, { id, deleted_at: some.time, user_metadata: partly({ nick: undefined }) })
+  t.equal(answer.field('email') === email, false, null)
+})
+
+remove.case('soft.sign-in', 'a user that is deleted softly does not sign in', async (t) => {
+  const { id, email, password } = await account(t)
+  t.ok(await t.service.auth.admin.deleteUser(id, true))
+  await t
+    .post('token?grant_type=password', { email, password })
+    .is(...refusal(400, 'invalid_credentials'))
+})
+
+remove.case('unknown', 'an unknown user is not found', { source: gotrue('admin.go', 66) }, (t) =>
+  t.delete(`admin/users/${randomUUID()}`, service).is(...refusal(404, 'user_not_found')),
+)

@@ -1,0 +1,156 @@
+import { isMessageSpoil, spoilResponse, type Spoil } from './spoil.ts'
+
+/** One request of a case and its answer. */
+export interface Exchange {
+  /** Its number among the case's exchanges, from 0. */
+  ordinal: number
+  method: string
+  url: string
+  requestHeaders: Record<string, string>
+  requestBody: string
+  /** 0 while there is no answer. */
+  status: number
+  headers: Headers
+  body: Uint8Array
+  /** When each piece of the body came, in milliseconds after the request. */
+  pieces: number[]
+}
+
+/** One message of a WebSocket. */
+export interface Message {
+  direction: 'sent' | 'received'
+  /** What finds the same message in another run of the case. */
+  key: string
+  text: string
+  /** The message as JSON, where it is text. */
+  document: unknown
+}
+
+/** The most messages of a case that are kept. */
+const messageLimit = 500
+
+/**
+ * Everything that one run of a case sends and receives. It is the kit's proxy: clients see the answers that it hands on,
+ * and where it has a spoil, one of them is not what the server sent.
+ */
+export class Recorder {
+  readonly exchanges: Exchange[] = []
+  readonly messages: Message[] = []
+  /** Whether the answer or message to be spoiled has come by. */
+  spoilt = false
+  readonly #keys = new Map<string, number>()
+  #sockets = 0
+  readonly #gone = new AbortController()
+
+  constructor(readonly spoil: Spoil | null = null) {}
+
+  /** Ends all requests that are under way. */
+  abort(): void {
+    this.#gone.abort(new Error('the case is over'))
+  }
+
+  /** `fetch` as clients call it. */
+  readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init)
+    const exchange = this.begin(request, typeof init?.body === 'string' ? init.body : '')
+    if (exchange.requestBody === '' && init?.body) exchange.requestBody = '(binary)'
+    const signals = [this.#gone.signal, ...(init?.signal ? [init.signal] : [])]
+    const begin = performance.now()
+    const answer = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+    exchange.status = answer.status
+    exchange.headers = answer.headers
+    if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
+      return this.#stream(exchange, answer.body)
+    }
+    const pieces: Uint8Array[] = []
+    for await (const piece of answer.body ?? []) {
+      exchange.pieces.push(performance.now() - begin)
+      pieces.push(piece)
+    }
+    exchange.body = new Uint8Array(Buffer.concat(pieces))
+    this.receive(exchange)
+    return toResponse(exchange, exchange.body)
+  }
+
+  /** The newest exchange that has an answer. */
+  get last(): Exchange | null {
+    return this.exchanges.findLast(({ status }) => status !== 0) ?? null
+  }
+
+  /** Gives a new socket its name in the keys of messages. */
+  countSocket(): string {
+    this.#sockets += 1
+    return `socket ${this.#sockets}:`
+  }
+
+  /** Notes a message, and gives it the key by which another run finds it. */
+  note(direction: Message['direction'], name: string, text: string, document: unknown): Message {
+    const count = (this.#keys.get(`${direction} ${name}`) ?? 0) + 1
+    this.#keys.set(`${direction} ${name}`, count)
+    const message = { direction, key: `${name} #${count}`, text, document }
+    if (this.messages.length < messageLimit) this.messages.push(message)
+    return message
+  }
+
+  /** Notes a request that is about to be sent. */
+  begin(
+    request: { method: string; url: string; headers: Iterable<[string, string]> },
+    requestBody: string,
+  ): Exchange {
+    const exchange: Exchange = {
+      ordinal: this.exchanges.length,
+      method: request.method,
+      url: request.url,
+      requestHeaders: Object.fromEntries(request.headers),
+      requestBody,
+      status: 0,
+      headers: new Headers(),
+      body: new Uint8Array(),
+      pieces: [],
+    }
+    this.exchanges.push(exchange)
+    return exchange
+  }
+
+  /** Changes what was received, where this is the answer to spoil. */
+  receive(exchange: Exchange): void {
+    const { spoil } = this
+    if (spoil === null || isMessageSpoil(spoil) || spoil.ordinal !== exchange.ordinal) return
+    const answer = spoilResponse(spoil, exchange)
+    if (answer === null) return
+    this.spoilt = true
+    Object.assign(exchange, answer)
+  }
+
+  /** Hands on a stream of events as it comes; its status and headers can be spoiled, and each piece of its body. */
+  #stream(exchange: Exchange, body: ReadableStream<Uint8Array>): Response {
+    const { spoil } = this
+    const isMine = spoil !== null && !isMessageSpoil(spoil) && spoil.ordinal === exchange.ordinal
+    const isBody = isMine && (spoil.kind === 'body' || spoil.kind === 'field')
+    if (!isBody) this.receive(exchange)
+    const passed = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (piece, controller) => {
+        const handed = isBody
+          ? piece.map((byte) => (byte > 96 && byte < 122 ? byte + 1 : byte))
+          : piece
+        if (isBody) this.spoilt = true
+        exchange.body = new Uint8Array(Buffer.concat([exchange.body, handed]))
+        exchange.pieces.push(performance.now())
+        controller.enqueue(handed)
+      },
+    })
+    return new Response(body.pipeThrough(passed), {
+      status: exchange.status,
+      headers: exchange.headers,
+    })
+  }
+}
+
+/** The answer as clients are given it. */
+function toResponse({ status, headers }: Exchange, body: Uint8Array): Response {
+  const handed = new Headers(headers)
+  // The body is here in full and decoded.
+  handed.delete('content-encoding')
+  const empty = status === 204 || status === 205 || status === 304
+  return new Response(empty ? null : new Uint8Array(body), { status, headers: handed })
+}

@@ -1,0 +1,238 @@
+import { setMaxListeners } from 'node:events'
+
+import type { Case, Group } from './case.ts'
+import { Context } from './context.ts'
+import { Absent, type Check, Difference, NotTried, shown } from './difference.ts'
+import { requestText } from './judge.ts'
+import type { Need } from './needs.ts'
+import type { Recorder } from './recorder.ts'
+import type { Spoil } from './spoil.ts'
+import type { Interface, Target } from './target.ts'
+
+/** `differs`: the server does otherwise than promised. `absent`: it does not have the whole feature. */
+export type State = 'holds' | 'differs' | 'absent' | 'not tried'
+
+/** An answer or message that a case has seen, for the report. */
+export interface Sight {
+  request: string
+  answer: string
+}
+
+/** The outcome of a case. */
+export interface Outcome {
+  name: string
+  interface: Interface
+  group: string
+  promise: string
+  source: string
+  state: State
+  /** Why it is absent or was not tried. */
+  reason: string
+  /** What was judged and held. */
+  checks: readonly Check[]
+  /** What was judged and did not hold. */
+  difference: Check | null
+  sights: readonly Sight[]
+  /** Milliseconds. */
+  duration: number
+  /** What the case has to notice; see the self-check. */
+  spoils: readonly Spoil[]
+  /** Whether the spoil of this run has come by. */
+  spoilt: boolean
+}
+
+/** How a run is carried out. */
+export interface RunOptions {
+  jobs: number
+  /** Seconds that a case may take. */
+  timeout: number
+  /** Ends the run: what has begun is undone, the rest is not tried. */
+  signal: AbortSignal
+  onOutcome?: (outcome: Outcome) => void
+}
+
+/** The most sights of one case that are reported. */
+const sightLimit = 40
+
+/** How long the undoing of one case may take, in milliseconds. */
+const endLimit = 20_000
+
+/** Runs cases against one server. */
+export class Runner {
+  readonly #probes = new Map<string, Promise<string>>()
+
+  constructor(
+    private readonly target: Target,
+    private readonly groups: readonly Group[],
+    private readonly missing: ReadonlyMap<Need, string>,
+    private readonly options: RunOptions,
+  ) {
+    // Each case listens for the end of the run.
+    setMaxListeners(0, options.signal)
+  }
+
+  /** Runs cases, at most `jobs` at once; those that run alone come last. */
+  async all(cases: readonly Case[]): Promise<Outcome[]> {
+    const outcomes = new Map<string, Outcome>()
+    const run = async (one: Case) => {
+      const outcome = await this.one(one)
+      outcomes.set(one.name, outcome)
+      this.options.onOutcome?.(outcome)
+    }
+    await pool(
+      cases.filter(({ alone }) => !alone),
+      this.options.jobs,
+      run,
+    )
+    await pool(
+      cases.filter(({ alone }) => alone),
+      1,
+      run,
+    )
+    return cases.flatMap(({ name }) => outcomes.get(name) ?? [])
+  }
+
+  /** Runs one case. With a spoil, one answer is not what the server sent, and waiting takes `patience` at most. */
+  async one(one: Case, options: { spoil?: Spoil; patience?: number } = {}): Promise<Outcome> {
+    if (this.options.signal.aborted) return outcomeOf(one, 'not tried', 'the run was ended')
+    const lack = one.needs.map((need) => this.missing.get(need)).find((reason) => reason)
+    if (lack !== undefined) return outcomeOf(one, 'not tried', lack)
+    const absence = await this.#absence(one)
+    if (absence !== '') return outcomeOf(one, 'absent', absence)
+
+    const context = new Context(this.target, one.interface, options)
+    const begin = performance.now()
+    const ending = await this.#ending(one, context)
+    const duration = Math.round(performance.now() - begin)
+    const { checks, spoils } = context.judge
+    await within(context.end(), endLimit)
+    const { spoilt } = context.recorder
+    const sights = sightsOf(context.recorder)
+    return { ...outcomeOf(one, 'holds', ''), checks, spoils, sights, duration, spoilt, ...ending }
+  }
+
+  async #ending(one: Case, context: Context): Promise<Partial<Outcome>> {
+    const seconds = one.timeout ?? this.options.timeout
+    try {
+      const ended = new Promise<never>((_, reject) => {
+        this.options.signal.addEventListener('abort', () => {
+          reject(new NotTried('the run was ended'))
+        })
+      })
+      const late = new Promise<never>((_, reject) => {
+        setTimeout(() => {
+          reject(new Difference(unanswered(context.recorder, seconds)))
+        }, seconds * 1000).unref()
+      })
+      await Promise.race([one.run(context), late, ended])
+      return { state: 'holds' }
+    } catch (error) {
+      if (error instanceof Absent) return { state: 'absent', reason: error.message }
+      if (error instanceof NotTried) return { state: 'not tried', reason: error.message }
+      if (error instanceof Difference) return { state: 'differs', difference: error.check }
+      const last = context.recorder.exchanges.at(-1)
+      const request = last ? requestText(last) : one.name
+      return { state: 'differs', difference: { request, expected: one.promise, got: shown(error) } }
+    }
+  }
+
+  /** Why the server does not have the case's interface or group; empty where it has. */
+  async #absence({ interface: name, group }: Case): Promise<string> {
+    const whole = await this.#probe(name, name, (t) => probeInterface(t, name))
+    if (whole !== '') return whole
+    const probe = this.groups.find((one) => one.name === group)?.traits.probe
+    return probe ? this.#probe(group, name, probe) : ''
+  }
+
+  #probe(key: string, name: Interface, run: (t: Context) => unknown): Promise<string> {
+    const known = this.#probes.get(key)
+    if (known) return known
+    const probe = this.#probed(name, run)
+    this.#probes.set(key, probe)
+    return probe
+  }
+
+  async #probed(name: Interface, run: (t: Context) => unknown): Promise<string> {
+    const context = new Context(this.target, name)
+    try {
+      await run(context)
+      return ''
+    } catch (error) {
+      // A probe that fails otherwise says nothing: the cases will.
+      return error instanceof Absent ? error.message : ''
+    } finally {
+      await context.end()
+    }
+  }
+}
+
+/** Calls `run` for each item, at most `limit` at once. */
+export async function pool<T>(
+  items: readonly T[],
+  limit: number,
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items]
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await run(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+}
+
+/** Asks each interface for what every server with it has. */
+async function probeInterface(t: Context, name: Interface): Promise<void> {
+  const paths: Partial<Record<Interface, string>> = {
+    rest: '/rest/v1/',
+    auth: '/auth/v1/settings',
+    storage: '/storage/v1/bucket',
+  }
+  const path = paths[name]
+  if (path !== undefined) {
+    t.present(await t.get(path, { as: t.target.serviceKey === '' ? 'anon' : 'service' }))
+  } else if (name === 'realtime') {
+    const key = encodeURIComponent(t.target.anonKey)
+    t.present(await t.handshake(`/realtime/v1/websocket?apikey=${key}&vsn=1.0.0`))
+  }
+  // Of functions nobody can tell: without the kit's own none need be there. The need "functions" says it.
+}
+
+function outcomeOf(one: Case, state: State, reason: string): Outcome {
+  const { name, interface: own, group, promise, source } = one
+  return {
+    ...{ name, interface: own, group, promise, source, state, reason },
+    ...{ checks: [], difference: null, sights: [], duration: 0, spoils: [], spoilt: false },
+  }
+}
+
+function unanswered(recorder: Recorder, seconds: number): Check {
+  const open = recorder.exchanges.find(({ status }) => status === 0) ?? recorder.exchanges.at(-1)
+  const request = open ? requestText(open) : 'no request was sent'
+  return { request, expected: `an end within ${seconds} s`, got: 'still waiting' }
+}
+
+function sightsOf({ exchanges, messages }: Recorder): Sight[] {
+  const answers = exchanges.map((exchange) => ({
+    request: requestText(exchange),
+    answer: [
+      exchange.status === 0 ? 'no answer' : String(exchange.status),
+      ...[...exchange.headers].map(([name, value]) => `${name}: ${value}`),
+      '',
+      shown(bodyOf(exchange.body)),
+    ].join('\n'),
+  }))
+  const frames = messages.map(({ direction, text }) =>
+    direction === 'sent'
+      ? { request: `WebSocket: ${shown(text)}`, answer: '' }
+      : { request: '', answer: `WebSocket: ${shown(text)}` },
+  )
+  return [...answers, ...frames].slice(0, sightLimit)
+}
+
+function bodyOf(body: Uint8Array): string {
+  const text = new TextDecoder().decode(body.subarray(0, 4000))
+  return text.includes('\u0000') || text.includes('\ufffd') ? `(${body.length} bytes)` : text
+}
+
+async function within(work: Promise<void>, limit: number): Promise<void> {
+  await Promise.race([work, new Promise<void>((resolve) => setTimeout(resolve, limit).unref())])
+}

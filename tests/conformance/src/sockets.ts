@@ -1,0 +1,234 @@
+import type { IncomingMessage } from 'node:http'
+
+import WebSocket from 'ws'
+
+import { frameOf, seen, spoilData, type Frame } from './frames.ts'
+import type { Judge } from './judge.ts'
+import { shown } from './difference.ts'
+import { compare, partly, type Path } from './match.ts'
+import type { Exchange, Message, Recorder } from './recorder.ts'
+import { isMessageSpoil, type MessageSpoil } from './spoil.ts'
+
+/** The class of WebSockets whose messages `recorder` notes, and spoils where it is told to. */
+export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
+  return class RecordedWebSocket extends WebSocket {
+    readonly #ordinal = recorder.countSocket()
+
+    override send(...rest: unknown[]): void {
+      const { name, text, document } = seen(plain(rest[0] as string | Uint8Array | ArrayBuffer))
+      recorder.note('sent', `${this.#ordinal} ${name}`, text, document)
+      super.send(...(rest as [string]))
+    }
+
+    override emit(event: string, ...rest: unknown[]): boolean {
+      if (event !== 'message') return super.emit(event, ...rest)
+      const [raw, isBinary] = rest as [Uint8Array | ArrayBuffer, boolean]
+      const bytes = plain(raw)
+      const data = isBinary ? bytes : new TextDecoder().decode(bytes)
+      const { name, text, document } = seen(data)
+      const message = recorder.note('received', `${this.#ordinal} ${name}`, text, document)
+      const { spoil } = recorder
+      if (spoil === null || !isMessageSpoil(spoil) || !isMeant(spoil, message)) {
+        return super.emit(event, ...rest)
+      }
+      recorder.spoilt = true
+      if (spoil.kind === 'dropped message') return true
+      const changed = Buffer.from(spoilData(data, spoil.paths))
+      message.text = isBinary ? `${changed.length} spoilt bytes` : changed.toString()
+      try {
+        // Clients that have asked for an ArrayBuffer get one.
+        const handed = raw instanceof ArrayBuffer ? new Uint8Array(changed).buffer : changed
+        return super.emit(event, handed, isBinary)
+      } catch {
+        // A client that cannot read a spoilt message has not received it.
+        return true
+      }
+    }
+  }
+}
+
+/**
+ * Whether a spoil is for this message. What is told of a subscription is told again whenever the server renews it, so all
+ * later messages of that sort are spoilt, too.
+ */
+function isMeant({ key }: MessageSpoil, message: Message): boolean {
+  const [sort, number] = key.split(' #')
+  const [otherSort, otherNumber] = message.key.split(' #')
+  const isRepeated = /^socket \d+: system\b/.test(key)
+  return (
+    sort === otherSort &&
+    (isRepeated ? Number(otherNumber) >= Number(number) : number === otherNumber)
+  )
+}
+
+/** Messages come as ArrayBuffers where a client has asked for them. */
+function plain<T extends string | Uint8Array>(data: T | ArrayBuffer): T | Uint8Array {
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data
+}
+
+/** How long a handshake may take, in milliseconds. */
+const handshakeLimit = 10_000
+
+/** A message that has come and that no assertion has taken yet. */
+interface Waiting {
+  data: Uint8Array | string
+  frame: Frame | null
+  message: Message | undefined
+}
+
+/** A WebSocket whose messages a case waits for. */
+export class Socket {
+  readonly #waiting: Waiting[] = []
+  readonly #closing: Promise<{ code: number; reason: string }>
+
+  private constructor(
+    protected readonly socket: WebSocket,
+    private readonly recorder: Recorder,
+    private readonly judge: Judge,
+    private readonly patience: number,
+  ) {
+    this.#closing = new Promise((resolve) => {
+      socket.on('close', (code, reason) => {
+        resolve({ code, reason: reason.toString() })
+      })
+    })
+    // A socket that breaks is closed as well, and that is what cases look at.
+    socket.on('error', () => undefined)
+    socket.on('message', (raw: Buffer, isBinary) => {
+      const data = isBinary ? raw : raw.toString()
+      const message = this.recorder.messages.findLast(({ direction }) => direction === 'received')
+      this.#waiting.push({ data, frame: frameOf(data), message })
+    })
+  }
+
+  /** Opens a socket; rejects where the handshake is refused. */
+  static async open(
+    url: string,
+    headers: Record<string, string>,
+    { recorder, judge, patience }: { recorder: Recorder; judge: Judge; patience: number },
+  ): Promise<Socket> {
+    const Recorded = recordedWebSocket(recorder)
+    const socket = new Recorded(url, { headers, handshakeTimeout: handshakeLimit })
+    const opened = new Socket(socket, recorder, judge, patience)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve)
+      socket.once('error', reject)
+    })
+    return opened
+  }
+
+  /** Sends a message as it is, or a value as JSON. */
+  send(message: unknown): void {
+    const raw = typeof message === 'string' || message instanceof Uint8Array
+    this.socket.send(raw ? message : JSON.stringify(message))
+  }
+
+  /** Waits for a frame with these members, and takes it; a Difference where none comes in time. */
+  async hears(
+    members: Partial<Record<keyof Frame, unknown>>,
+    limit = this.patience,
+  ): Promise<Frame> {
+    const expected = partly(members)
+    const end = performance.now() + limit
+    for (;;) {
+      const at = this.#waiting.findIndex(({ frame }) => compare(expected, frame).mismatch === null)
+      const [taken] = at < 0 ? [] : this.#waiting.splice(at, 1)
+      if (taken?.frame) {
+        const { leaves } = compare(expected, taken.frame)
+        const exact = leaves.filter((leaf) => leaf.exact && leaf.path[0] === 'payload')
+        const last = exact.at(-1) ?? leaves.findLast(({ path }) => path[0] === 'event')
+        if (taken.message && last) this.judge.message(taken.message, wirePaths(taken, last.path))
+        this.judge.passed(
+          { request: this.#sent(), expected: shown(members), got: shown(taken.frame) },
+          true,
+        )
+        return taken.frame
+      }
+      if (performance.now() > end) break
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const got = this.#waiting.map(({ frame, data }) => shown(frame ?? data)).join('\n')
+    const check = { request: this.#sent(), expected: shown(members), got: got || 'no message' }
+    this.judge.passed(check, false)
+    throw new Error('not reached')
+  }
+
+  /** Waits for `time` milliseconds, in which no frame with these members may come. */
+  async hearsNot(members: Partial<Record<keyof Frame, unknown>>, time = 500): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, time))
+    const expected = partly(members)
+    const came = this.#waiting.find(({ frame }) => compare(expected, frame).mismatch === null)
+    const got = came ? shown(came.frame) : 'no such message'
+    const check = { request: this.#sent(), expected: `no ${shown(members)}`, got }
+    this.judge.passed(check, came === undefined)
+  }
+
+  /** Waits until the server closes the socket, and judges the code. */
+  async isClosed(code: number, limit = this.patience): Promise<void> {
+    const late = new Promise<null>((resolve) => setTimeout(resolve, limit, null))
+    const got = await Promise.race([this.#closing, late])
+    const check = {
+      request: this.#sent(),
+      expected: `closed with ${code}`,
+      got: shown(got ?? 'still open'),
+    }
+    this.judge.passed(check, got?.code === code)
+  }
+
+  /** Ends the connection. */
+  close(): void {
+    this.socket.terminate()
+  }
+
+  #sent(): string {
+    const sent = this.recorder.messages.findLast(({ direction }) => direction === 'sent')
+    return sent ? shown(sent.text) : `WebSocket ${this.socket.url}`
+  }
+}
+
+/** Where a frame's member lies in the message as it came: version 2 sends arrays. */
+function wirePaths({ data }: Waiting, path: Path): Path[] {
+  const order: (string | number)[] = ['join_ref', 'ref', 'topic', 'event', 'payload']
+  const [first = '', ...rest] = path
+  const isArray = typeof data === 'string' && data.startsWith('[')
+  return [isArray ? [order.indexOf(first), ...rest] : path]
+}
+
+/** Asks for a WebSocket where a refusal is expected; the exchange has the answer, status 101 for a socket that opens. */
+export function handshake(
+  url: string,
+  headers: Record<string, string>,
+  recorder: Recorder,
+): Promise<Exchange> {
+  const http = url.replace(/^ws/, 'http')
+  const exchange = recorder.begin(
+    { method: 'GET', url: http, headers: Object.entries(headers) },
+    '',
+  )
+  const socket = new WebSocket(url, { headers, handshakeTimeout: handshakeLimit })
+  return new Promise((resolve, reject) => {
+    const done = (status: number, answer: Headers, body: Uint8Array) => {
+      Object.assign(exchange, { status, headers: answer, body })
+      recorder.receive(exchange)
+      socket.terminate()
+      resolve(exchange)
+    }
+    socket.on('error', reject)
+    socket.on('open', () => {
+      done(101, new Headers(), new Uint8Array())
+    })
+    socket.on('unexpected-response', (_request, answer: IncomingMessage) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('end', () => {
+        const fields = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+        socket.off('error', reject).on('error', () => undefined)
+        done(
+          answer.statusCode ?? 0,
+          new Headers(fields as [string, string][]),
+          new Uint8Array(Buffer.concat(pieces)),
+        )
+      })
+    })
+  })
+}

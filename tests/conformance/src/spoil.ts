@@ -1,0 +1,199 @@
+/** Spoiling answers on purpose, to see whether a case notices. */
+import type { Judged, Path } from './match.ts'
+
+/** What is changed about one HTTP answer, the `ordinal`th of its case. */
+export type ExchangeSpoil = { ordinal: number } & (
+  | {
+      kind: 'status'
+      /** Whether the very number is judged, or success and failure alone. */ exact: boolean
+    }
+  | { kind: 'header'; name: string; exact: boolean }
+  | { kind: 'field'; paths: readonly Path[]; exact: boolean }
+  | { kind: 'row'; path: Path }
+  | { kind: 'added row'; path: Path }
+  | { kind: 'body' }
+)
+
+/** What is changed about one message of a WebSocket, found again by its `key`. */
+export interface MessageSpoil {
+  key: string
+  kind: 'changed message' | 'dropped message'
+  paths: readonly Path[]
+}
+
+export type Spoil = ExchangeSpoil | MessageSpoil
+
+const spoiled = 'spoiled'
+
+/** Whether the spoil is one of a message. */
+export function isMessageSpoil(spoil: Spoil): spoil is MessageSpoil {
+  return 'key' in spoil
+}
+
+/** A line that says what a spoil changes. */
+export function describe(spoil: Spoil): string {
+  if (isMessageSpoil(spoil)) return `${spoil.kind} ${spoil.key}`
+  const where = `of answer ${spoil.ordinal + 1}`
+  switch (spoil.kind) {
+    case 'header':
+      return `header ${spoil.name} ${where}`
+    case 'field':
+      return `field ${spoil.paths[0]?.join('.') ?? ''} ${where}`
+    case 'row':
+    case 'added row':
+      return `${spoil.kind} ${spoil.path.join('.')} ${where}`
+    default:
+      return `${spoil.kind} ${where}`
+  }
+}
+
+/** The spoiled form of an answer; null where there is nothing to spoil. */
+export function spoilResponse(
+  spoil: ExchangeSpoil,
+  answer: { status: number; headers: Headers; body: Uint8Array },
+): typeof answer | null {
+  const { status, body } = answer
+  const headers = new Headers(answer.headers)
+  switch (spoil.kind) {
+    case 'status':
+      return { status: otherStatus(status, spoil.exact), headers, body }
+    case 'header':
+      if (headers.has(spoil.name))
+        headers.set(spoil.name, otherHeader(headers.get(spoil.name) ?? '', spoil.exact))
+      else headers.set(spoil.name, spoiled)
+      return { status, headers, body }
+    case 'body':
+      return { status, headers, body: otherBody(body) }
+    default: {
+      const document = parsed(body)
+      if (document === undefined) return null
+      const changed = spoilDocument(spoil, document)
+      return changed === undefined ? null : { status, headers, body: encoded(changed) }
+    }
+  }
+}
+
+/** The spoiled form of a text message; null where there is nothing to spoil. */
+export function spoilText(paths: readonly Path[], text: string): string | null {
+  const document = parsed(new TextEncoder().encode(text))
+  if (document === undefined) return text === '' ? null : spoiled
+  const changed = spoilDocument({ kind: 'field', paths, exact: true }, document)
+  return changed === undefined ? null : JSON.stringify(changed)
+}
+
+/** The other status that stands for "not what was promised". */
+export function otherStatus(status: number, exact: boolean): number {
+  if (!exact) return status < 400 ? 500 : 200
+  const family = Math.floor(status / 100)
+  if (family === 3) return status === 302 ? 307 : 302
+  if (family === 2) return status === 200 ? 203 : 200
+  if (family === 4) return status === 400 ? 422 : 400
+  return 500 === status ? 501 : 500
+}
+
+/** Another value of the same type, or of another type where the type alone is promised. */
+export function otherValue(value: unknown, exact: boolean): unknown {
+  if (!exact) return typeof value === 'number' ? spoiled : value === null ? 7 : null
+  if (typeof value === 'number') return Number.isSafeInteger(value + 1) ? value + 1 : -1
+  if (typeof value === 'boolean') return !value
+  return value === spoiled ? `${spoiled} twice` : spoiled
+}
+
+/** Parses a body; undefined where it is no JSON. */
+export function parsed(body: Uint8Array): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** All scalars of a JSON document with their places. */
+export function leavesOf(document: unknown, path: Path = []): Judged[] {
+  if (typeof document !== 'object' || document === null) {
+    return [{ path, value: document, exact: true }]
+  }
+  return Object.entries(document).flatMap(([name, value]) =>
+    leavesOf(value, [...path, Array.isArray(document) ? Number(name) : name]),
+  )
+}
+
+/** All arrays of a JSON document with their places. */
+export function arraysOf(document: unknown, path: Path = []): { path: Path; length: number }[] {
+  if (typeof document !== 'object' || document === null) return []
+  const own = Array.isArray(document) ? [{ path, length: document.length }] : []
+  const inner = Object.entries(document).flatMap(([name, value]) =>
+    arraysOf(value, [...path, Array.isArray(document) ? Number(name) : name]),
+  )
+  return [...own, ...inner]
+}
+
+function spoilDocument(
+  spoil:
+    | { kind: 'field'; paths: readonly Path[]; exact: boolean }
+    | { kind: 'row' | 'added row'; path: Path },
+  document: unknown,
+): unknown {
+  const root = { document: structuredClone(document) }
+  if (spoil.kind === 'field') {
+    const changed = spoil.paths.filter((path) =>
+      change(root, path, (value) => otherValue(value, spoil.exact)),
+    )
+    return changed.length > 0 ? root.document : undefined
+  }
+  const array = spoil.kind === 'row' ? spoil.path.slice(0, -1) : spoil.path
+  const done = change(root, array, (value) => {
+    if (!Array.isArray(value)) return value
+    if (spoil.kind === 'added row') return [...(value as unknown[]), { [spoiled]: true }]
+    const row = spoil.path.at(-1)
+    const index = Math.min(Number(row), value.length - 1)
+    return value.filter((_, at) => row !== '*' && at !== index) as unknown[]
+  })
+  return done ? root.document : undefined
+}
+
+/** Changes the value at `path`; false where the path leads nowhere. */
+function change(root: object, path: Path, to: (value: unknown) => unknown): boolean {
+  return changeMember(root as Record<string, unknown>, 'document', path, to)
+}
+
+function changeMember(
+  holder: Record<string, unknown>,
+  name: string,
+  [step, ...rest]: Path,
+  to: (value: unknown) => unknown,
+): boolean {
+  const before = holder[name]
+  if (step === undefined) {
+    const after = to(before)
+    holder[name] = after
+    return JSON.stringify(before) !== JSON.stringify(after)
+  }
+  if (typeof before !== 'object' || before === null) return false
+  const members = before as Record<string, unknown>
+  const names = step === '*' ? Object.keys(members) : [String(step)]
+  return names.filter((one) => changeMember(members, one, rest, to)).length > 0
+}
+
+function otherHeader(value: string, exact: boolean): string {
+  // Numbers stay numbers, so that clients that parse them hand on a wrong one.
+  const isNumbered = exact && /\d/.test(value)
+  return isNumbered ? value.replaceAll(/\d+/g, (digits) => String(Number(digits) + 1)) : spoiled
+}
+
+function otherBody(body: Uint8Array): Uint8Array {
+  const document = parsed(body)
+  if (document === undefined) {
+    return body.length === 0
+      ? encoded(spoiled)
+      : body.map((byte, at) => (at === 0 ? byte ^ 1 : byte))
+  }
+  if (Array.isArray(document)) return encoded(document.length === 0 ? [{ [spoiled]: true }] : [])
+  if (typeof document === 'object' && document !== null) return encoded({ [spoiled]: true })
+  return encoded(otherValue(document, true))
+}
+
+function encoded(document: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(document))
+}
