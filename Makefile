@@ -2,10 +2,11 @@
 #
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
-#   make test        every test: Rust, client, conformance, browser
+#   make test        every test: Rust, client, integration, browser
 #   make lint        rustfmt, clippy, unused dependencies, eslint, prettier, tsc
 #   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
+#   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
 #   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as they are available for
 #                    this machine; run, dev and test add the small ones, too, and continue without them
@@ -23,7 +24,7 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak bench extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint audit soak upstream bench extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -79,6 +80,9 @@ audit: tools
 soak: test-tools
 	@cargo build --locked -p basalt
 	@scripts/soak $(DEBUG)
+
+upstream: node_modules/.package-lock.json
+	@tests/upstream/run
 
 bench: test-tools client/dist/index.html
 	@cargo build --locked --release -p basalt -p load -p bare
