@@ -122,7 +122,8 @@ impl Database {
     /// [`Transaction::leaves_session_unchanged`].
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
-    /// [`Transaction::on_primary`]; if they cannot answer, the primary does.
+    /// [`Transaction::on_primary`], or has to see what they have not replayed ([`Transaction::sees`]); if they cannot answer,
+    /// the primary does.
     ///
     /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
     /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`].
@@ -151,6 +152,18 @@ impl Database {
     /// Waits, for a second at most, until all notifications that Postgres has sent so far are counted.
     pub async fn await_notifications(&self) {
         self.inner.listener.catch_up().await;
+    }
+
+    /// Reports whether reads may go to replicas, healthy or not.
+    pub fn has_replicas(&self) -> bool {
+        !self.inner.replicas.is_empty()
+    }
+
+    /// Returns a position of the primary's write-ahead log that is not before any transaction that has been committed.
+    ///
+    /// Errors: those of [`Self::run`].
+    pub async fn write_position(&self) -> Result<replication::Lsn, Error> {
+        replicas::query_position(&self.inner.batches, "select pg_current_wal_insert_lsn()").await
     }
 
     /// Returns the number of replicas that accept reads now.

@@ -2,10 +2,11 @@
 //!
 //! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is measured
 //! with the clock of this process: each probe records the primary's write position, and a replica that has replayed up
-//! to a recorded position lags by that record's age.
+//! to a recorded position lags by that record's age. A read that has to see a certain write goes to a replica that had
+//! replayed it at its last probe.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connect::Target;
 use crate::pool::Pool;
+use crate::replication::Lsn;
 use crate::{Answer, Error, Settings, Transaction};
 
 /// How long a probe may take. A replica that needs longer is not healthy.
@@ -33,6 +35,8 @@ struct Replica {
     /// Its number in `Settings::replicas`, from 1, for the log: its connection string must not be logged.
     number: usize,
     healthy: AtomicBool,
+    /// The position that it had replayed at its last probe.
+    replayed: AtomicU64,
 }
 
 impl Replicas {
@@ -43,7 +47,8 @@ impl Replicas {
         let members = settings.replicas.iter().enumerate().map(|(index, server)| {
             let target = Arc::new(Target::new(server, settings)?);
             let pool = Pool::start(target, settings);
-            Ok(Replica { pool, number: index + 1, healthy: AtomicBool::new(false) })
+            let (healthy, replayed) = (AtomicBool::new(false), AtomicU64::new(0));
+            Ok(Replica { pool, number: index + 1, healthy, replayed })
         });
         let members: Arc<[Replica]> = members.collect::<Result<Vec<_>, Error>>()?.into();
         let stop = CancellationToken::new();
@@ -60,10 +65,10 @@ impl Replicas {
         Ok(Self { members, next: AtomicUsize::new(0), stop })
     }
 
-    /// Runs a read on one of the healthy replicas, in turn. Returns `None` if there is none, or if the chosen one failed
-    /// for a reason that the primary does not have.
+    /// Runs a read on one of the healthy replicas that have replayed what it has to see, in turn. Returns `None` if there
+    /// is none, or if the chosen one failed for a reason that the primary does not have.
     pub(crate) async fn run(&self, transaction: &Transaction<'_>) -> Option<Result<Answer, Error>> {
-        let replica = self.choose()?;
+        let replica = self.choose(transaction.must_see())?;
         match replica.pool.run(transaction).await {
             Err(error) if error.is_unavailable() || matches!(error, Error::AcquireTimeout(_)) => {
                 replica.set_healthy(false, &error);
@@ -79,7 +84,12 @@ impl Replicas {
         self.members.iter().filter(|replica| replica.is_healthy()).count()
     }
 
-    fn choose(&self) -> Option<&Replica> {
+    /// Reports whether there are any, healthy or not.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    fn choose(&self, position: Lsn) -> Option<&Replica> {
         if self.members.is_empty() {
             return None;
         }
@@ -87,7 +97,7 @@ impl Replicas {
         let count = self.members.len();
         (0..count)
             .map(|offset| &self.members[start.wrapping_add(offset) % count])
-            .find(|one| one.is_healthy())
+            .find(|one| one.is_healthy() && one.replayed.load(Ordering::Relaxed) >= position.0)
     }
 
     /// Calls [`Pool::close_outdated`] for all replicas.
@@ -171,6 +181,7 @@ async fn probe(replica: &Replica, positions: &PositionHistory, max_lag: Duration
     // A server that is not in recovery has been promoted, and no longer follows the primary.
     let sql = "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end";
     let replayed = query_position(&replica.pool, sql).await?;
+    replica.replayed.store(replayed.0, Ordering::Relaxed);
     match positions.lag(replayed, Instant::now()) {
         Some(lag) if lag <= max_lag => Ok(lag),
         Some(lag) => Err(Error::Unavailable(format!("it is {} ms behind", lag.as_millis()))),
@@ -179,28 +190,22 @@ async fn probe(replica: &Replica, positions: &PositionHistory, max_lag: Duration
 }
 
 /// Returns the position that the query `sql` returns.
-async fn query_position(pool: &Arc<Pool>, sql: &str) -> Result<u64, Error> {
+pub(crate) async fn query_position(pool: &Arc<Pool>, sql: &str) -> Result<Lsn, Error> {
     let transaction =
         Transaction::anonymous().statement(sql, Vec::new()).leaves_session_unchanged().timeout(PROBE_TIMEOUT);
     let answer = pool.run(&transaction).await?;
     let text = answer.last().and_then(|rows| rows.first()?.text(0).map(str::to_owned));
     text.as_deref()
-        .and_then(parse_position)
+        .and_then(|text| text.parse().ok())
         .ok_or_else(|| Error::Unavailable("it is not a standby, or has replayed nothing yet".to_owned()))
-}
-
-/// Parses a position in the write-ahead log, `X/Y` in hexadecimal. Source: PostgreSQL documentation, section 8.20.
-fn parse_position(text: &str) -> Option<u64> {
-    let (high, low) = text.split_once('/')?;
-    Some(u64::from_str_radix(high, 16).ok()? << 32 | u64::from_str_radix(low, 16).ok()?)
 }
 
 /// Times and the primary's positions at these times, oldest first; both grow.
 #[derive(Default)]
-struct PositionHistory(VecDeque<(Instant, u64)>);
+struct PositionHistory(VecDeque<(Instant, Lsn)>);
 
 impl PositionHistory {
-    fn add(&mut self, when: Instant, position: u64) {
+    fn add(&mut self, when: Instant, position: Lsn) {
         match self.0.back_mut() {
             // The primary has written nothing: a replica that has replayed this position is up to date now.
             Some(last) if last.1 == position => last.0 = when,
@@ -217,7 +222,7 @@ impl PositionHistory {
     }
 
     /// Returns the age of the newest position that `replayed` has reached: zero if it has reached all, `None` if none.
-    fn lag(&self, replayed: u64, now: Instant) -> Option<Duration> {
+    fn lag(&self, replayed: Lsn, now: Instant) -> Option<Duration> {
         let covered = self.0.partition_point(|(_, position)| *position <= replayed);
         if covered == self.0.len() && covered > 0 {
             return Some(Duration::ZERO);
@@ -232,34 +237,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_are_parsed() {
-        assert_eq!(parse_position("0/0"), Some(0));
-        assert_eq!(parse_position("1/A0"), Some(0x1_0000_00A0));
-        assert_eq!(parse_position("rubbish"), None);
-    }
-
-    #[test]
     fn lag_is_the_age_of_the_replayed_position() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut positions = PositionHistory::default();
-        assert_eq!(positions.lag(100, at(0)), None);
-        positions.add(at(0), 100);
-        positions.add(at(1), 200);
-        positions.add(at(2), 300);
-        assert_eq!(positions.lag(50, at(3)), None);
-        assert_eq!(positions.lag(100, at(3)), Some(Duration::from_secs(3)));
-        assert_eq!(positions.lag(250, at(3)), Some(Duration::from_secs(2)));
-        assert_eq!(positions.lag(300, at(9)), Some(Duration::ZERO));
+        assert_eq!(positions.lag(Lsn(100), at(0)), None);
+        positions.add(at(0), Lsn(100));
+        positions.add(at(1), Lsn(200));
+        positions.add(at(2), Lsn(300));
+        assert_eq!(positions.lag(Lsn(50), at(3)), None);
+        assert_eq!(positions.lag(Lsn(100), at(3)), Some(Duration::from_secs(3)));
+        assert_eq!(positions.lag(Lsn(250), at(3)), Some(Duration::from_secs(2)));
+        assert_eq!(positions.lag(Lsn(300), at(9)), Some(Duration::ZERO));
     }
 
     #[test]
     fn an_idle_primary_causes_no_lag() {
         let start = Instant::now();
         let mut positions = PositionHistory::default();
-        positions.add(start, 100);
-        positions.add(start + Duration::from_secs(60), 100);
-        positions.add(start + Duration::from_secs(61), 200);
-        assert_eq!(positions.lag(100, start + Duration::from_secs(61)), Some(Duration::from_secs(1)));
+        positions.add(start, Lsn(100));
+        positions.add(start + Duration::from_secs(60), Lsn(100));
+        positions.add(start + Duration::from_secs(61), Lsn(200));
+        assert_eq!(positions.lag(Lsn(100), start + Duration::from_secs(61)), Some(Duration::from_secs(1)));
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::replication::Lsn;
+
 /// The initial capacity for settings, enough for those of an HTTP request.
 const SETTINGS_CAPACITY: usize = 12;
 
@@ -60,6 +62,7 @@ pub struct Transaction<'a> {
     isolation: Option<Isolation>,
     rollback: bool,
     on_primary: bool,
+    must_see: Lsn,
     statements: Vec<Statement<'a>>,
     timeout: Option<Duration>,
     leaves_session_unchanged: bool,
@@ -78,6 +81,7 @@ impl<'a> Transaction<'a> {
             isolation: None,
             rollback: false,
             on_primary: false,
+            must_see: Lsn::default(),
             statements: Vec::new(),
             timeout: None,
             leaves_session_unchanged: false,
@@ -103,6 +107,14 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub const fn on_primary(mut self) -> Self {
         self.on_primary = true;
+        self
+    }
+
+    /// Runs a read-only transaction where everything up to `position` of the write-ahead log is seen: on a replica that has
+    /// replayed it, else on the primary.
+    #[must_use]
+    pub const fn sees(mut self, position: Lsn) -> Self {
+        self.must_see = position;
         self
     }
 
@@ -162,6 +174,10 @@ impl<'a> Transaction<'a> {
     /// Reports whether a replica may answer.
     pub(crate) fn may_run_on_replica(&self) -> bool {
         !self.on_primary && self.is_read_only()
+    }
+
+    pub(crate) const fn must_see(&self) -> Lsn {
+        self.must_see
     }
 
     pub(crate) fn role(&self) -> &str {

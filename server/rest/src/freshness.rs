@@ -1,63 +1,161 @@
-//! Who has just written, and so must not read from a replica that lags behind.
+//! Who has written up to where, so that nobody's reads go to a replica that lacks their own writes.
+//!
+//! A write is known by the position of the write-ahead log that follows it. A client may carry it from node to node, in the
+//! header or the cookie [`POSITION`]; for those who do not, nodes tell each other.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
 
-/// How many slots there are for callers. Callers that share a slot keep each other off the replicas, which costs the
-/// primary a few reads and nobody their own writes.
-const SLOTS: usize = 4096;
+use database::replication::Lsn;
+use gateway::Nodes;
+use poem::http::HeaderMap;
+use poem::http::header::COOKIE;
 
-/// When callers wrote last. Its size does not depend on how many there are.
-#[derive(Debug)]
-pub struct Writers {
-    /// Milliseconds from `start` to a write, plus one; 0 for none.
-    last_writes: Box<[AtomicU64]>,
-    hasher: RandomState,
-    start: Instant,
+/// The header of an answer to a write, and the header or cookie of a request that has to see it: a position in the
+/// write-ahead log, as Postgres writes it.
+pub const POSITION: &str = "basalt-wal-position";
+
+/// What notes to the other nodes are about.
+const SUBJECT: &str = "writes";
+
+/// How many slots there are for callers. Callers that share a slot keep each other off the replicas for a moment, which
+/// costs the primary a few reads and nobody their own writes.
+const SLOTS: u16 = 4096;
+
+/// Up to where callers have written. Its size does not depend on how many there are.
+pub struct WritePositions {
+    positions: Box<[AtomicU64]>,
+    nodes: OnceLock<Nodes>,
 }
 
-impl Default for Writers {
+/// What a node tells the others when somebody has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct WriteNote {
+    slot: u16,
+    position: Lsn,
+}
+
+impl Default for WritePositions {
     fn default() -> Self {
-        let last_writes = std::iter::repeat_with(AtomicU64::default).take(SLOTS).collect();
-        Self { last_writes, hasher: RandomState::new(), start: Instant::now() }
+        let positions = std::iter::repeat_with(AtomicU64::default).take(SLOTS.into()).collect();
+        Self { positions, nodes: OnceLock::new() }
     }
 }
 
-impl Writers {
-    /// Notes that the caller with these claims has written.
-    pub fn note(&self, claims: &str) {
-        self.slot(claims).fetch_max(self.now(), Ordering::Relaxed);
+impl WritePositions {
+    /// Notes that the caller with these claims has written up to `position`, and tells the other nodes.
+    pub(crate) fn note(&self, claims: &str, position: Lsn) {
+        let note = WriteNote { slot: slot(claims), position };
+        self.take(note);
+        if let Some(nodes) = self.nodes.get() {
+            nodes.tell(SUBJECT, &note.to_bytes());
+        }
     }
 
-    /// Reports whether the caller with these claims wrote within the last `interval`.
-    pub fn have_written(&self, claims: &str, interval: Duration) -> bool {
-        let last = self.slot(claims).load(Ordering::Relaxed);
-        last > 0 && u128::from(self.now() - last.min(self.now())) < interval.as_millis()
+    /// Takes what another node has told.
+    fn take(&self, note: WriteNote) {
+        if let Some(position) = self.positions.get(usize::from(note.slot)) {
+            position.fetch_max(note.position.0, Ordering::Relaxed);
+        }
     }
 
-    fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1
+    /// Returns the position up to which a caller's reads have to see: that of the caller's own writes, or a later one that
+    /// the request carries.
+    pub(crate) fn of(&self, claims: &str, headers: &HeaderMap) -> Lsn {
+        let noted = Lsn(self.positions[usize::from(slot(claims))].load(Ordering::Relaxed));
+        noted.max(carried(headers).unwrap_or_default())
     }
 
-    fn slot(&self, claims: &str) -> &AtomicU64 {
-        let hash = usize::try_from(self.hasher.hash_one(claims) % SLOTS as u64).unwrap_or(0);
-        &self.last_writes[hash]
+    /// Tells `nodes` of writes from now on, and hears of theirs. Only the first call has an effect.
+    pub(crate) fn share_with(self: &Arc<Self>, nodes: &Nodes) {
+        if self.nodes.set(nodes.clone()).is_ok() {
+            let positions = Arc::clone(self);
+            nodes.listen(SUBJECT, move |note| {
+                if let Some(note) = WriteNote::from_bytes(note) {
+                    positions.take(note);
+                }
+            });
+        }
     }
+}
+
+impl WriteNote {
+    /// Returns the note as bytes.
+    fn to_bytes(self) -> [u8; 10] {
+        let mut bytes = [0; 10];
+        bytes[..2].copy_from_slice(&self.slot.to_be_bytes());
+        bytes[2..].copy_from_slice(&self.position.0.to_be_bytes());
+        bytes
+    }
+
+    /// Reads what [`Self::to_bytes`] has written; `None` if it is something else.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (slot, position) = bytes.split_first_chunk()?;
+        let position = Lsn(u64::from_be_bytes(position.try_into().ok()?));
+        Some(Self { slot: u16::from_be_bytes(*slot), position })
+    }
+}
+
+/// Returns the caller's slot, which is the same on all nodes.
+fn slot(claims: &str) -> u16 {
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(claims);
+    // The remainder is below `SLOTS`.
+    (hash % u64::from(SLOTS)) as u16
+}
+
+/// Returns the position that a request carries in its header, else in its cookie.
+fn carried(headers: &HeaderMap) -> Option<Lsn> {
+    let header = headers.get(POSITION).and_then(|value| value.to_str().ok());
+    let cookie = || {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|list| list.split(';')).filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| name.trim() == POSITION).map(|(_, value)| value.trim())
+    };
+    header.or_else(cookie)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use poem::http::HeaderValue;
+
     use super::*;
 
     #[test]
-    fn only_those_who_wrote_are_kept_and_not_for_ever() {
-        let writers = Writers::default();
-        writers.note("ada");
-        assert!(writers.have_written("ada", Duration::from_secs(60)));
-        assert!(!writers.have_written("ada", Duration::ZERO));
+    fn callers_see_their_own_writes_and_not_those_of_others() {
+        let positions = WritePositions::default();
+        positions.note("ada", Lsn(7));
+        positions.note("ada", Lsn(5));
+        let headers = HeaderMap::new();
+        assert_eq!(positions.of("ada", &headers), Lsn(7));
         // One in 4096 shares the slot of another.
-        let others = (0..100).filter(|n| writers.have_written(&n.to_string(), Duration::from_secs(60)));
+        let others = (0..100).filter(|n| positions.of(&n.to_string(), &headers) > Lsn(0));
         assert!(others.count() < 5);
+    }
+
+    #[test]
+    fn requests_carry_positions_from_node_to_node() {
+        let of = |name: &'static str, value: &'static str| {
+            let headers = HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_static(value))]);
+            WritePositions::default().of("ada", &headers)
+        };
+        assert_eq!(of(POSITION, "1/A0"), Lsn(0x1_0000_00A0));
+        assert_eq!(of("cookie", "a=b; basalt-wal-position=0/9;c=d"), Lsn(9));
+        assert_eq!(of("cookie", "basalt-wal-position=rubbish"), Lsn(0));
+        assert_eq!(of(POSITION, "rubbish"), Lsn(0));
+    }
+
+    #[test]
+    fn what_one_node_tells_another_one_takes() {
+        let (one, another) = (Arc::new(WritePositions::default()), Arc::new(WritePositions::default()));
+        let (nodes, other_nodes) = (Nodes::default(), Nodes::default());
+        one.share_with(&nodes);
+        another.share_with(&other_nodes);
+        let mut carried = nodes.carry().unwrap();
+        one.note("ada", Lsn(7));
+        other_nodes.receive(&carried.try_recv().unwrap());
+        assert_eq!(another.of("ada", &HeaderMap::new()), Lsn(7));
+        assert_eq!(WriteNote::from_bytes(b"short"), None);
+        another.take(WriteNote { slot: u16::MAX, position: Lsn(1) });
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use database::Database;
 use gateway::{Bearer, Caller};
+use poem::http::header::SET_COOKIE;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
 use tokens::Verifier;
@@ -22,7 +23,7 @@ use crate::caller::Identity;
 use crate::compression;
 use crate::configuration::{Configuration, SharedConfiguration};
 use crate::error::Error;
-use crate::freshness::Writers;
+use crate::freshness::{POSITION, WritePositions};
 use crate::legacy;
 use crate::openapi;
 use crate::plan::{Plan, ServerTask};
@@ -56,7 +57,7 @@ struct Inner {
     database: Database,
     cache: SharedCache,
     plans: PlanCache,
-    writers: Writers,
+    write_positions: Arc<WritePositions>,
 }
 
 /// Makes the service. Nothing is read from the database yet. Without a `verifier` and without `jwt-secret` among the
@@ -79,7 +80,7 @@ pub fn service_from(
             database,
             cache: SharedCache::default(),
             plans: PlanCache::default(),
-            writers: Writers::default(),
+            write_positions: Arc::default(),
         }),
     }
 }
@@ -270,7 +271,7 @@ impl PendingRequest<'_> {
             is_cache_fresh: self.inner.cache.is_fresh() && self.inner.database.is_listening_to(NOTICES),
             settings: &self.configuration.settings,
             identity: self.identity,
-            writers: &self.inner.writers,
+            write_positions: &self.inner.write_positions,
         };
         let attempt = context.run(plan, statements, &self.inner.database).await;
         attempt.map_err(|error| self.explained(request, error))
@@ -284,8 +285,17 @@ impl PendingRequest<'_> {
         plan: &Plan,
         outcome: Outcome,
     ) -> Result<Response, Error> {
+        let written_to = outcome.written_to;
         let mut response = response::success(request, query, plan, outcome)?;
         self.timing.lap("response");
+        if let Some(position) = written_to {
+            add(&mut response, POSITION, Some(position.to_string()));
+            // For browsers, to which this is a first party: standbys that are further behind than a minute have no reads.
+            let cookie = format!("{POSITION}={position}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
+            if let Ok(cookie) = HeaderValue::try_from(cookie) {
+                response.headers_mut().append(SET_COOKIE, cookie);
+            }
+        }
         add(&mut response, "warning", legacy::warning(request, plan));
         add(&mut response, "server-timing", self.timing.header());
         Ok(response)

@@ -7,8 +7,6 @@ mod kinds;
 mod server;
 mod text;
 
-use std::time::Duration;
-
 use ::settings::{Invalid, Reader, Setting};
 
 pub use claim_path::ClaimPath;
@@ -132,11 +130,6 @@ const HOISTED: [&str; 3] =
         /// `info`. Values are never part of it.
         #[setting(variables = ["PGRST_LOG_QUERY"])]
         pub log_query: bool = false,
-        /// How long a caller who has written is answered by the primary alone, so that replicas that lag behind show it
-        /// what it wrote. It should be longer than a replica may lag. In seconds, 0 for never. Upstream has no such
-        /// setting.
-        #[setting(variables = ["PGRST_DB_READ_STICKY_INTERVAL"]; reread)]
-        pub db_read_sticky_interval: Duration = Duration::from_secs(10),
         /// The largest body that is read, in bytes; larger ones answer 413. Upstream has no such setting.
         #[setting(variables = ["PGRST_SERVER_MAX_BODY_SIZE"])]
         pub max_body_size: usize = 50 * 1024 * 1024,
@@ -253,7 +246,6 @@ mod tests {
             ("openapi-mode", "disabled"),
             ("client-error-verbosity", "minimal"),
             ("server-timing-enabled", "1"),
-            ("db-read-sticky-interval", "0"),
             ("log-query", "true"),
             ("server-max-body-size", "1048576"),
             ("server-trace-header", "X-Request-Id"),
@@ -269,7 +261,6 @@ mod tests {
         assert_eq!(settings.openapi_mode, OpenApiMode::Disabled);
         assert_eq!(settings.client_error_verbosity, Verbosity::Minimal);
         assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
-        assert_eq!(settings.db_read_sticky_interval, Duration::ZERO);
         assert_eq!(settings.max_body_size, 1 << 20);
         assert_eq!(settings.server_trace_header.unwrap().0, "x-request-id");
         assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
@@ -286,7 +277,6 @@ mod tests {
             ("db-schemas", "api, pg_catalog"),
             ("db-schemas", ","),
             ("db-max-rows", "many"),
-            ("db-read-sticky-interval", "soon"),
             ("db-config", "perhaps"),
             ("jwt-aud", "not a: uri"),
             ("server-trace-header", "a b"),

@@ -5,6 +5,7 @@
 mod outcome;
 mod results;
 
+use database::replication::Lsn;
 use database::{Database, Isolation, Transaction, push_identifier};
 use http::HeaderMap;
 
@@ -14,7 +15,7 @@ use results::{Batch, Results};
 
 use crate::caller::Identity;
 use crate::error::Error;
-use crate::freshness::Writers;
+use crate::freshness::WritePositions;
 use crate::plan::{Body, Plan, ServerTask};
 use crate::request::{Count, HeaderSettings, Request, TransactionEnd};
 use crate::schema_cache::SchemaCache;
@@ -38,8 +39,8 @@ pub struct Context<'a> {
     pub settings: &'a Settings,
     /// Who calls.
     pub identity: &'a Identity,
-    /// Who has just written.
-    pub writers: &'a Writers,
+    /// Who has written up to where.
+    pub write_positions: &'a WritePositions,
 }
 
 /// How running the statements of a plan ended, if not with an error.
@@ -78,22 +79,37 @@ impl Context<'_> {
             transaction = transaction.leaves_session_unchanged();
         }
         let answer = database.run(&transaction).await;
-        if !plan.is_read_only() {
-            // Noted at the end of the write, whether it succeeded or not: after a lost connection nobody knows.
-            self.writers.note(&self.identity.claims);
-        }
         let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated));
         if self.settings.log_query {
             log_query(&statements.main.sql, answer.as_ref().err());
         }
         match answer {
-            Ok(answer) => self.attempt(plan, &batch.results(&answer)?, statements.main_result),
+            Ok(answer) => {
+                let written_to = if plan.is_read_only() { None } else { self.written_to(database).await };
+                let mut attempt = self.attempt(plan, &batch.results(&answer)?, statements.main_result)?;
+                if let Attempt::Done(outcome) = &mut attempt {
+                    outcome.written_to = written_to;
+                }
+                Ok(attempt)
+            }
             // What is wrong with the payload is Postgres' to say, and whether anything is wrong with it at all.
             Err(error) if error.is_about_values() && plan.reads_payload() => {
                 Ok(Attempt::LeftToPostgres(ServerTask::ReadPayload))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the position in the write-ahead log after a write that has been committed, and notes it, where reads may go
+    /// to replicas.
+    async fn written_to(&self, database: &Database) -> Option<Lsn> {
+        if !database.has_replicas() {
+            return None;
+        }
+        // Where the primary is gone by now, whatever was replicated is replayed before another one takes writes.
+        let position = database.write_position().await.ok()?;
+        self.write_positions.note(&self.identity.claims, position);
+        Some(position)
     }
 
     /// Returns what the `results` of the statements of `plan` come to.
@@ -160,13 +176,7 @@ impl Context<'_> {
         if !plan.is_read_only() {
             return transaction;
         }
-        let transaction = transaction.read_only();
-        let interval = self.settings.db_read_sticky_interval;
-        if self.writers.have_written(&self.identity.claims, interval) {
-            transaction.on_primary()
-        } else {
-            transaction
-        }
+        transaction.read_only().sees(self.write_positions.of(&self.identity.claims, self.headers))
     }
 
     fn search_path(&self) -> String {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use database::Database;
+use gateway::Nodes;
 use tokio_util::sync::CancellationToken;
 
 use super::Rest;
@@ -51,6 +52,12 @@ impl Rest {
     /// Reports whether a schema cache is loaded, so that requests can be answered.
     pub fn is_ready(&self) -> bool {
         self.inner.cache.current().is_some()
+    }
+
+    /// Tells `nodes` who has written, where reads may go to replicas, and hears of their writes. Only the first call has an
+    /// effect.
+    pub fn share_writes_with(&self, nodes: &Nodes) {
+        self.inner.write_positions.share_with(nodes);
     }
 
     pub(crate) fn database(&self) -> &Database {

@@ -1,6 +1,7 @@
 //! What the results of a request's statements come to.
 
 use bytes::Bytes;
+use database::replication::Lsn;
 use database::{JsonArray, Row};
 
 use super::results::Results;
@@ -30,6 +31,8 @@ pub struct Outcome {
     pub inserted: Option<i64>,
     /// The texts of the new row's primary key.
     pub location: Vec<Option<String>>,
+    /// The position in the write-ahead log after a write, where reads may go to replicas.
+    pub written_to: Option<Lsn>,
 }
 
 impl Outcome {
@@ -52,6 +55,7 @@ impl Outcome {
             status: setting(row, ResultColumn::Status as usize),
             inserted: number(ResultColumn::Inserted),
             location: location.unwrap_or_default(),
+            written_to: None,
         })
     }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use database::cluster::{Cluster, Options};
 use database::{Database, Transaction};
+use gateway::Nodes;
 use reqwest::Method;
 use rest::Settings;
+use rest::freshness::POSITION;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,8 +21,9 @@ const SETUP: &str = "
     create view public.place as select pg_is_in_recovery() as is_standby;
     create function public.stable_place() returns bool stable language sql as 'select pg_is_in_recovery()';
     create function public.volatile_place() returns bool volatile language sql as 'select pg_is_in_recovery()';
+    create function public.write() returns void language sql as 'delete from public.notes';
     grant select on public.place to anon, authenticated;
-    grant insert on public.notes to authenticated;";
+    grant select, insert, delete on public.notes to authenticated;";
 
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -57,16 +60,13 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     connection.replica_probe_interval = Duration::from_millis(50);
     let database = Database::connect(connection).await.unwrap();
     database.client().await.unwrap().batch_execute(SETUP).await.unwrap();
-    let settings = Settings {
-        db_anon_role: Some("anon".into()),
-        db_read_sticky_interval: Duration::from_secs(3),
-        ..Settings::default()
-    };
-    let rest = rest::service(settings, database.clone(), keys().verifier());
+    let settings = Settings { db_anon_role: Some("anon".into()), ..Settings::default() };
+    // Two nodes on the same servers.
+    let nodes = [(); 2].map(|()| rest::service(settings.clone(), database.clone(), keys().verifier()));
     let stop = CancellationToken::new();
-    let base = serve(&rest, &stop).await;
+    let (base, other) = (serve(&nodes[0], &stop).await, serve(&nodes[1], &stop).await);
     let ready = async {
-        while !rest.is_ready() || !has_copied(&database).await {
+        while !nodes.iter().all(rest::Rest::is_ready) || !has_copied(&database).await {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -84,25 +84,63 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     assert_eq!(ask(Method::GET, "/rpc/stable_place", &writer).await.text, "true");
     let by_post = client.post(format!("{base}/rpc/stable_place")).bearer_auth(&writer);
     assert_eq!(send(by_post).await.text, "true");
+    assert!(ask(Method::GET, "/place", &writer).await.headers.get(POSITION).is_none(), "of a read");
 
-    assert_eq!(ask(Method::POST, "/notes", &writer).await.status, 201);
+    replay(&standby, "pause").await;
+    let written = ask(Method::POST, "/notes", &writer).await;
+    assert_eq!(written.status, 201);
     assert!(!is_on_standby(&writer).await, "whoever wrote sees what was written");
     assert!(is_on_standby(&reader).await, "others have no need to");
-    let interval_ends = async {
-        while !is_on_standby(&writer).await {
+
+    // The other node knows nothing of it, until the client or the first node says so.
+    let position = written.header(POSITION).to_owned();
+    let cookie = written.header("set-cookie").split(';').next().unwrap().to_owned();
+    assert_eq!(cookie, format!("{POSITION}={position}"));
+    let is_there = async |header: &str, value: &str| {
+        let request = client.get(format!("{other}/place")).bearer_auth(&writer).header(header, value);
+        send(request).await.json()[0]["is_standby"] == json!(true)
+    };
+    assert!(is_there("x-nothing", "").await);
+    assert!(!is_there(POSITION, &position).await, "a header");
+    assert!(!is_there("cookie", &cookie).await, "a cookie");
+    let (notes, other_notes) = (Nodes::default(), Nodes::default());
+    nodes[0].share_writes_with(&notes);
+    nodes[1].share_writes_with(&other_notes);
+    let mut carried = notes.carry().unwrap();
+    let change = client.delete(format!("{base}/notes?id=eq.1")).bearer_auth(&writer);
+    assert_eq!(send(change).await.status, 204);
+    other_notes.receive(&carried.recv().await.unwrap());
+    assert!(!is_there("x-nothing", "").await, "told by the first node");
+
+    replay(&standby, "resume").await;
+    let catches_up = async {
+        while !is_on_standby(&writer).await || !is_there(POSITION, &position).await {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(LIMIT, interval_ends).await.unwrap();
+    tokio::time::timeout(LIMIT, catches_up).await.unwrap();
 
+    replay(&standby, "pause").await;
     let called = client.post(format!("{base}/rpc/volatile_place")).bearer_auth(&writer);
     assert_eq!(send(called).await.text, "false");
+    assert_eq!(ask(Method::POST, "/notes", &writer).await.status, 201);
+    let by_function = client.post(format!("{base}/rpc/write")).bearer_auth(&writer);
+    assert_eq!(send(by_function).await.status, 204);
     assert!(!is_on_standby(&writer).await, "a volatile function may have written");
 
     stop.cancel();
     database.close().await;
     standby.stop().await;
     primary.stop().await;
+}
+
+/// Has the standby pause or resume the replay of what it receives.
+async fn replay(standby: &Cluster, what: &str) {
+    let login = standby.tcp_login(standby.superuser(), standby.password()).unwrap();
+    let database = Database::connect(database::Settings::new(login)).await.unwrap();
+    let sql = format!("select pg_wal_replay_{what}()");
+    database.client().await.unwrap().batch_execute(&sql).await.unwrap();
+    database.close().await;
 }
 
 /// Whether the standby has what the test set up.
