@@ -56,10 +56,11 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0019_public_object_changes.sql",
         "0020_multipart_uploads.sql",
         "0021_vectors.sql",
+        "0024_scheduled_calls.sql",
     ];
     assert_eq!(
         report.applied, expected,
-        "roles and rows are looked at one by one, and only Basalt has rate limits and its own of uploads, objects and vectors"
+        "roles and rows are looked at one by one, and only Basalt has rate limits, schedules and its own of uploads, objects and vectors"
     );
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
     for (file, why) in [

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use error::Error;
+pub use schedule::TakeCall;
 pub use settings::{DeployedFunction, ENTRY_POINTS, Function, Limits, Secrets, Settings};
 
 use relay::Origin;
@@ -59,11 +60,16 @@ pub(crate) struct Inner {
 
 impl Functions {
     /// Prepares to run functions, and starts those that are to run ahead of their first call. `platform` is what
-    /// the platform puts into every function's environment: `SUPABASE_URL`, keys and so on. Must be called inside a
-    /// Tokio runtime.
+    /// the platform puts into every function's environment: `SUPABASE_URL`, keys and so on. `take_call` decides which of
+    /// several servers makes a scheduled call; without it this one does. Must be called inside a Tokio runtime.
     ///
     /// Errors: when the folder for sockets cannot be made.
-    pub fn start(settings: Settings, platform: Secrets, verifier: Verifier) -> std::io::Result<Self> {
+    pub fn start(
+        settings: Settings,
+        platform: Secrets,
+        verifier: Verifier,
+        take_call: Option<&TakeCall>,
+    ) -> std::io::Result<Self> {
         let sockets = std::env::temp_dir().join(format!("basalt-{}", uuid::Uuid::new_v4().simple()));
         std::fs::DirBuilder::new().mode(0o700).create(&sockets)?;
         let script = sockets.join("worker.js");
@@ -98,7 +104,7 @@ impl Functions {
                 Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
             }
         }
-        schedule::run(&inner);
+        schedule::run(&inner, take_call);
         Ok(Self(inner))
     }
 

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use poem::Request;
@@ -12,15 +13,20 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::relay::{self, Origin};
 use crate::{Error, Inner};
 
+/// Takes the call of a function that is due every so often, for this server. The answer is false if another server of the
+/// project has made it; an error says why that is not known.
+pub type TakeCall = Arc<dyn Fn(String, Duration) -> BoxFuture<'static, Result<bool, String>> + Send + Sync>;
+
 /// The body of a scheduled call.
 const BODY: &str = r#"{"type":"scheduled"}"#;
 /// Bytes of an answer that are read.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// Starts tasks that call what the settings schedule, until the server stops.
-pub(crate) fn run(functions: &Arc<Inner>) {
+/// Starts tasks that call what the settings schedule, until the server stops. Without `take_call` this server makes all
+/// calls.
+pub(crate) fn run(functions: &Arc<Inner>, take_call: Option<&TakeCall>) {
     for (name, &every) in &functions.host.settings.schedules {
-        let (functions, name) = (Arc::clone(functions), name.clone());
+        let (functions, name, take_call) = (Arc::clone(functions), name.clone(), take_call.cloned());
         // An interval of zero would be an endless loop.
         let every = every.max(Duration::from_secs(1));
         functions.host.tasks.clone().spawn(async move {
@@ -34,14 +40,29 @@ pub(crate) fn run(functions: &Arc<Inner>) {
                 }
                 tokio::select! {
                     () = stop.cancelled() => break,
-                    called = call(&functions, &name) => match called {
-                        Ok(status) if status.is_success() => {}
-                        Ok(status) => tracing::warn!(function = name, %status, "a scheduled call failed"),
-                        Err(error) => tracing::warn!(function = name, %error, "a scheduled call failed"),
-                    },
+                    () = call_if_due(&functions, &name, every, take_call.as_ref()) => {}
                 }
             }
         });
+    }
+}
+
+/// Makes the call, unless another server does. Failures are logged: the next call is due soon enough.
+async fn call_if_due(functions: &Inner, name: &str, every: Duration, take_call: Option<&TakeCall>) {
+    if let Some(take_call) = take_call {
+        match take_call(name.to_owned(), every).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(function = name, error, "a scheduled call is left out");
+                return;
+            }
+        }
+    }
+    match call(functions, name).await {
+        Ok(status) if status.is_success() => {}
+        Ok(status) => tracing::warn!(function = name, %status, "a scheduled call failed"),
+        Err(error) => tracing::warn!(function = name, %error, "a scheduled call failed"),
     }
 }
 

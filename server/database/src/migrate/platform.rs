@@ -44,6 +44,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0021_vectors.sql",
     "0022_message_publication.sql",
     "0023_rights_watch.sql",
+    "0024_scheduled_calls.sql",
 ];
 
 impl PlatformFile {

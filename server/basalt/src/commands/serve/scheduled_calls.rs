@@ -1,0 +1,61 @@
+//! Which of several nodes makes a scheduled call of a function: the one that first says so in the database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::{Database, Transaction, text};
+use functions::TakeCall;
+
+/// How long the question may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// How much sooner than due a call may be made, at most: timers are not exact.
+const MAX_TOLERANCE: Duration = Duration::from_secs(1);
+
+/// Returns what takes calls by asking `database`, whose login owns the schema `basalt`.
+pub(super) fn take_from(database: Database) -> TakeCall {
+    Arc::new(move |function, interval| {
+        let database = database.clone();
+        Box::pin(async move { take(&database, &function, interval).await.map_err(|error| error.to_string()) })
+    })
+}
+
+/// Takes the call of `function` that is due every `interval`, for this node. Returns false if another node has made it.
+///
+/// Errors: those of the database.
+async fn take(database: &Database, function: &str, interval: Duration) -> Result<bool, database::Error> {
+    let least = interval - MAX_TOLERANCE.min(interval / 10);
+    let milliseconds = least.as_millis().to_string();
+    let sql = "insert into basalt.scheduled_calls as s (function, called_at) values ($1, now()) \
+               on conflict (function) do update set called_at = now() \
+               where s.called_at <= now() - $2::double precision * interval '1 millisecond' returning 1";
+    let transaction = Transaction::anonymous().statement(sql, vec![text(function), text(&milliseconds)]);
+    let answer = database.run(&transaction.leaves_session_unchanged().timeout(TIME_LIMIT)).await?;
+    Ok(answer.last().is_some_and(|rows| rows.first().is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_is_taken_once_per_interval() {
+        let database = testkit::Database::create().await;
+        let connect = || async {
+            let settings = database::Settings::new(database.uri().parse().unwrap());
+            Database::connect(settings).await.unwrap()
+        };
+        let (one, other) = (connect().await, connect().await);
+        let interval = Duration::from_millis(500);
+        let both = || async {
+            let taken = tokio::join!(take(&one, "timed", interval), take(&other, "timed", interval));
+            (taken.0.unwrap(), taken.1.unwrap())
+        };
+        let (first, second) = both().await;
+        assert!(first != second, "one of two that ask at the same time");
+        assert_eq!(both().await, (false, false), "before the next is due");
+        assert!(take(&one, "another", interval).await.unwrap());
+        tokio::time::sleep(interval).await;
+        let (first, second) = both().await;
+        assert!(first != second);
+    }
+}
