@@ -42,6 +42,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use database::Database;
+use gateway::Nodes;
 use poem::{Endpoint, Response};
 use tokens::Keys;
 
@@ -52,15 +53,16 @@ pub use third_party::ThirdParties;
 pub(crate) use state::Auth;
 
 /// Returns the service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
-/// `supabase_auth_admin`, the owner of schema `auth`. Expects a [`gateway::Caller`] in every request's extensions.
+/// `supabase_auth_admin`, the owner of schema `auth`. `nodes` count refreshes together. Expects a [`gateway::Caller`] in every request's extensions.
 ///
 /// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
 pub fn service(
     settings: Settings,
     database: Database,
     keys: Keys,
-) -> Result<impl Endpoint<Output = Response>, InvalidSettings> {
-    let auth = Auth::new(settings, database, keys).map_err(InvalidSettings)?;
+    nodes: &Nodes,
+) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
+    let auth = Auth::new(settings, database, keys, nodes).map_err(InvalidSettings)?;
     Ok(api::endpoint(Arc::new(auth)))
 }
 

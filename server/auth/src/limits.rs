@@ -1,23 +1,27 @@
 //! Rate limits: how many requests of a kind a client may make in a time.
 //!
 //! Counted in Postgres by all nodes together, one statement per request, except for refreshes: those are counted by
-//! each node alone, in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`).
-//! In upstream's place each process counts everything alone.
+//! each node in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`), and told to the
+//! other nodes. In upstream's place each process counts everything alone.
 
 mod memory;
 mod shared;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::Database;
+use gateway::Nodes;
 
 use crate::error::refusals;
 use crate::{Code, Error, LimitSettings, Rate};
 use memory::Memory;
 use shared::Shared;
 
+/// What notes to the other nodes are about: each names the client of a refresh.
+const SUBJECT: &str = "refreshes";
 const MINUTE: f64 = 60.0;
 const FIVE_MINUTES: f64 = 300.0;
 const HOUR: f64 = 3600.0;
@@ -123,12 +127,26 @@ pub(crate) struct Limits {
     /// None where each process counts alone.
     shared: Option<Shared>,
     memory: Memory,
+    nodes: Nodes,
 }
 
 impl Limits {
-    pub(crate) fn new(settings: LimitSettings, database: Database) -> Limits {
+    pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Limits {
         let shared = (!settings.per_process).then(|| Shared::new(database));
-        Limits { settings, shared, memory: Memory::default() }
+        Limits { settings, shared, memory: Memory::default(), nodes }
+    }
+
+    /// Counts what other nodes have granted, too, from now on.
+    pub(crate) fn listen(self: &Arc<Self>) {
+        let limits = Arc::downgrade(self);
+        self.nodes.listen(SUBJECT, move |client| {
+            if let Some(limits) = limits.upgrade()
+                && let Ok(client) = std::str::from_utf8(client)
+            {
+                let allowance = Bucket::Refresh.allowance(&limits.settings);
+                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance);
+            }
+        });
     }
 
     /// Returns whom a request counts for, as [`client`]; nobody without a header where each process counts alone: it
@@ -148,7 +166,13 @@ impl Limits {
         let allowance = bucket.allowance(&self.settings);
         let shared = self.shared.as_ref().filter(|_| bucket != Bucket::Refresh);
         let granted = self.take_from(shared, bucket.name(), client, allowance).await?;
-        if granted { Ok(()) } else { Err(refusals::over_request_rate_limit()) }
+        if !granted {
+            return Err(refusals::over_request_rate_limit());
+        }
+        if bucket == Bucket::Refresh && self.shared.is_some() {
+            self.nodes.tell(SUBJECT, client.as_bytes());
+        }
+        Ok(())
     }
 
     async fn take_from(
@@ -226,7 +250,7 @@ impl Limits {
 fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {
         let unknown = address.is_loopback() || address.is_unspecified();
-        return (!unknown).then(|| Cow::Owned(network(address)));
+        return (!unknown).then(|| Cow::Owned(gateway::network(address)));
     };
     let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let first = value.split(',').next().unwrap_or_default().trim();
@@ -238,17 +262,6 @@ fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAdd
         return None;
     }
     Some(Cow::Borrowed(first))
-}
-
-/// One IPv4 address, or the IPv6 network that one customer gets: whoever has one address there has 2^64.
-fn network(address: IpAddr) -> String {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
 }
 
 #[cfg(test)]

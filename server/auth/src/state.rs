@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use database::Database;
+use gateway::Nodes;
 use tokens::{Keys, Verifier};
 
 use crate::Settings;
@@ -44,9 +45,15 @@ pub(crate) struct Auth {
 
 impl Auth {
     /// Errors: a sentence for the operator about a setting that cannot be used.
-    pub(crate) fn new(settings: Settings, database: Database, keys: Keys) -> Result<Auth, String> {
+    pub(crate) fn new(
+        settings: Settings,
+        database: Database,
+        keys: Keys,
+        nodes: &Nodes,
+    ) -> Result<Auth, String> {
         let client = HttpClient::new()?;
-        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone()));
+        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone(), nodes.clone()));
+        limits.listen();
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone())?;
         let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;

@@ -82,6 +82,10 @@ settings::settings! {
         /// Port of metrics and health on the loopback interface.
         #[setting(variables = ["BASALT_ADMIN_PORT"], key = "basalt.admin_port")]
         pub(crate) admin_port: u16 = 54330,
+        /// How long the server goes on answering after it was told to stop, while it says that it is not ready: what a load
+        /// balancer takes to notice. In seconds.
+        #[setting(variables = ["BASALT_DRAIN_DELAY"], key = "basalt.drain_delay")]
+        pub(crate) drain_delay: Duration = Duration::ZERO,
         /// The URL under which clients reach the API, without a slash at its end, if it is not the origin that a request
         /// names.
         #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]

@@ -89,7 +89,8 @@ pub(crate) fn refusal(presented: &PresentedKey) -> Option<Response> {
     Some(Response::builder().status(StatusCode::UNAUTHORIZED).content_type("application/json").body(body))
 }
 
-fn api_key(request: &Request) -> Option<Bearer> {
+/// Returns the API key of `request`, whatever it is worth.
+pub(crate) fn api_key(request: &Request) -> Option<Bearer> {
     if let Some(header) = request.headers().get(&API_KEY) {
         return Bearer::new(header, 0);
     }

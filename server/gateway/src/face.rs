@@ -12,7 +12,9 @@ use poem::{Endpoint, IntoResponse, Request, Response};
 use crate::credentials::{PresentedKey, hide_key, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
-use crate::{Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, forwarded};
+use crate::{
+    Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, credentials, forwarded,
+};
 
 /// A service as the world sees it.
 pub struct Face<E> {
@@ -85,6 +87,12 @@ impl<E: Endpoint> Face<E> {
             return response;
         }
         let inner = &self.gateway.0;
+        if inner.request_limits.exist() {
+            let key = credentials::api_key(&request);
+            if let Some(refusal) = inner.request_limits.refusal(address, key.as_deref()) {
+                return refusal;
+            }
+        }
         let (presented, bearer, bearer_source) = match &inner.credentials {
             Some(credentials) => credentials.of(&request),
             None => (PresentedKey::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),

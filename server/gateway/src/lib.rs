@@ -14,8 +14,10 @@ mod forwarded;
 mod health;
 mod local;
 mod metrics;
+mod nodes;
 mod origin;
 mod request_id;
+mod request_limits;
 mod settings;
 
 use std::sync::Arc;
@@ -28,13 +30,16 @@ pub use coding::accepts_coding;
 pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
+pub use nodes::Nodes;
 pub use origin::{is_host, origin};
 pub use request_id::RequestId;
+pub use request_limits::network;
 pub use settings::Settings;
 pub use tokens::ApiKeyKind;
 
 use credentials::Credentials;
 use metrics::Metrics;
+use request_limits::RequestLimits;
 
 /// The shared part of all faces; cheap to clone.
 #[derive(Clone)]
@@ -45,22 +50,38 @@ struct Inner {
     /// None where nobody asks for API keys.
     credentials: Option<Credentials>,
     metrics: Metrics,
+    request_limits: Arc<RequestLimits>,
+    nodes: Nodes,
 }
 
 impl Gateway {
     /// Returns a gateway that knows the callers' keys.
     pub fn new(settings: Settings, keys: Keys) -> Self {
-        Self(Arc::new(Inner {
-            settings,
-            credentials: Some(Credentials::new(keys)),
-            metrics: Metrics::default(),
-        }))
+        Self::with(settings, Some(Credentials::new(keys)))
     }
 
     /// Returns a gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
     /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
     pub fn without_keys(settings: Settings) -> Self {
-        Self(Arc::new(Inner { settings, credentials: None, metrics: Metrics::default() }))
+        Self::with(settings, None)
+    }
+
+    fn with(settings: Settings, credentials: Option<Credentials>) -> Self {
+        let nodes = Nodes::default();
+        let request_limits = RequestLimits::new(settings.requests_per_address, settings.requests_per_key);
+        let request_limits = Arc::new(request_limits);
+        request_limits.listen_to(&nodes);
+        Self(Arc::new(Inner { settings, credentials, metrics: Metrics::default(), request_limits, nodes }))
+    }
+
+    /// Returns the project's other nodes.
+    pub fn nodes(&self) -> &Nodes {
+        &self.0.nodes
+    }
+
+    /// Tells the other nodes how many requests of addresses and keys have been counted, until the future is dropped.
+    pub async fn tell_counted_requests(&self) {
+        self.0.request_limits.tell(&self.0.nodes).await;
     }
 
     /// Returns a face that opens `endpoint` to everybody, with or without an API key. `service` names it in logs and

@@ -6,6 +6,13 @@ use ::settings::Bytes;
     /// What the gateway allows. The defaults suit a server that clients reach directly.
     #[derive(Debug, Clone)]
     pub struct Settings {
+        /// Requests that an address may make in a minute, to all services and nodes together; of IPv6 the network counts. 0
+        /// for any number. Programs on this machine are not limited. Upstream leaves this to what stands in front.
+        #[setting(variables = ["BASALT_REQUESTS_PER_ADDRESS"], key = "basalt.requests_per_address")]
+        pub requests_per_address: u32 = 0,
+        /// Requests that may be made with an API key in a minute, by all who have it. 0 for any number.
+        #[setting(variables = ["BASALT_REQUESTS_PER_KEY"], key = "basalt.requests_per_key")]
+        pub requests_per_key: u32 = 0,
         /// How many proxies of yours a request passes before it arrives here, each of which adds the address it saw to
         /// `X-Forwarded-For`. The caller's address is the entry that the outermost of them wrote. With 0 the header is
         /// ignored, because then anybody could write it.

@@ -6,7 +6,11 @@ use super::*;
 
 async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits {
     let uri = database.uri_as("supabase_auth_admin");
-    Limits::new(settings, Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap())
+    Limits::new(
+        settings,
+        Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap(),
+        Nodes::default(),
+    )
 }
 
 async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) -> usize {
@@ -85,7 +89,7 @@ async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
     let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
     let database = Database::connect(nothing_there).await.unwrap();
     let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
-    let limits = Limits::new(settings.clone(), database.clone());
+    let limits = Limits::new(settings.clone(), database.clone(), Nodes::default());
     assert_eq!(granted(&limits, Bucket::Otp, "a", 40).await, 30);
     assert_eq!(granted(&limits, Bucket::Recover, "a", 40).await, 30);
     assert!(limits.take_mail().await.is_ok() && limits.take_mail().await.is_ok());
@@ -101,15 +105,24 @@ async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
     let gateway = "203.0.113.7".parse().unwrap();
     assert_eq!(limits.client(&headers, gateway), None);
     let named = LimitSettings { header: Some("x-client".to_owned()), ..settings };
-    assert_eq!(Limits::new(named, database).client(&headers, gateway).as_deref(), Some("198.51.100.1"));
+    assert_eq!(
+        Limits::new(named, database, Nodes::default()).client(&headers, gateway).as_deref(),
+        Some("198.51.100.1")
+    );
 }
 
 #[tokio::test]
-async fn refreshes_are_counted_by_the_node() {
+async fn refreshes_are_counted_in_memory_and_told_to_other_nodes() {
     let database = testkit::Database::create().await;
-    let (one, other) = (limits(&database, slow()).await, limits(&database, slow()).await);
-    assert_eq!(granted(&one, Bucket::Refresh, "a", 40).await, 30);
-    assert_eq!(granted(&other, Bucket::Refresh, "a", 40).await, 30);
+    let (one, other) = (limits(&database, slow()).await, Arc::new(limits(&database, slow()).await));
+    other.listen();
+    let mut carried = one.nodes.carry().unwrap();
+    assert_eq!(granted(&one, Bucket::Refresh, "a", 20).await, 20);
+    while let Ok(note) = carried.try_recv() {
+        other.nodes.receive(&note);
+    }
+    assert_eq!(granted(&other, Bucket::Refresh, "a", 40).await, 10);
+    assert_eq!(granted(&other, Bucket::Refresh, "b", 40).await, 30);
     let rows = database.client().await.query("select from basalt.rate_limits", &[]).await.unwrap();
     assert!(rows.is_empty());
 }

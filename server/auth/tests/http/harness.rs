@@ -5,7 +5,7 @@ use std::sync::Arc;
 use auth::Settings;
 use database::Database;
 use database::migrate::Migrator;
-use gateway::Gateway;
+use gateway::{Gateway, Nodes};
 use http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ impl Server {
         // Connections are made when they are needed, which is never.
         let database = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
         let database = Database::connect(database).await.unwrap();
-        let service = auth::service(settings, database, keys);
+        let service = auth::service(settings, database, keys, &Nodes::default());
         service.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -107,7 +107,7 @@ impl Server {
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
-        let service = auth::service(settings.clone(), login, keys.clone()).unwrap();
+        let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));

@@ -4,8 +4,10 @@ pub(super) mod auth_drop_in;
 mod banner;
 pub(super) mod drop_in;
 mod edge;
+mod nodes;
 mod prefix_router;
 mod routes;
+mod scheduled_calls;
 mod services;
 mod signals;
 
@@ -161,7 +163,9 @@ async fn listen(
     let (address, admin_address) = (public.address(), admin.address());
     let inbox = Inbox::listen(settings).await?;
     let stop = CancellationToken::new();
-    let functions = edge::start(settings, backend, keys, &running.verifier, address, admin_address)?;
+    let take_call = running.take_call.as_ref();
+    let functions =
+        edge::start(settings, backend, keys, &running.verifier, address, admin_address, take_call)?;
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
     let public = accept::serve(public, routes, routes::must_finish, stop.clone(), LIMITS);
     let administration = routes::admin(settings, keys, running)?;
@@ -181,6 +185,9 @@ async fn listen(
     let stopping = async {
         signals.stop().await;
         console::note("Stopping …");
+        // Requests are answered until load balancers have seen that no more should come.
+        running.draining.cancel();
+        tokio::time::sleep(settings.server.drain_delay).await;
         stop.cancel();
     };
     tokio::join!(public, admin, inbox, stopping);

@@ -65,12 +65,11 @@ fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
 
 #[test]
 fn reads_may_go_to_several_standbys() {
-    let read = |list| read("", &[("PGRST_DB_READ_URIS", list), ("PGRST_DB_READ_STICKY_INTERVAL", "3")]);
+    let read = |list| read("", &[("PGRST_DB_READ_URIS", list)]);
     let settings = read("postgres://a@h1/d, postgresql://a@h2:1,h3:2/d ,,postgres://a@h4/d");
     let replicas: Vec<_> =
         settings.services.connections.read_uris.servers.iter().map(Conninfo::to_uri).collect();
     assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2:1,h3:2/d", "postgresql://a@h4/d"]);
-    assert_eq!(settings.services.rest.unwrap().db_read_sticky_interval.as_secs(), 3);
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
 }
 

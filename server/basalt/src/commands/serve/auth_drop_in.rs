@@ -4,7 +4,7 @@
 //! changed, so that the role that owns the schema needs no other right.
 
 use database::{Database, migrate};
-use gateway::Gateway;
+use gateway::{Gateway, Nodes};
 use tokens::Keys;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ async fn serve(
         migrated = migrate(database) => migrated?,
         () = signals.stop() => return Ok(()),
     }
-    let service = auth::service(settings.auth.clone(), database.clone(), keys)
+    let service = auth::service(settings.auth.clone(), database.clone(), keys, &Nodes::default())
         .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
     let face = Gateway::without_keys(settings.gateway.clone()).open("auth", service);
     // As with upstream, several processes may listen on the port.

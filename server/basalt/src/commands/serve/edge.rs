@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use functions::{Functions, Secrets};
+use functions::{Functions, Secrets, TakeCall};
 use poem::{Endpoint, Response};
 use serde_json::json;
 
@@ -13,7 +13,8 @@ use crate::settings::Settings;
 /// The path on the admin port that accepts mails of functions.
 pub(super) const OUTBOX: &str = "/mails";
 
-/// Starts the service of functions, if it is enabled, for a server that listens on `address`.
+/// Starts the service of functions, if it is enabled, for a server that listens on `address`. `take_call` decides which
+/// node makes a scheduled call.
 pub(super) fn start(
     settings: &Settings,
     backend: &Backend,
@@ -21,6 +22,7 @@ pub(super) fn start(
     verifier: &tokens::Verifier,
     address: SocketAddr,
     admin_address: SocketAddr,
+    take_call: Option<&TakeCall>,
 ) -> Result<Option<Functions>, Error> {
     let Some(mut service) = settings.services.functions.clone() else { return Ok(None) };
     let url = settings.functions_api.clone().unwrap_or_else(|| local_url(address));
@@ -29,8 +31,8 @@ pub(super) fn start(
             [("MAIL_URL", format!("{}{OUTBOX}", local_url(admin_address))), ("MAIL_KEY", mail_key(keys))];
         service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
     }
-    let started =
-        Functions::start(service, platform_variables(backend.client_uri()?, keys, url), verifier.clone());
+    let platform = platform_variables(backend.client_uri()?, keys, url);
+    let started = Functions::start(service, platform, verifier.clone(), take_call);
     started.map(Some).map_err(Error::io("start edge functions"))
 }
 

@@ -101,14 +101,21 @@ async fn metadata(mut request: Request) -> poem::Result<Request> {
 }
 
 fn health(gateway: &Gateway, running: &RunningServices) -> impl Endpoint<Output = Response> + use<> {
-    let (database, rest) = (running.probe.clone(), running.rest.clone());
+    let (database, rest, draining) = (running.probe.clone(), running.rest.clone(), running.draining.clone());
     gateway.health(move || {
-        let (database, rest) = (database.clone(), rest.clone());
+        let (database, rest, draining) = (database.clone(), rest.clone(), draining.clone());
         async move {
+            if draining.is_cancelled() {
+                return Err("the server is stopping".to_owned());
+            }
             if rest.is_some_and(|rest| !rest.is_ready()) {
                 return Err("the schema cache is not loaded".to_owned());
             }
-            database.ping().await.map_err(|error| error.to_string())
+            match database.ping().await {
+                // While there is no primary, reads go on.
+                Err(_) if database.healthy_replicas() > 0 => Ok(()),
+                answer => answer.map_err(|error| error.to_string()),
+            }
         }
     })
 }

@@ -12,7 +12,7 @@ use storage::{Storage, Sweeper};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::DatabaseAccess;
+use super::{DatabaseAccess, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
@@ -37,6 +37,10 @@ pub(super) struct RunningServices {
     pub(super) verifier: tokens::Verifier,
     /// The database that is pinged to check readiness.
     pub(super) probe: Database,
+    /// Decides which node makes a scheduled call, if there are schedules.
+    pub(super) take_call: Option<functions::TakeCall>,
+    /// Cancelled when no more requests should come.
+    pub(super) draining: CancellationToken,
     databases: Vec<Database>,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -56,6 +60,8 @@ impl RunningServices {
             realtime: None,
             verifier: access.keys.verifier(),
             probe: authenticator.clone(),
+            take_call: None,
+            draining: CancellationToken::new(),
             databases: vec![authenticator.clone()],
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -83,7 +89,7 @@ impl RunningServices {
         }
         if let Some(auth) = &services.auth {
             let database = self.open(access, AUTH_ADMIN, |base| base).await?;
-            let service = auth::service(auth.clone(), database, keys.clone());
+            let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
             let service =
                 service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
             self.auth = Some(shared(service));
@@ -97,9 +103,31 @@ impl RunningServices {
             self.storage = Some(storage);
         }
         if let Some(realtime) = &services.realtime {
+            self.start_nodes(realtime.nats_url.expose(), keys);
             self.start_realtime(realtime, &services.connections, access).await?;
         }
+        if services.functions.as_ref().is_some_and(|functions| !functions.schedules.is_empty()) {
+            let database = access.backend.admin().await?;
+            self.databases.push(database.clone());
+            self.take_call = Some(scheduled_calls::take_from(database));
+        }
         self.start_workers(access.backend).await
+    }
+
+    /// Starts the tasks that share what nodes have counted and written, if there can be several.
+    fn start_nodes(&self, nats_url: &str, keys: &tokens::Keys) {
+        if nats_url.is_empty() {
+            return;
+        }
+        let gateway = self.gateway.clone();
+        if let Some(rest) = &self.rest {
+            rest.share_writes_with(gateway.nodes());
+        }
+        let subject = format!("basalt.nodes.{}", keys.derive("notes of nodes"));
+        let url = nats_url.to_owned();
+        self.tasks.spawn(nodes::carry(gateway.nodes().clone(), url, subject, self.stop.clone()));
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(gateway.tell_counted_requests()).await });
     }
 
     /// Starts realtime, as the administrator: it asks policies as the callers' roles, but replicates as itself.

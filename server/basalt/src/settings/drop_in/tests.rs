@@ -64,7 +64,6 @@ fn variables_are_upstreams() {
             ("PGRST_SERVER_REUSEPORT", "true"),
             ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
             ("PGRST_DB_READ_URIS", "postgres://a@h1/d, postgres://a@h2/d,"),
-            ("PGRST_DB_READ_STICKY_INTERVAL", "30"),
             ("PGRST_SERVER_MAX_BODY_SIZE", "1048576"),
             ("PGRST_JWT_CACHE_MAX_LIFETIME", "5"),
             ("PGRST_DB_SHEMAS", "x"),
@@ -84,7 +83,6 @@ fn variables_are_upstreams() {
     );
     let replicas: Vec<_> = found.database.replicas.iter().map(Conninfo::to_uri).collect();
     assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2/d"]);
-    assert_eq!(found.rest.db_read_sticky_interval, Duration::from_secs(30));
     assert_eq!(found.rest.max_body_size, 1 << 20);
     assert!(found.rest.log_query && found.server.reuseport && !found.server.automatic_recovery);
     assert_eq!(found.server.log_level, "crit");

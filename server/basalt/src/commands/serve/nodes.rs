@@ -1,0 +1,54 @@
+//! Carries the notes of services between the nodes of a project, over NATS.
+
+use std::time::Duration;
+
+use async_nats::{ConnectOptions, Subject};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use gateway::Nodes;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Notes of other nodes that may wait to be read.
+const MAX_UNREAD: usize = 16_384;
+/// The pause after NATS was not usable at all.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Carries notes until `stop` is cancelled. `subject` is what the project's nodes, and no others, agree on. While NATS cannot
+/// be reached, notes are lost; realtime says so in the log.
+pub(super) async fn carry(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
+    let Some(mut notes) = nodes.carry() else { return };
+    let subject = Subject::from(subject);
+    let carrying = async {
+        loop {
+            if let Err(error) = carry_by(&nodes, &url, &subject, &mut notes).await {
+                tracing::warn!(%error, "other nodes are not told of writes and counts");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    stop.run_until_cancelled(carrying).await;
+}
+
+/// Carries notes by one connection, which is opened in the background, and again whenever it breaks.
+async fn carry_by(
+    nodes: &Nodes,
+    url: &str,
+    subject: &Subject,
+    notes: &mut mpsc::Receiver<Bytes>,
+) -> Result<(), async_nats::Error> {
+    // What this node tells does not come back to it.
+    let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
+    let options = options.subscription_capacity(MAX_UNREAD);
+    let client = options.connect(url).await?;
+    let mut told = client.subscribe(subject.clone()).await?;
+    loop {
+        tokio::select! {
+            note = told.next() => match note {
+                Some(note) => nodes.receive(&note.payload),
+                None => return Ok(()),
+            },
+            Some(note) = notes.recv() => client.publish(subject.clone(), note).await?,
+        }
+    }
+}

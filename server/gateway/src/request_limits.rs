@@ -1,0 +1,284 @@
+//! How many requests an address and an API key may make in a minute, counted by all nodes together.
+//!
+//! Each node counts in memory, and tells the others every so often what it has counted since. The count of the last sixty
+//! seconds is estimated from those of this minute and the one before, as if the latter had been evenly spread.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+use poem::Response;
+use tokio::time::MissedTickBehavior;
+
+use crate::Nodes;
+
+/// What notes to the other nodes are about.
+const SUBJECT: &str = "requests";
+/// How often they are told.
+const TELL_INTERVAL: Duration = Duration::from_millis(500);
+/// Seconds of a window.
+const WINDOW: u64 = 60;
+/// Addresses and keys that are counted at the same time, at most, some forty bytes each. Others are not limited.
+const MAX_COUNTED: usize = 100_000;
+/// Counts that are told in one message, at most.
+const MAX_TOLD: usize = 30_000;
+/// Bytes of a count in a message: what is counted, and how often.
+const TOLD: usize = 8 + 4;
+
+/// The limits and their counters.
+pub(crate) struct RequestLimits {
+    per_address: u32,
+    per_key: u32,
+    counters: Mutex<Counters>,
+}
+
+#[derive(Default)]
+struct Counters {
+    /// The number of the minute, since 1970.
+    window: u64,
+    counts: HashMap<u64, Count>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Count {
+    before: u32,
+    now: u32,
+    /// What the other nodes have not been told.
+    untold: u32,
+}
+
+impl RequestLimits {
+    /// Returns limits in requests a minute; 0 for none.
+    pub(crate) fn new(per_address: u32, per_key: u32) -> Self {
+        Self { per_address, per_key, counters: Mutex::default() }
+    }
+
+    /// Reports whether there are any.
+    pub(crate) const fn exist(&self) -> bool {
+        self.per_address > 0 || self.per_key > 0
+    }
+
+    /// Counts a request of `address` with `key`, if it has one. Returns the answer, 429 with `Retry-After`, if one of the two
+    /// has made too many. Programs on this machine are not limited.
+    pub(crate) fn refusal(&self, address: IpAddr, key: Option<&str>) -> Option<Response> {
+        self.take_at(address, key, since_1970()).err().map(too_many)
+    }
+
+    /// Errors: the number of seconds after which there is room again.
+    fn take_at(&self, address: IpAddr, key: Option<&str>, now: Duration) -> Result<(), u64> {
+        if address.is_loopback() || address.is_unspecified() {
+            return Ok(());
+        }
+        let limited = [
+            (self.per_address > 0).then(|| (hash("address", &network(address)), self.per_address)),
+            key.filter(|_| self.per_key > 0).map(|key| (hash("key", key), self.per_key)),
+        ];
+        let mut counters = self.counters();
+        counters.turn_to(now.as_secs() / WINDOW);
+        // Only what is granted counts, so that whoever goes on all the same gets the allowed number.
+        for (counted, limit) in limited.iter().flatten() {
+            let count = counters.counts.get(counted).copied().unwrap_or_default();
+            count.has_room(*limit, now)?;
+        }
+        for (counted, _) in limited.iter().flatten() {
+            counters.add(*counted, 1, 1);
+        }
+        Ok(())
+    }
+
+    /// Adds what other nodes tell.
+    pub(crate) fn listen_to(self: &Arc<Self>, nodes: &Nodes) {
+        let limits = Arc::clone(self);
+        nodes.listen(SUBJECT, move |told| limits.take_told(told));
+    }
+
+    /// Tells the other nodes what was counted, until the future is dropped.
+    pub(crate) async fn tell(&self, nodes: &Nodes) {
+        let mut ticks = tokio::time::interval(TELL_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while self.exist() {
+            ticks.tick().await;
+            while let Some(told) = self.untold() {
+                nodes.tell(SUBJECT, &told);
+            }
+        }
+    }
+
+    /// Returns what the other nodes have to be told, as bytes; `None` if that is nothing.
+    fn untold(&self) -> Option<Vec<u8>> {
+        let mut counters = self.counters();
+        let mut told = Vec::new();
+        for (counted, count) in
+            counters.counts.iter_mut().filter(|(_, count)| count.untold > 0).take(MAX_TOLD)
+        {
+            told.extend_from_slice(&counted.to_be_bytes());
+            told.extend_from_slice(&std::mem::take(&mut count.untold).to_be_bytes());
+        }
+        (!told.is_empty()).then_some(told)
+    }
+
+    /// Adds what another node has told.
+    fn take_told(&self, told: &[u8]) {
+        let mut counters = self.counters();
+        counters.turn_to(since_1970().as_secs() / WINDOW);
+        for count in told.chunks_exact(TOLD) {
+            let Some((counted, number)) = count.split_first_chunk() else { return };
+            let Ok(number) = number.try_into().map(u32::from_be_bytes) else { return };
+            counters.add(u64::from_be_bytes(*counted), number, 0);
+        }
+    }
+
+    fn counters(&self) -> MutexGuard<'_, Counters> {
+        // Every critical section leaves the map whole.
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counters {
+    /// Begins the window with this number, unless it has begun.
+    fn turn_to(&mut self, window: u64) {
+        if window <= self.window {
+            return;
+        }
+        let follows = window == self.window + 1;
+        self.window = window;
+        self.counts.retain(|_, count| {
+            count.before = if follows { count.now } else { 0 };
+            count.now = 0;
+            count.before > 0 || count.untold > 0
+        });
+    }
+
+    fn add(&mut self, counted: u64, number: u32, untold: u32) {
+        if self.counts.len() >= MAX_COUNTED && !self.counts.contains_key(&counted) {
+            return;
+        }
+        let count = self.counts.entry(counted).or_default();
+        count.now = count.now.saturating_add(number);
+        count.untold = count.untold.saturating_add(untold);
+    }
+}
+
+impl Count {
+    /// Errors: the number of seconds until there is room for another one, if there is none.
+    fn has_room(self, limit: u32, now: Duration) -> Result<(), u64> {
+        let passed = now.as_secs() % WINDOW;
+        // What has to have gone of the minute before.
+        let room = limit.saturating_sub(self.now);
+        if u64::from(self.before) * (WINDOW - passed) < u64::from(room) * WINDOW {
+            return Ok(());
+        }
+        let (of_before, until_turn) = (u64::from(self.before), WINDOW - passed);
+        let wait = (u64::from(room) * WINDOW).checked_div(of_before).map_or(until_turn + 1, |left| {
+            // Room comes when less than `left` seconds of the minute before still count.
+            if room == 0 { until_turn + 1 } else { (until_turn + 1).saturating_sub(left) }
+        });
+        Err(wait.clamp(1, WINDOW))
+    }
+}
+
+/// Returns the answer to a request too many, in the words of Supabase's gateway.
+fn too_many(wait: u64) -> Response {
+    Response::builder()
+        .status(StatusCode::TOO_MANY_REQUESTS)
+        .header(RETRY_AFTER, wait)
+        .content_type("application/json; charset=utf-8")
+        .body(r#"{"message":"API rate limit exceeded"}"#)
+}
+
+/// Returns one IPv4 address, or the IPv6 network that one customer gets: whoever has one address there has 2^64.
+pub fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+/// Returns what is counted as a number, the same on all nodes. It cannot be turned back into a key.
+fn hash(kind: &str, name: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((kind, name))
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(WINDOW * 1000 + seconds)
+    }
+
+    #[test]
+    fn addresses_have_their_number_of_requests_a_minute() {
+        let limits = RequestLimits::new(10, 0);
+        let granted = |seconds, number| {
+            (0..number).filter(|_| limits.take_at(ADDRESS, None, at(seconds)).is_ok()).count()
+        };
+        assert_eq!(granted(0, 20), 10);
+        assert_eq!(granted(59, 20), 0);
+        // At the end of the next minute half of the first one is over: half of the number flows back.
+        assert_eq!(granted(90, 20), 5);
+        assert_eq!(granted(240, 20), 10);
+        let other = IpAddr::from([192, 0, 2, 8]);
+        assert!(limits.take_at(other, None, at(240)).is_ok(), "others have their own");
+        assert!((0..20).all(|_| limits.take_at(IpAddr::from([127, 0, 0, 1]), None, at(240)).is_ok()));
+    }
+
+    #[test]
+    fn the_wait_is_as_long_as_it_takes() {
+        let limits = RequestLimits::new(10, 0);
+        let take = |seconds| limits.take_at(ADDRESS, None, at(seconds));
+        assert!((0..10).all(|_| take(20).is_ok()));
+        let mut now = 20;
+        for _ in 0..3 {
+            let wait = take(now).unwrap_err();
+            assert!((now..now + wait - 1).all(|earlier| take(earlier).is_err()), "not before {wait} s");
+            now += wait;
+            while take(now).is_err() {
+                now += 1;
+                assert!(now < 300);
+            }
+            while take(now).is_ok() {}
+        }
+    }
+
+    #[test]
+    fn keys_count_whoever_has_them_and_networks_whole() {
+        let limits = RequestLimits::new(0, 2);
+        let take = |last: u8, key| limits.take_at(IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
+        assert!(take(1, Some("a")) && take(2, Some("a")) && !take(3, Some("a")));
+        assert!(take(3, Some("b")) && take(3, None));
+        assert_eq!(network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1:2::/64");
+        assert_eq!(network("::ffff:192.0.2.7".parse().unwrap()), "192.0.2.7");
+    }
+
+    #[test]
+    fn nodes_count_together() {
+        let (one, other) = (RequestLimits::new(10, 0), RequestLimits::new(10, 0));
+        for _ in 0..6 {
+            assert!(one.refusal(ADDRESS, None).is_none());
+        }
+        other.take_told(&one.untold().unwrap());
+        assert_eq!(one.untold(), None, "it is told once");
+        assert_eq!(other.untold(), None, "and not told back");
+        let granted = (0..20).filter(|_| other.refusal(ADDRESS, None).is_none()).count();
+        // The minute may end in between.
+        assert!((4..=5).contains(&granted), "{granted}");
+        other.take_told(b"rubbish");
+        let refused = other.refusal(ADDRESS, None).unwrap();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(refused.headers().contains_key(RETRY_AFTER));
+    }
+}
