@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 
 import { Answer, Asked } from './answer.ts'
-import { Absent, NotTried, shown } from './difference.ts'
+import { Absent, NotTried, shown, setUpFailed } from './difference.ts'
 import { Judge } from './judge.ts'
 import { Mailbox } from './mail.ts'
 import { compare } from './match.ts'
@@ -245,7 +245,7 @@ export class Context {
     )
     if (exchange.status < 400) return (json ?? {}) as Record<string, unknown>
     const text = new TextDecoder().decode(exchange.body)
-    throw new NotTried(`the set-up failed: ${method} ${path} answered ${exchange.status} ${text}`)
+    throw new NotTried(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
   }
 
   /** Deletes what the set-up has made; what is gone already is no matter. */

@@ -22,6 +22,9 @@ export class Absent extends Error {
   override name = 'Absent'
 }
 
+/** How the reason begins where the server has refused what a case needs. */
+export const setUpFailed = 'the set-up failed'
+
 /** Thrown when what a case needs could not be made. */
 export class NotTried extends Error {
   override name = 'NotTried'

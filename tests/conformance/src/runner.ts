@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 
 import type { Case, Group } from './case.ts'
 import { Context } from './context.ts'
-import { Absent, type Check, Difference, NotTried, shown } from './difference.ts'
+import { Absent, type Check, Difference, NotTried, setUpFailed, shown } from './difference.ts'
 import { requestText } from './judge.ts'
 import type { Need } from './needs.ts'
 import type { Recorder } from './recorder.ts'
@@ -33,6 +33,8 @@ export interface Outcome {
   /** What was judged and did not hold. */
   difference: Check | null
   sights: readonly Sight[]
+  /** Whether it was tried a second time, alone, since it did not hold among the others. */
+  again: boolean
   /** Milliseconds. */
   duration: number
   /** What the case has to notice; see the self-check. */
@@ -50,6 +52,9 @@ export interface RunOptions {
   signal: AbortSignal
   onOutcome?: (outcome: Outcome) => void
 }
+
+/** The most cases that are tried a second time: where more fail, the server does. */
+const retryLimit = 30
 
 /** The most sights of one case that are reported. */
 const sightLimit = 40
@@ -71,7 +76,10 @@ export class Runner {
     setMaxListeners(0, options.signal)
   }
 
-  /** Runs cases, at most `jobs` at once; those that run alone come last. */
+  /**
+   * Runs cases, at most `jobs` at once; those that run alone come last. What fails then is tried once more by itself: a
+   * machine that is busy breaks time limits.
+   */
   async all(cases: readonly Case[]): Promise<Outcome[]> {
     const outcomes = new Map<string, Outcome>()
     const run = async (one: Case) => {
@@ -89,6 +97,13 @@ export class Runner {
       1,
       run,
     )
+    const failed = cases.filter(({ name }) => hasFailed(outcomes.get(name)))
+    if (failed.length <= retryLimit) {
+      for (const one of failed) {
+        if (this.options.signal.aborted) break
+        outcomes.set(one.name, { ...(await this.one(one)), again: true })
+      }
+    }
     return cases.flatMap(({ name }) => outcomes.get(name) ?? [])
   }
 
@@ -166,6 +181,12 @@ export class Runner {
   }
 }
 
+/** Whether a case is worth a second try: it differs, or what it needs could not be set up. */
+function hasFailed(outcome: Outcome | undefined): boolean {
+  if (outcome?.state === 'not tried') return outcome.reason.startsWith(setUpFailed)
+  return outcome?.state === 'differs'
+}
+
 /** Calls `run` for each item, at most `limit` at once. */
 export async function pool<T>(
   items: readonly T[],
@@ -201,6 +222,7 @@ function outcomeOf(one: Case, state: State, reason: string): Outcome {
   return {
     ...{ name, interface: own, group, promise, source, state, reason },
     ...{ checks: [], difference: null, sights: [], duration: 0, spoils: [], spoilt: false },
+    again: false,
   }
 }
 

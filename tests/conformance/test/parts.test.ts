@@ -28,7 +28,7 @@ function outcome(name: string, state: State, got = ''): Outcome {
   return {
     ...{ name, interface: 'rest', group: 'rest.filter', promise: 'a promise', state, difference },
     ...{ source: 'https://docs.example/', reason: '', checks: [], sights: [] },
-    ...{ duration: 5, spoils: [], spoilt: false },
+    ...{ duration: 5, again: false, spoils: [], spoilt: false },
   }
 }
 

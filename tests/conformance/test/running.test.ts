@@ -123,6 +123,24 @@ describe('a run', () => {
     })
   })
 
+  it('tries once more what fails', async () => {
+    const own = group('rest.busy', { title: 'Busy', source })
+    let tries = 0
+    own.case('late', 'it holds on a machine that is not busy', (t) => {
+      tries += 1
+      t.equal(tries, 2)
+    })
+    own.case('never', 'it does not hold', (t) => {
+      t.equal(1, 2)
+    })
+    const outcomes = await runner.all([...own.cases, ...some.cases.slice(0, 1)])
+    expect(outcomes.map(({ state, again }) => [state, again])).toEqual([
+      ['holds', true],
+      ['differs', true],
+      ['holds', false],
+    ])
+  })
+
   it('shows what was asked, promised and answered', async () => {
     const [outcome] = await runner.all(cases.filter(({ name }) => name.endsWith('.differs')))
     expect(outcome?.difference?.request).toContain('GET /rest/v1/rows')
@@ -140,7 +158,7 @@ describe('a run', () => {
       t.after(() => undone.push('last'))
       await t.get('rows').is(500)
     })
-    await runner.all(own.cases)
+    await Promise.all(own.cases.map((one) => runner.one(one)))
     expect(undone).toEqual(['last', 'first'])
   })
 

@@ -24,7 +24,7 @@ describe('the verdict', () => {
   const outcome = (name: string, state: State): Outcome => ({
     ...{ name, interface: 'rest', group: 'rest.x', promise: 'a promise', state, difference: null },
     ...{ source: 'https://docs.example/', reason: '', checks: [], sights: [] },
-    ...{ duration: 5, spoils: [], spoilt: false },
+    ...{ duration: 5, again: false, spoils: [], spoilt: false },
   })
   const database: Database = {
     ...{ version: 17, walLevel: 'replica', isSuperuser: false, user: 'postgres' },
