@@ -71,6 +71,19 @@ impl Conninfo {
         self.0.push((name.to_owned(), value.into()));
     }
 
+    /// Takes user, password and database of `other`, where the parameters name no user.
+    pub fn log_in_as(&mut self, other: &Self) {
+        if self.get("user").is_some() {
+            return;
+        }
+        for name in ["user", "password", "dbname"] {
+            if let (None, Some(value)) = (self.get(name), other.get(name)) {
+                let value = value.to_owned();
+                self.set(name, value);
+            }
+        }
+    }
+
     /// Keeps the parameters whose names satisfy `is_kept`.
     pub fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
         self.0.retain(|(name, _)| is_kept(name));
@@ -343,6 +356,20 @@ mod tests {
         parameters.set("user", "c");
         assert_eq!(parameters.to_uri(), "postgresql://c:s3cret@");
         assert!(!format!("{parameters:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_login_is_taken_where_there_is_none() {
+        let parse = |text: &str| text.parse::<Conninfo>().unwrap();
+        let primary = parse("postgres://u:p@h1/d");
+        let logged_in = |text: &str| {
+            let mut conninfo = parse(text);
+            conninfo.log_in_as(&primary);
+            conninfo.to_uri()
+        };
+        assert_eq!(logged_in("postgres://h2:5433"), "postgresql://u:p@h2:5433/d");
+        assert_eq!(logged_in("postgres://h2/other"), "postgresql://u:p@h2/other");
+        assert_eq!(logged_in("postgres://own@h2/d"), "postgresql://own@h2/d", "whoever names a user means it");
     }
 
     #[test]

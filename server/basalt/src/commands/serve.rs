@@ -222,7 +222,8 @@ struct DatabaseAccess<'a> {
 }
 
 impl DatabaseAccess<'_> {
-    /// Opens a pool for one of the services' login roles.
+    /// Opens a pool for one of the services' login roles. Replicas whose connection string names no user are logged in to
+    /// as the primary is: their passwords are the same.
     async fn database(
         &self,
         role: &str,
@@ -234,6 +235,10 @@ impl DatabaseAccess<'_> {
             renewal: self.renewal.clone(),
             ..database::Settings::new(server)
         };
-        Ok(Database::connect(adjust(settings)).await?)
+        let mut settings = adjust(settings);
+        for replica in &mut settings.replicas {
+            replica.log_in_as(&settings.server);
+        }
+        Ok(Database::connect(settings).await?)
     }
 }

@@ -30,7 +30,7 @@ use database::conninfo::Conninfo;
         /// Whether that channel is listened to, which poolers in transaction mode do not allow.
         #[setting(variables = ["PGRST_DB_CHANNEL_ENABLED"])]
         pub channel_enabled: bool = true,
-        /// Standbys that reads go to.
+        /// Standbys that reads go to. Where one names no user, its login is that of the primary.
         #[setting(variables = ["PGRST_DB_READ_URIS"])]
         pub read_uris: Servers = Servers::default(),
     }

@@ -30,7 +30,9 @@ export function terminalReport(report: Report, coloured: boolean): string {
     head,
     ...rows.map(line),
     line(total),
-    ...(again.length > 0 ? [`held at a second try: ${again.map(({ name }) => name).join(', ')}`] : []),
+    ...(again.length > 0
+      ? [`held at a second try: ${again.map(({ name }) => name).join(', ')}`]
+      : []),
     ...selfCheckLines(report),
     ...(report.required.length > 0 ? [`required: ${report.required.join(', ')}`] : []),
     verdict(report, failures(outcomes, report.required).length),
