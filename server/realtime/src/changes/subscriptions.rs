@@ -21,6 +21,8 @@ use crate::protocol::Version;
 use crate::socket::outbox::Outbox;
 use crate::token::Access;
 
+/// The pause before a first failure is tried again, of which nobody is told.
+const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a subscription waits before it is tried again: a random time between these.
 const RETRY_PAUSE: std::ops::Range<u64> = 5_000..10_000;
 /// Subscriptions that ask the database at the same time.
@@ -148,6 +150,7 @@ impl Changes {
     /// Makes a subscription stand, however long that takes, and tells the client.
     async fn establish(&self, channel: ChannelId, subscriber: &Arc<Subscriber>) {
         let mut state = self.state();
+        let mut has_failed = false;
         loop {
             let settled =
                 state.wait_for(|state| !matches!(state, FeedState::Idle | FeedState::Connecting)).await;
@@ -171,6 +174,11 @@ impl Changes {
                         let shown: String = message.chars().take(SHOWN).collect();
                         tracing::info!(code = "RealtimeDisabledForConfiguration", "{shown}");
                         return self.refuse(channel, subscriber, message);
+                    }
+                    // Such as a connection that broke, or a table that was dropped while the catalog was read.
+                    Err(Failure::Database(_)) if !std::mem::replace(&mut has_failed, true) => {
+                        tokio::time::sleep(SHORT_PAUSE).await;
+                        continue;
                     }
                     Err(Failure::Database(error)) => error.to_string(),
                 },
