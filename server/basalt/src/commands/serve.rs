@@ -39,7 +39,7 @@ const LIMITS: Limits = Limits {
     drain: Duration::from_secs(10),
 };
 
-/// Serves until SIGINT or SIGTERM. A second signal ends the process at once; the watchdog then ends Postgres.
+/// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
     accept::raise_file_limit();

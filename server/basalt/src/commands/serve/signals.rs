@@ -1,11 +1,17 @@
 //! The signals that stop the server.
 
+use std::time::{Duration, Instant};
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 
-/// Listens for SIGINT (Ctrl-C) and SIGTERM. The second one ends the process.
+/// Signals that come this soon after the first one are its repetitions: npm forwards a Ctrl-C to its children, which have
+/// had it from the terminal already. Source: npm/cli#5021.
+const REPETITION: Duration = Duration::from_secs(1);
+
+/// Listens for SIGINT (Ctrl-C) and SIGTERM. A later one ends the process.
 pub(super) struct Signals {
     stop: CancellationToken,
 }
@@ -28,12 +34,13 @@ impl Signals {
 }
 
 async fn watch(mut interrupt: Signal, mut terminate: Signal, stop: CancellationToken) {
+    let mut first: Option<Instant> = None;
     loop {
         let code = tokio::select! {
             _ = interrupt.recv() => 130,
             _ = terminate.recv() => 143,
         };
-        if stop.is_cancelled() {
+        if first.get_or_insert_with(Instant::now).elapsed() > REPETITION {
             // The watchdog of the embedded Postgres sees this process end and shuts it down.
             std::process::exit(code);
         }
