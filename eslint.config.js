@@ -55,6 +55,11 @@ export default tseslint.config(
     languageOptions: { globals: globals.browser },
   },
   {
+    // The script of a new project's page, which has supabase-js from a script before it.
+    files: ['server/basalt/src/commands/init/site/*.js'],
+    languageOptions: { globals: { ...globals.browser, supabase: 'readonly' } },
+  },
+  {
     // The script that serves an edge function, which Deno runs.
     files: ['server/functions/src/worker/worker.js'],
     languageOptions: { globals: { ...globals.browser, Deno: 'readonly' } },

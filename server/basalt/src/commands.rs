@@ -6,6 +6,7 @@ mod doctor;
 mod extensions;
 mod functions;
 mod gen_types;
+mod init;
 mod keys;
 mod migrate;
 mod migration;
@@ -29,9 +30,9 @@ use crate::settings::{AuthDropIn, DropIn, Flags, Service, Settings};
 
 /// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
 ///
-/// Start with `basalt serve` in a project's folder. A project is what the Supabase CLI makes (a folder `supabase`
-/// with `config.toml`, `migrations` and `seed.sql`) or a folder with a `config.toml` of its own; without either, a
-/// bare backend is served. All of Basalt's data is in `.basalt` in that folder.
+/// `basalt init` makes a project, and `basalt serve` in its folder serves it. A project is what the Supabase CLI makes
+/// (a folder `supabase` with `config.toml`, `migrations` and `seed.sql`) or a folder with a `config.toml` of its own;
+/// without either, a bare backend is served. All of Basalt's data is in `.basalt` in that folder.
 ///
 /// Settings come from flags, then the environment (and `.env`), then `config.toml`, then defaults. Variables have
 /// their names of upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
@@ -60,6 +61,10 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Create a project: a table with policies, a seed, a function, and a page that uses them
+    ///
+    /// In the layout of the Supabase CLI, so that it also runs on hosted Supabase. Nothing that exists is overwritten.
+    Init(init::Arguments),
     /// Start everything and serve it on one port, until Ctrl-C
     ///
     /// Starts the embedded Postgres (unless DATABASE_URL names another), applies migrations and seed, fills the
@@ -197,6 +202,7 @@ impl Arguments {
         match self.command {
             // Starts the log itself, since its settings may change what is logged.
             Command::Serve(arguments) => serve(format, arguments, flags),
+            Command::Init(arguments) => init::run(arguments, flags.project),
             Command::Doctor => block_on(doctor::run(flags)),
             Command::Conformance(arguments) => block_on(conformance::run(Settings::load(&flags)?, arguments)),
             Command::Swap(arguments) => conformance::swap(&Settings::load(&flags)?, arguments),

@@ -4,6 +4,8 @@
 
 #[path = "cli/conformance.rs"]
 mod conformance;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/projects.rs"]
 mod projects;
 #[path = "cli/storage.rs"]
@@ -148,9 +150,18 @@ impl Server {
     }
 
     /// Sends SIGTERM and waits for the end.
-    fn stop(mut self) {
+    fn stop(self) {
+        self.signal(rustix::process::Signal::TERM);
+        self.wait();
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for the end, which has been asked for.
+    fn wait(mut self) {
         let deadline = Instant::now() + PATIENCE;
         // The pipe closes when the process and everything that inherited it has ended.
         self.output.read_to_end(&mut Vec::new()).unwrap();

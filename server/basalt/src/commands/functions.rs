@@ -10,7 +10,6 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::{Flags, Settings, display_path};
 
-/// The files of a new function.
 const TEMPLATE: &str = include_str!("functions/index.ts.template");
 const CONFIGURATION: &str = "{\n  \"imports\": {}\n}\n";
 
@@ -134,8 +133,7 @@ fn create(settings: &functions::Settings, name: &str) -> Result<(), Error> {
     }
     let write = || {
         fs::create_dir_all(&folder)?;
-        fs::write(folder.join("deno.json"), CONFIGURATION)?;
-        fs::write(folder.join("index.ts"), TEMPLATE.replace("{name}", name))
+        files_of_new(name).into_iter().try_for_each(|(file, text)| fs::write(folder.join(file), text))
     };
     write().map_err(Error::io(format!("write {}", display_path(&folder))))?;
     console::print(format_args!(
@@ -144,6 +142,11 @@ fn create(settings: &functions::Settings, name: &str) -> Result<(), Error> {
         display_path(&folder.join("index.ts"))
     ));
     Ok(())
+}
+
+/// Returns names and contents of the files of a new function.
+pub(super) fn files_of_new(name: &str) -> [(&'static str, String); 2] {
+    [("deno.json", CONFIGURATION.to_owned()), ("index.ts", TEMPLATE.replace("{name}", name))]
 }
 
 fn list(settings: &functions::Settings) {

@@ -39,7 +39,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
 }
 
 /// Returns a file name as the Supabase CLI forms it: the time in UTC, which is the version, and `name`.
-fn file_name(name: &str, now: OffsetDateTime) -> Result<String, Error> {
+pub(super) fn file_name(name: &str, now: OffsetDateTime) -> Result<String, Error> {
     let refused = |reason: &str| Error::Advice(format!("the name of a migration: {reason}, found {name:?}"));
     let words: Vec<&str> = name.split_whitespace().collect();
     let name = words.join("_");
