@@ -8,6 +8,8 @@
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
+#   make packages    what is released, in target/packages: an archive, npm packages, on Debian a Debian package
+#   make test-packages  from an empty folder to the first row with them; BINARY=... for another program
 #   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as they are available for
 #                    this machine; run, dev and test add the small ones, too, and continue without them
 
@@ -19,12 +21,15 @@ MAKEFLAGS += --no-print-directory
 CARGO_TARGET_DIR ?= target
 RELEASE := $(CARGO_TARGET_DIR)/release/basalt
 DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
+PACKAGES := $(CARGO_TARGET_DIR)/packages
+# The program to be packed for test-packages, if not a release.
+BINARY ?=
 SERVE ?=
 CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak upstream bench extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint audit soak upstream bench packages test-packages extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -87,3 +92,13 @@ upstream: node_modules/.package-lock.json
 bench: test-tools client/dist/index.html
 	@cargo build --locked --release -p basalt -p load -p bare
 	@bench/run $(RELEASE)
+
+# Without the site of this repository, which is no part of others' projects.
+packages: tools
+	@echo "Building the server (release) …"
+	@BASALT_EMBED_SITE=0 cargo build --locked --release -p basalt
+	@scripts/package $(RELEASE) $(PACKAGES)
+
+test-packages: $(if $(BINARY),,packages)
+	@$(if $(BINARY),scripts/package $(BINARY) $(PACKAGES))
+	@node packages/first-row.mjs $(PACKAGES)

@@ -1,6 +1,7 @@
 //! Puts the built client into the binary: release builds take `client/dist`, with each file that shrinks also
 //! compressed as well as it can be, which is far too slow to do at every start. Without a built client, and in
-//! debug builds (they read it from the disk), nothing is put in.
+//! debug builds (they read it from the disk), nothing is put in; nor with BASALT_EMBED_SITE=0, for a program that is given
+//! to others.
 
 use std::error::Error;
 use std::fs;
@@ -17,7 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::remove_dir_all(&site)?;
     }
     fs::create_dir_all(&site)?;
-    if std::env::var("PROFILE")? != "release" {
+    println!("cargo::rerun-if-env-changed=BASALT_EMBED_SITE");
+    if std::env::var("PROFILE")? != "release"
+        || std::env::var("BASALT_EMBED_SITE").is_ok_and(|value| value == "0")
+    {
         return Ok(());
     }
     let client = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../client");
