@@ -1,6 +1,5 @@
 /** Multipart uploads whose server is killed while it puts the parts together. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 
 import {
@@ -46,12 +45,6 @@ describe.skipIf(inject('own') === null)('a multipart upload', () => {
     })
   }
 
-  async function kill() {
-    const ended = once(server.process, 'exit')
-    server.process.kill('SIGKILL')
-    await ended
-  }
-
   beforeAll(async () => {
     await start()
     await s3.send(new CreateBucketCommand({ Bucket }))
@@ -80,7 +73,7 @@ describe.skipIf(inject('own') === null)('a multipart upload', () => {
         () => false,
       )
       await new Promise((resolve) => setTimeout(resolve, moment))
-      await kill()
+      await server.kill()
       const wasAcknowledged = await acknowledged
       await start(server.dataDir)
 

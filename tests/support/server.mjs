@@ -143,12 +143,22 @@ export class Server {
    * @param {{ keepData?: boolean }} [options]
    */
   async stop({ keepData = false } = {}) {
-    if (this.process.exitCode === null) {
-      const ended = new Promise((resolve) => this.process.once('exit', resolve))
-      this.process.kill('SIGINT')
-      await ended
-    }
+    await this.#end('SIGINT')
     if (!keepData) await rm(this.dataDir, { recursive: true, force: true })
+  }
+
+  /** Ends the server without a word; its data stays. */
+  async kill() {
+    await this.#end('SIGKILL')
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async #end(signal) {
+    const { process } = this
+    if (process.exitCode !== null || process.signalCode !== null) return
+    const ended = new Promise((resolve) => process.once('exit', resolve))
+    process.kill(signal)
+    await ended
   }
 
   /**

@@ -1,19 +1,21 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { PostgREST } from '../../bench/rest/postgrest.mjs'
 import { everyWayIn } from '../support/auth.mjs'
+import { temporaryFolder } from '../support/postgres.mjs'
 import { Gateway } from './gateway.mjs'
 import { Mailbox } from './mail.mjs'
-import { Cluster } from './postgres.mjs'
+import { startCluster } from './postgres.mjs'
 import { Service } from './service.mjs'
 
 /** The most bytes of an object, as Supabase's containers have it. */
 const objectLimit = 52_428_800
+
+/** @typedef {import('../support/postgres.mjs').Postgres} Postgres */
 
 /**
  * Programs of upstream that no registry has.
@@ -34,7 +36,7 @@ export class Stack {
   /** @type {(() => unknown)[]} what ends it, the last first */
   #ends = []
   #secret = randomBytes(32).toString('hex')
-  /** @type {Cluster | undefined} */
+  /** @type {Postgres | undefined} */
   #cluster
   /** @type {Gateway | undefined} */
   #gateway
@@ -64,7 +66,7 @@ export class Stack {
    * @param {string} sql
    */
   async sql(sql) {
-    await this.#cluster?.sql('postgres', sql)
+    await this.#cluster?.sql(sql, { role: 'postgres' })
   }
 
   /**
@@ -103,13 +105,11 @@ export class Stack {
       S3_PROTOCOL_ACCESS_KEY_SECRET: randomBytes(32).toString('hex'),
       S3_PROTOCOL_REGION: 'local',
     }
-    const folder = await mkdtemp(path.join(tmpdir(), 'upstream-'))
+    const folder = await temporaryFolder('upstream-')
     this.#ends.push(() => rm(folder, { recursive: true, force: true }))
-    // The cluster runs as another user.
-    await chmod(folder, 0o711)
     const gateway = new Gateway(port ?? (await freePort()), [this.anonKey, this.serviceKey])
     this.url = gateway.url
-    const cluster = this.#ending(await Cluster.start(folder))
+    const cluster = this.#ending(await startCluster(folder))
     this.databaseUrl = cluster.uri('postgres')
     this.adminUrl = cluster.uri('supabase_admin')
     this.#cluster = cluster
@@ -126,7 +126,7 @@ export class Stack {
 
   /**
    * PostgREST, with what it leaves off by default turned on.
-   * @param {Cluster} cluster
+   * @param {Postgres} cluster
    */
   async #rest(cluster) {
     const server = this.#ending(
@@ -149,7 +149,7 @@ export class Stack {
   /**
    * Supabase Auth, with every way to sign in open and nothing limited; null where its program is not there.
    * @param {Programs} programs
-   * @param {Cluster} cluster
+   * @param {Postgres} cluster
    * @param {Mailbox} mailbox
    * @param {{ page: string } & Record<string, string>} options
    */
@@ -212,7 +212,7 @@ export class Stack {
   /**
    * Supabase Storage with files as its backend; null where its build is not there.
    * @param {Programs} programs
-   * @param {Cluster} cluster
+   * @param {Postgres} cluster
    * @param {string} folder
    */
   async #storage({ storage, node = process.execPath }, cluster, folder) {
@@ -285,7 +285,7 @@ export class Stack {
 
 /**
  * The settings of Supabase Storage with which vectors lie in the database.
- * @param {Cluster} cluster
+ * @param {Postgres} cluster
  */
 function vectors(cluster) {
   return {

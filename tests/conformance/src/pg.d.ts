@@ -5,6 +5,7 @@ declare module 'pg' {
       connectionString: string
       application_name?: string
       connectionTimeoutMillis?: number
+      query_timeout?: number
     })
     connect(): Promise<void>
     query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>

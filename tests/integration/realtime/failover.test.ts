@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { Pair, type Postgres } from '../../support/postgres.ts'
+import { Replication } from '../../support/replication.mjs'
 import { Server } from '../../support/server.mjs'
 import { unique, Wires } from './stage.ts'
 import { watch, type Change } from './watch.ts'
@@ -15,23 +15,23 @@ const wires = new Wires()
 afterEach(() => wires.close())
 
 describe.skipIf(inject('own') === null)('a failover', () => {
-  let pair: Pair
+  let postgres: Replication
   let realtime: Server
   let dataDir: string
 
   beforeAll(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-failover-'))
-    pair = await Pair.start()
+    postgres = await Replication.start({ settings: { fsync: 'off' } })
     realtime = await Server.start({
       only: ['realtime'],
       dataDir,
       env: {
-        DATABASE_URL: pair.url,
+        DATABASE_URL: postgres.url,
         BASALT_ADOPT_DATABASE: '1',
         TENANT_MAX_EVENTS_PER_SECOND: '1000000',
       },
     })
-    await pair.primary.sql(
+    await postgres.primary.sql(
       `create table flow (id int primary key); grant select on flow to anon;
        alter publication supabase_realtime add table flow`,
     )
@@ -39,7 +39,7 @@ describe.skipIf(inject('own') === null)('a failover', () => {
 
   afterAll(async () => {
     await realtime.stop()
-    await pair.stop()
+    await postgres.stop()
     await rm(dataDir, { recursive: true, force: true })
   })
 
@@ -51,18 +51,19 @@ describe.skipIf(inject('own') === null)('a failover', () => {
     const synced =
       "select from pg_replication_slots where slot_name = 'basalt_realtime' and synced and not temporary"
     await expect
-      .poll(() => pair.standby.sql(synced), { timeout: 60_000, interval: 500 })
+      .poll(() => postgres.standby.sql(synced), { timeout: 60_000, interval: 500 })
       .toHaveLength(1)
 
     // Rows, one transaction each, on whichever server takes them; those that were acknowledged count.
-    let server: Postgres = pair.primary
     const written: number[] = []
     const end = new AbortController()
     const writing = (async () => {
       for (let id = 1; !end.signal.aborted; id += 1) {
         for (;;) {
           try {
-            await server.sql(`insert into flow values (${String(id)}) on conflict do nothing`)
+            await postgres.primary.sql(
+              `insert into flow values (${String(id)}) on conflict do nothing`,
+            )
             break
           } catch {
             await pause(50)
@@ -72,10 +73,9 @@ describe.skipIf(inject('own') === null)('a failover', () => {
       }
     })()
     await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(100)
-    await pair.primary.stop('SIGKILL')
-    await pair.standby.sql('select pg_promote()')
+    await postgres.primary.stop('SIGKILL')
+    await postgres.promote()
     const before = written.length
-    server = pair.standby
     await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(before + 100)
     end.abort()
     await writing

@@ -15,7 +15,7 @@ import {
 import ws from 'ws'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { Nats } from '../../support/nats.ts'
+import { Nats } from '../../support/nats.mjs'
 import { Server } from '../../support/server.mjs'
 import { unique } from './stage.ts'
 
@@ -41,13 +41,6 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`
     const node = { DATABASE_URL: url, BASALT_ADOPT_DATABASE: '1', NATS_URL: nats.url }
     return Server.start({ only: ['realtime'], dataDir, env: { ...env, ...node } })
-  }
-
-  /** Ends a server without a word. */
-  async function kill(server: Server) {
-    const ended = new Promise((resolve) => server.process.once('exit', resolve))
-    server.process.kill('SIGKILL')
-    await ended
   }
 
   function connect({ access }: Server) {
@@ -161,7 +154,7 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
       await here.track({ n: 3 })
       await expect.poll(() => keys(there)).toEqual(['here', 'there'])
 
-      await kill(third)
+      await third.kill()
       await expect.poll(() => keys(here), { timeout: 15_000 }).toEqual(['here'])
     },
   )
@@ -231,10 +224,10 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
 
     test('while the node that reads them is killed', { timeout: 120_000 }, async () => {
       // The first one has the slot; then the second one.
-      await expectAll([await watch(two)], () => kill(one))
+      await expectAll([await watch(two)], () => one.kill())
       one = await start()
       await pause(2500)
-      await expectAll([await watch(one)], () => kill(two))
+      await expectAll([await watch(one)], () => two.kill())
       two = await start()
       await pause(2500)
     })

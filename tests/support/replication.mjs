@@ -1,0 +1,139 @@
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import { Postgres, temporaryFolder } from './postgres.mjs'
+
+/**
+ * A primary and its standbys. A commit is acknowledged once one standby has it, so that the standby that has most can
+ * take the primary's place without a loss, and so that with two standbys one of them may be away.
+ */
+export class Replication {
+  #folder
+  /** @type {Postgres[]} */
+  #servers = []
+
+  /**
+   * Makes and starts all of them.
+   * @param {{ standbys?: number, settings?: import('./postgres.mjs').Settings }} [options]
+   */
+  static async start({ standbys = 1, settings = {} } = {}) {
+    const replication = new Replication(await temporaryFolder('basalt-replication-'))
+    try {
+      await replication.#make(standbys, settings)
+      return replication
+    } catch (error) {
+      await replication.stop()
+      throw error
+    }
+  }
+
+  constructor(/** @type {string} */ folder) {
+    this.#folder = folder
+  }
+
+  /** All servers: the primary, then the standbys. */
+  get servers() {
+    return [...this.#servers]
+  }
+
+  /** The server that takes writes; one that has been killed, until another one is promoted. */
+  get primary() {
+    return this.#member(0)
+  }
+
+  /** The first standby. */
+  get standby() {
+    return this.#member(1)
+  }
+
+  /** A connection string of all servers, which leads to the one that takes writes. */
+  get url() {
+    const hosts = this.#servers.map(({ port }) => `127.0.0.1:${port}`)
+    return `postgres://postgres@${hosts.join(',')}/postgres?target_session_attrs=read-write`
+  }
+
+  /** Lets the standby that has most take the place of the primary, which has ended, and returns it. */
+  async promote() {
+    const standbys = this.#servers.slice(1)
+    const received = await Promise.all(
+      standbys.map(async (standby) => {
+        const [row] = await standby.sql(
+          "select pg_last_wal_receive_lsn() - '0/0' as bytes from pg_is_in_recovery()",
+        )
+        return Number(row?.bytes)
+      }),
+    )
+    const chosen = standbys[received.indexOf(Math.max(...received))] ?? this.standby
+    await chosen.sql('select pg_promote()')
+    const others = standbys.filter((standby) => standby !== chosen)
+    this.#servers = [chosen, ...others, this.primary]
+    return chosen
+  }
+
+  /** Kills all of them and removes their data. */
+  async stop() {
+    await Promise.all(this.#servers.map((server) => server.stop('SIGKILL')))
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /**
+   * @param {number} standbys
+   * @param {import('./postgres.mjs').Settings} settings
+   */
+  async #make(standbys, settings) {
+    const names = Array.from({ length: standbys }, (_, index) => `standby_${index + 1}`)
+    const primary = await Postgres.create(await this.#subfolder('primary'), {
+      settings: { hot_standby_feedback: 'on', wal_retrieve_retry_interval: '100ms', ...settings },
+    })
+    this.#servers.push(primary)
+    await primary.start()
+    for (const name of names) {
+      await primary.sql(`select pg_create_physical_replication_slot('${name}', true)`)
+    }
+    await primary.stop()
+    for (const name of names) {
+      this.#servers.push(await primary.copy(await this.#subfolder(name)))
+    }
+    for (const [index, server] of this.#servers.entries()) {
+      await this.#configure(server, names[index - 1], names)
+    }
+    await Promise.all(this.#servers.map((server) => server.start()))
+  }
+
+  /**
+   * Says whom a server waits for while it is the primary, and whom it follows while it is not.
+   * @param {Postgres} server
+   * @param {string | undefined} name that of a standby
+   * @param {string[]} names those of all standbys
+   */
+  async #configure(server, name, names) {
+    const others = names.filter((one) => one !== name)
+    await server.configure({
+      synchronous_standby_names: others.length === 0 ? '' : `ANY 1 (${others.join(', ')})`,
+      // Row changes are told once every one of these has them: of several, one that is away would hold all up.
+      synchronized_standby_slots: others.length === 1 ? others.join('') : '',
+    })
+    if (name === undefined) return
+    const ports = this.#servers.filter((one) => one !== server).map(({ port }) => port)
+    const hosts = ports.map(() => '127.0.0.1').join(',')
+    await server.configure({
+      primary_conninfo: `host=${hosts} port=${ports.join(',')} user=postgres dbname=postgres application_name=${name} target_session_attrs=read-write`,
+      primary_slot_name: name,
+      sync_replication_slots: 'on',
+    })
+    await writeFile(path.join(server.data, 'standby.signal'), '')
+  }
+
+  async #subfolder(/** @type {string} */ name) {
+    const folder = path.join(this.#folder, name)
+    await mkdir(folder)
+    await chmod(folder, 0o711)
+    return folder
+  }
+
+  #member(/** @type {number} */ index) {
+    const server = this.#servers[index]
+    if (!server) throw new Error(`there is no server ${index} of ${this.#servers.length}`)
+    return server
+  }
+}
