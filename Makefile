@@ -6,6 +6,8 @@
 #   make lint        rustfmt, clippy, unused dependencies, eslint, prettier, tsc
 #   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
+#   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
+#   make test-cluster  its tests, and what it answers while each part of it is killed
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
 #   make packages    what is released, in target/packages: an archive, npm packages, on Debian a Debian package
@@ -29,7 +31,8 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak upstream bench packages test-packages extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools upstream bench packages test-packages \
+        extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -85,6 +88,17 @@ audit: tools
 soak: test-tools
 	@cargo build --locked -p basalt
 	@scripts/soak $(DEBUG)
+
+cluster-tools: tools node_modules/.package-lock.json
+	@scripts/require-test-tools cluster
+
+cluster: cluster-tools client/dist/index.html
+	@cargo build --locked -p basalt
+	@BASALT_BINARY=$(DEBUG) exec node tests/cluster/run.mjs
+
+test-cluster: cluster-tools client/dist/index.html
+	@cargo build --locked -p basalt
+	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent cluster -w tests
 
 upstream: node_modules/.package-lock.json
 	@tests/upstream/run

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
 import { freePort } from '../../bench/lib/ports.mjs'
+import { isRunning } from './service.mjs'
 
 /** The programs that Basalt embeds. */
 const embedded = path.resolve(
@@ -142,7 +143,6 @@ export class Postgres {
     await ended
   }
 
-  /** The number of its first process. */
   get pid() {
     return this.#process?.pid ?? 0
   }
@@ -247,8 +247,4 @@ function account() {
   const id = (/** @type {string} */ flag) =>
     Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
-}
-
-function isRunning(/** @type {import('node:child_process').ChildProcess} */ child) {
-  return child.exitCode === null && child.signalCode === null
 }

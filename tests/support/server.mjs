@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
+import { isRunning } from './service.mjs'
+
 const run = promisify(execFile)
 
 /** The repository, which is a project that Basalt serves. */
@@ -28,6 +30,7 @@ const startLimit = 120_000
  * @property {string} [binary] by default the one named by BASALT_BINARY, else the debug build
  * @property {string} [dataDir] the data folder, by default an empty one
  * @property {string} [project] the project's folder, by default the repository
+ * @property {number} [port] the port of the API, by default a free one
  * @property {string[]} [only] the parts to serve, by default all
  * @property {Record<string, string>} [env] settings beside those of this process's environment
  */
@@ -49,7 +52,7 @@ export class Server {
    * @param {string} dataDir
    * @param {Options} [options]
    */
-  constructor(binary, dataDir, { project = repository, only = [], env = {} } = {}) {
+  constructor(binary, dataDir, { project = repository, port = 0, only = [], env = {} } = {}) {
     this.binary = binary
     /** Its data folder. */
     this.dataDir = dataDir
@@ -66,7 +69,7 @@ export class Server {
     const parts = only.length > 0 ? ['--only', only.join(',')] : []
     this.process = spawn(
       binary,
-      ['serve', '--project', project, '--data-dir', dataDir, '--port', '0', ...parts],
+      ['serve', '--project', project, '--data-dir', dataDir, '--port', String(port), ...parts],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: this.environment,
@@ -154,10 +157,9 @@ export class Server {
 
   /** @param {NodeJS.Signals} signal */
   async #end(signal) {
-    const { process } = this
-    if (process.exitCode !== null || process.signalCode !== null) return
-    const ended = new Promise((resolve) => process.once('exit', resolve))
-    process.kill(signal)
+    if (!isRunning(this.process)) return
+    const ended = new Promise((resolve) => this.process.once('exit', resolve))
+    this.process.kill(signal)
     await ended
   }
 

@@ -7,10 +7,10 @@ import { freePort } from '../../bench/lib/ports.mjs'
 import { PostgREST } from '../../bench/rest/postgrest.mjs'
 import { everyWayIn } from '../support/auth.mjs'
 import { temporaryFolder } from '../support/postgres.mjs'
+import { answers, Service } from '../support/service.mjs'
 import { Gateway } from './gateway.mjs'
 import { Mailbox } from './mail.mjs'
 import { startCluster } from './postgres.mjs'
-import { Service } from './service.mjs'
 
 /** The most bytes of an object, as Supabase's containers have it. */
 const objectLimit = 52_428_800
@@ -198,14 +198,13 @@ export class Stack {
       GOTRUE_SMS_MAX_FREQUENCY: '1ms',
       GOTRUE_MFA_PHONE_MAX_FREQUENCY: '1ms',
     }
-    await Service.run([auth, 'migrate'], environment)
-    this.authService = this.#ending(
-      await Service.start({
-        command: [auth, 'serve'],
-        settings: environment,
-        health: `${url}/health`,
-      }),
-    )
+    const service = new Service({
+      command: [auth, 'serve'],
+      settings: environment,
+      isReady: () => answers(`${url}/health`),
+    })
+    await service.run([auth, 'migrate'])
+    this.authService = this.#ending(await service.start())
     return url
   }
 
@@ -227,10 +226,10 @@ export class Stack {
     await mkdir(objects)
     const url = `http://127.0.0.1:${port}`
     this.storageService = this.#ending(
-      await Service.start({
+      await new Service({
         command: [node, entry],
         folder: storage,
-        health: `${url}/status`,
+        isReady: () => answers(`${url}/status`),
         settings: {
           // In production it leads clients to https alone.
           NODE_ENV: 'development',
@@ -256,7 +255,7 @@ export class Stack {
           ...(cluster.has('vector') ? vectors(cluster) : {}),
           ...this.s3,
         },
-      }),
+      }).start(),
     )
     return url
   }

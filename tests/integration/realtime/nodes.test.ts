@@ -15,6 +15,7 @@ import {
 import ws from 'ws'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { freePort } from '../../../bench/lib/ports.mjs'
 import { Nats } from '../../support/nats.mjs'
 import { Server } from '../../support/server.mjs'
 import { unique } from './stage.ts'
@@ -60,7 +61,8 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     })
 
   beforeAll(async () => {
-    nats = await Nats.start()
+    nats = new Nats(await freePort())
+    await nats.start()
     host = await Server.start({ only: ['rest'], env })
     await host.psql(
       `create table flow (id bigint generated always as identity primary key, body text);
@@ -216,9 +218,9 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
 
     test('while NATS ends and comes back', { timeout: 60_000 }, async () => {
       await expectAll([await watch(one), await watch(two)], async () => {
-        await nats.stop()
+        await nats.stop('SIGKILL')
         await pause(500)
-        await nats.resume()
+        await nats.start()
       })
     })
 

@@ -1,0 +1,43 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import { freePort } from '../../bench/lib/ports.mjs'
+import { listens, Service } from '../support/service.mjs'
+
+const deployed = path.resolve(import.meta.dirname, '../../deploy/haproxy.cfg')
+const plain = path.join(import.meta.dirname, 'balancer.cfg')
+const certificates = path.resolve(import.meta.dirname, '../support/tls')
+
+/** HAProxy as `deploy/haproxy.cfg` sets it up, with plain HTTP in addition. */
+export class Balancer extends Service {
+  /**
+   * Starts it in front of two nodes, which need not be there yet.
+   * @param {number} port
+   * @param {[number, number]} nodes the nodes' ports
+   * @param {string} folder an empty one, for its certificate
+   */
+  static async start(port, nodes, folder) {
+    const certificate = path.join(folder, 'certificate.pem')
+    const parts = ['certificate.pem', 'key.pem'].map((name) =>
+      readFile(path.join(certificates, name)),
+    )
+    await writeFile(certificate, Buffer.concat(await Promise.all(parts)), { mode: 0o600 })
+    const local = (/** @type {number} */ port) => `127.0.0.1:${port}`
+    const balancer = new Balancer({
+      command: ['haproxy', '-db', '-f', deployed, '-f', plain],
+      settings: {
+        TLS_CERTIFICATE: certificate,
+        HTTP_BIND: local(await freePort()),
+        HTTPS_BIND: local(await freePort()),
+        STATUS_BIND: local(await freePort()),
+        PLAIN_BIND: local(port),
+        // Each takes two open files, of which a user may not have as many as a server has.
+        MAX_CONNECTIONS: '2000',
+        BASALT_1: local(nodes[0]),
+        BASALT_2: local(nodes[1]),
+      },
+      isReady: () => listens(port),
+    })
+    return balancer.start()
+  }
+}
