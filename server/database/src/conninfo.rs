@@ -369,7 +369,11 @@ mod tests {
         };
         assert_eq!(logged_in("postgres://h2:5433"), "postgresql://u:p@h2:5433/d");
         assert_eq!(logged_in("postgres://h2/other"), "postgresql://u:p@h2/other");
-        assert_eq!(logged_in("postgres://own@h2/d"), "postgresql://own@h2/d", "whoever names a user means it");
+        assert_eq!(
+            logged_in("postgres://own@h2/d"),
+            "postgresql://own@h2/d",
+            "whoever names a user means it"
+        );
     }
 
     #[test]
