@@ -298,7 +298,7 @@ fn database_shape(error: &database::Error) -> Shape {
     match error {
         database::Error::Postgres(server) => match &*server.code {
             "42501" => bad_request("403", "Unauthorized", "AccessDenied"),
-            "22P02" => bad_request("400", "InvalidParameter", "InvalidParameter"),
+            "22P02" | "22021" => bad_request("400", "InvalidParameter", "InvalidParameter"),
             "42703" | "42P01" => bad_request("503", "DatabaseSchemaMismatch", "DatabaseSchemaMismatch"),
             "42P17" => {
                 bad_request("503", "DatabaseInvalidObjectDefinition", "DatabaseInvalidObjectDefinition")
