@@ -1,6 +1,6 @@
 //! API keys and the exchange of credentials, as Supabase's gateway does it.
 
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, USER_AGENT};
 use http::{HeaderName, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use poem::{Request, Response};
@@ -23,6 +23,8 @@ pub(crate) enum PresentedKey {
     Nothing,
     Unknown,
     Known(ApiKeyKind),
+    /// The secret key, from a browser, where whoever looks at the page can read it.
+    Exposed,
 }
 
 impl Credentials {
@@ -37,6 +39,7 @@ impl Credentials {
     pub(crate) fn of(&self, request: &Request) -> (PresentedKey, Option<Bearer>, BearerSource) {
         let key = api_key(request);
         let presented = match &key {
+            _ if is_browser(request) && self.shows_secret(request, key.as_ref()) => PresentedKey::Exposed,
             None => PresentedKey::Nothing,
             Some(key) => self.recognise(key).map_or(PresentedKey::Unknown, PresentedKey::Known),
         };
@@ -54,6 +57,14 @@ impl Credentials {
             }
             legacy => (presented, legacy, BearerSource::LegacyKey),
         }
+    }
+
+    /// Reports whether the API key or `Authorization` is the secret key.
+    fn shows_secret(&self, request: &Request, key: Option<&Bearer>) -> bool {
+        let is_secret = |key: &Bearer| {
+            ApiKeys::is_opaque(key) && self.keys.api_keys().identify(key) == Some(ApiKeyKind::Secret)
+        };
+        key.is_some_and(is_secret) || Bearer::of(request.headers()).as_ref().is_some_and(is_secret)
     }
 
     fn recognise(&self, key: &str) -> Option<ApiKeyKind> {
@@ -74,10 +85,23 @@ impl Credentials {
     }
 }
 
-/// Returns the answer of Supabase's gateway to a request without an API key, or with one that it does not know.
-pub(crate) fn refusal(presented: &PresentedKey) -> Option<Response> {
+/// Reports whether a browser says that it sends `request`: all of them, and next to no other program, begin so.
+/// Supabase's gateway tells by the same header (its guide "API keys").
+fn is_browser(request: &Request) -> bool {
+    request.headers().get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
+}
+
+/// Returns the answer of Supabase's gateway to a request with a key that it does not let in; where one is needed
+/// (`needs_key`), also to a request without an API key, or with one that it does not know.
+pub(crate) fn refusal(presented: &PresentedKey, needs_key: bool) -> Option<Response> {
     let (message, hint) = match presented {
         PresentedKey::Known(_) => return None,
+        PresentedKey::Exposed => (
+            "Forbidden use of secret API key in browser",
+            "Secret API keys can only be used in a protected environment and should never be used in a browser. \
+             Delete this secret API key immediately!",
+        ),
+        _ if !needs_key => return None,
         PresentedKey::Nothing => {
             ("No API key found in request", "No `apikey` request header or url param was found.")
         }

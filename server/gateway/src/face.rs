@@ -97,9 +97,7 @@ impl<E: Endpoint> Face<E> {
             Some(credentials) => credentials.of(&request),
             None => (PresentedKey::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
         };
-        if self.needs_key(request.uri().path())
-            && let Some(response) = refusal(&presented)
-        {
+        if let Some(response) = refusal(&presented, self.needs_key(request.uri().path())) {
             return response;
         }
         if inner.credentials.is_some() {
@@ -110,7 +108,7 @@ impl<E: Endpoint> Face<E> {
         }
         let api_key = match presented {
             PresentedKey::Known(kind) => Some(kind),
-            PresentedKey::Nothing | PresentedKey::Unknown => None,
+            PresentedKey::Nothing | PresentedKey::Unknown | PresentedKey::Exposed => None,
         };
         request.extensions_mut().insert(Caller {
             request_id: request_id.clone(),

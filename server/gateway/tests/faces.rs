@@ -116,6 +116,37 @@ async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
 }
 
 #[tokio::test]
+async fn a_secret_key_is_refused_from_browsers() {
+    let keys = keys();
+    let (guarded, open) =
+        (gateway(&keys).guarded("mirror", mirror()), gateway(&keys).open("mirror", mirror()));
+    let api = keys.api_keys();
+    let browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+    let bearer = |key: &str| format!("Bearer {key}");
+    let from_browser = |key: &str, authorization: &str| {
+        get("/").header("user-agent", browser).header("apikey", key).header("authorization", authorization)
+    };
+    for face in [&guarded, &open] {
+        for request in [
+            get("/").header("user-agent", browser).header("apikey", api.secret()),
+            get(&format!("/?apikey={}", api.secret())).header("user-agent", browser),
+            from_browser(api.publishable(), &bearer(api.secret())),
+        ] {
+            let (status, body) = ask(face, request).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED);
+            assert_eq!(body["message"], "Forbidden use of secret API key in browser");
+        }
+        // As on hosted Supabase, the legacy key of the same role is not.
+        for key in [api.anon(), api.service_role()] {
+            let request = from_browser(api.publishable(), &bearer(key));
+            assert_eq!(ask(face, request).await.0, StatusCode::OK);
+        }
+    }
+    let server = get("/").header("apikey", api.secret()).header("user-agent", "node");
+    assert_eq!(ask(&guarded, server).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn an_open_service_takes_anybody_and_trusts_nobody() {
     let keys = keys();
     let face = gateway(&keys).open("mirror", mirror());
