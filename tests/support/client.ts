@@ -11,13 +11,15 @@ export interface Traits {
   token?: string
   /** How links that are mailed to the user lead back; `implicit` by default. */
   flowType?: 'implicit' | 'pkce'
+  /** The program that it says it is; Node.js by default. */
+  userAgent?: string
 }
 
 /** The stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
 export function connect<Schema = Database>(
   url: string,
   key: string,
-  { token, flowType }: Traits = {},
+  { token, flowType, userAgent }: Traits = {},
 ): SupabaseClient<Schema> {
   return createClient<Schema>(url, key, {
     auth: {
@@ -25,7 +27,12 @@ export function connect<Schema = Database>(
       autoRefreshToken: false,
       ...(flowType === undefined ? {} : { flowType }),
     },
-    global: { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } },
+    global: {
+      headers: {
+        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...(userAgent === undefined ? {} : { 'User-Agent': userAgent }),
+      },
+    },
     // Node.js 20 has no WebSocket of its own.
     realtime: { transport: WebSocket as unknown as typeof globalThis.WebSocket },
   })
