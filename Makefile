@@ -3,7 +3,7 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser
-#   make lint        rustfmt, clippy, unused dependencies, eslint, prettier, tsc
+#   make lint        rustfmt, clippy, unused dependencies, tests that documents name, eslint, prettier, tsc
 #   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
@@ -80,6 +80,7 @@ lint: node_modules/.package-lock.json
 	cargo fmt --all --check
 	$(CLIPPY)
 	node scripts/unused-dependencies.mjs
+	node scripts/check-test-names.mjs docs/security.md
 	npm run --silent lint
 
 audit: tools
