@@ -3,7 +3,7 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser
-#   make lint        rustfmt, clippy, unused dependencies, tests that documents name, eslint, prettier, tsc
+#   make lint        rustfmt, clippy, unused dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc
 #   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
@@ -12,6 +12,7 @@
 #   make bench       the load tests; needs a quiet machine
 #   make packages    what is released, in target/packages: an archive, npm packages, on Debian a Debian package
 #   make test-packages  from an empty folder to the first row with them; BINARY=... for another program
+#   make image       the container images basalt and terrace, with docker, podman or buildah
 #   make extensions  pgvector, pgmq, PostGIS, pgTAP and more for the embedded Postgres, as far as they are available for
 #                    this machine; run, dev and test add the small ones, too, and continue without them
 
@@ -31,7 +32,7 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools upstream bench packages test-packages \
+.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools upstream bench image packages test-packages \
         extensions optional-extensions tools test-tools
 
 help:
@@ -53,6 +54,9 @@ tests/python/.venv/pyvenv.cfg: tests/python/requirements.txt | test-tools
 	@python3 -m venv --clear tests/python/.venv
 	@tests/python/.venv/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+image:
+	@scripts/image
 
 extensions: node_modules/.package-lock.json
 	@scripts/extensions
@@ -81,6 +85,7 @@ lint: node_modules/.package-lock.json
 	$(CLIPPY)
 	node scripts/unused-dependencies.mjs
 	node scripts/check-test-names.mjs docs/security.md
+	node scripts/check-deploy.mjs
 	npm run --silent lint
 
 audit: tools

@@ -1,5 +1,6 @@
 //! The process's environment together with the project's `.env` files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,9 @@ use crate::Invalid;
 
 /// Files read from a project's folder, the stronger first.
 const FILES: [&str; 2] = [".env.local", ".env"];
+
+/// What follows a variable's name in that of the variable which names a file with its value.
+const FILE_SUFFIX: &str = "_FILE";
 
 /// Variables by name. Those of the process win over those of files.
 ///
@@ -79,6 +83,28 @@ impl Environment {
         Ok(())
     }
 
+    /// Returns the value of `name`, or what the file contains that `<name>_FILE` names, without the end of its last line:
+    /// so containers and service managers hand over secrets. `None` if there is none or it is empty.
+    ///
+    /// Errors: [`Invalid`] for a file that cannot be read, and if both variables are set.
+    pub fn text(&self, name: &str) -> Result<Option<Cow<'_, str>>, Invalid> {
+        let of_file = file_variable(name);
+        let Some(path) = self.get(&of_file) else { return Ok(self.get(name).map(Cow::Borrowed)) };
+        if self.get(name).is_some() {
+            return Err(Invalid::new(&of_file, &format!("{name} or {of_file}"), &"both"));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Invalid::new(&of_file, "a text file that can be read", &format!("{path}: {error}"))
+        })?;
+        let text = text.trim_end_matches(['\r', '\n']);
+        Ok((!text.is_empty()).then(|| Cow::Owned(text.to_owned())))
+    }
+
+    /// Reports whether `name` or `<name>_FILE` is set and not empty.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.get(name).is_some() || self.get(&file_variable(name)).is_some()
+    }
+
     /// Returns the value of `name`, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
@@ -100,9 +126,42 @@ impl Environment {
     }
 }
 
+/// Returns the name of the variable that names a file with the value of `name`.
+pub(crate) fn file_variable(name: &str) -> String {
+    format!("{name}{FILE_SUFFIX}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_come_from_files_that_variables_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let missing = folder.path().join("missing").to_str().unwrap().to_owned();
+        let environment = Environment::from_pairs([
+            ("A_FILE".to_owned(), path("a", " two\nlines \r\n")),
+            ("B".to_owned(), "own".to_owned()),
+            ("C_FILE".to_owned(), path("c", "\n")),
+            ("D".to_owned(), "hunter2".to_owned()),
+            ("D_FILE".to_owned(), path("d", "hunter3")),
+            ("E_FILE".to_owned(), missing.clone()),
+        ]);
+        assert_eq!(environment.text("A").unwrap().as_deref(), Some(" two\nlines "));
+        assert_eq!(environment.text("B").unwrap().as_deref(), Some("own"));
+        assert_eq!(environment.text("C"), Ok(None));
+        assert_eq!(environment.text("F"), Ok(None));
+        assert!(environment.is_set("A") && environment.is_set("B") && !environment.is_set("F"));
+        let both = environment.text("D").unwrap_err().to_string();
+        assert!(both.starts_with("D_FILE: ") && !both.contains("hunter"), "{both}");
+        let unreadable = environment.text("E").unwrap_err().to_string();
+        assert!(unreadable.starts_with("E_FILE: ") && unreadable.contains(&missing), "{unreadable}");
+    }
 
     #[test]
     fn files_fill_what_is_not_set() {

@@ -1,8 +1,10 @@
 //! Reads settings: the environment first, then `config.toml`, and remembers which keys were read.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
 /// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
@@ -96,22 +98,24 @@ impl<'a> Reader<'a> {
         let key = path.join(".");
         self.read_keys.insert(key.clone());
         for name in names {
-            if let Some(text) = self.environment.get(name) {
-                let read = read(RawValue::Text(text));
-                return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(text)));
+            if let Some(text) = self.text(name)? {
+                let read = read(RawValue::Text(&text));
+                return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(&text)));
             }
         }
         let Some(value) = find(self.config, path) else { return Ok(()) };
-        let Some(value) = self.substituted(path, value) else { return Ok(()) };
+        let Some(value) = self.substituted(path, value)? else { return Ok(()) };
         read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
     /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is
     /// reported, except where nobody misses it.
-    fn substituted(&mut self, path: &[&str], value: &toml::Value) -> Option<toml::Value> {
-        let Some(name) = variable(value) else { return Some(value.clone()) };
-        if let Some(text) = self.environment.get(name) {
-            return Some(toml::Value::String(text.to_owned()));
+    ///
+    /// Errors: those of [`Environment::text`].
+    fn substituted(&mut self, path: &[&str], value: &toml::Value) -> Result<Option<toml::Value>, Invalid> {
+        let Some(name) = variable(value) else { return Ok(Some(value.clone())) };
+        if let Some(text) = self.text(name)? {
+            return Ok(Some(toml::Value::String(text.into_owned())));
         }
         if !self.is_off(path) {
             let key = path.join(".");
@@ -119,7 +123,16 @@ impl<'a> Reader<'a> {
                 "{key} refers to the environment variable {name}, which is not set: {key} is ignored"
             ));
         }
-        None
+        Ok(None)
+    }
+
+    /// Returns what [`Environment::text`] returns, and remembers that a file for it was asked for.
+    fn text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Invalid> {
+        let of_file = file_variable(name);
+        if self.environment.get(&of_file).is_some() {
+            self.read_names.insert(of_file);
+        }
+        self.environment.text(name)
     }
 
     /// Reports whether `path` leads into a section of `config.toml` that is switched off.
@@ -135,11 +148,11 @@ impl<'a> Reader<'a> {
 
     /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
     ///
-    /// Errors: [`Invalid`] for a value that is no text.
+    /// Errors: [`Invalid`] for a value that is no text; those of [`Environment::text`].
     pub fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
         self.read_keys.insert(path.join("."));
         match find(self.config, path).and_then(variable) {
-            Some(name) => Ok(self.environment.get(name).map(str::to_owned)),
+            Some(name) => Ok(self.text(name)?.map(Cow::into_owned)),
             None => self.get_at(path, &[]),
         }
     }
@@ -182,9 +195,9 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reports whether the environment variable `name` is set.
+    /// Reports whether the environment variable `name` is set, or the one that names a file with its value.
     pub fn is_in_environment(&self, name: &str) -> bool {
-        self.environment.get(name).is_some()
+        self.environment.is_set(name)
     }
 
     /// Returns the file that the environment variable `name` was read from; `None` for one of the process's own.

@@ -16,8 +16,10 @@ the files `.env.local` and `.env` of the project, `config.toml`, and its default
 services call them, and those of Basalt alone begin with `BASALT_`.
 
 Each table names a setting by its key in `config.toml` and by its variables, the strongest first. A variable that is empty
-counts as not set. In `config.toml` a text `env(NAME)` stands for the variable `NAME`. A value that cannot be used stops
-the start; a name that nobody knows is warned about.
+counts as not set. Instead of a variable `NAME`, `NAME_FILE` can be set to the path of a file with the value, such as a
+secret of a container; a server that replaces PostgREST has PostgREST's `@path` for that. In `config.toml` a text
+`env(NAME)` stands for the variable `NAME`. A value that cannot be used stops the start; a name that nobody knows is warned
+about.
 
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";

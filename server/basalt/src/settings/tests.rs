@@ -74,6 +74,34 @@ fn reads_may_go_to_several_standbys() {
 }
 
 #[test]
+fn secrets_may_lie_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (url, secret) = (file("url", "postgres://a:b@h/d\n"), file("secret", "hunter2"));
+    let config = "[auth.email.smtp]\nhost = 'h'\nadmin_email = 'a@b.c'\npass = 'env(MAIL_PASS)'";
+    let settings = read(
+        config,
+        &[
+            ("DATABASE_URL_FILE", &url),
+            ("GOTRUE_SMS_TWILIO_AUTH_TOKEN_FILE", &secret),
+            ("MAIL_PASS_FILE", &secret),
+        ],
+    );
+    assert_eq!(settings.database.url.unwrap().to_uri(), "postgresql://a:b@h/d");
+    let auth = settings.services.auth.unwrap();
+    assert_eq!(auth.mail.smtp.unwrap().password.expose(), "hunter2");
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+    let misspelt = read("", &[("PGRST_DB_MAXROWS_FILE", &secret)]).warnings;
+    assert!(misspelt[0].contains("PGRST_DB_MAXROWS_FILE is ignored"), "{misspelt:?}");
+    let refused = refusal("", &[("JWT_SECRET", "x"), ("JWT_SECRET_FILE", &secret)]);
+    assert_eq!(refused, "JWT_SECRET_FILE: expected JWT_SECRET or JWT_SECRET_FILE, found both");
+}
+
+#[test]
 fn unknown_names_are_warned_about_with_the_nearest_known_one() {
     let settings = read("[api]\nmax_row = 5\n[sausage]\nx = 1", &[("PGRST_DB_MAXROWS", "5"), ("HOME", "/x")]);
     assert_eq!(

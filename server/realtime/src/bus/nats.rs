@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, Subject};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr, Subject};
 use futures_util::StreamExt as _;
+use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -40,7 +41,8 @@ pub(crate) async fn run(
             let _ = events.send(event);
             std::future::ready(())
         });
-    let client = options.connect(realtime.settings().nats_url.expose()).await?;
+    let address: ServerAddr = realtime.settings().nats_url.expose().parse()?;
+    let client = with_login(options, &address).connect(address).await?;
     let subject = Subject::from(subject.to_owned());
     let mut parts = client.subscribe(subject.clone()).await?;
     let mut peers = Peers::new(realtime.clone());
@@ -69,6 +71,18 @@ pub(crate) async fn run(
     // A broker that is gone takes nothing.
     let _ = tokio::time::timeout(END_LIMIT, teller.end(queue)).await;
     Ok(())
+}
+
+/// Adds the login in `address`, which the client itself leaves out: user and password, or a token in the user's place.
+///
+/// Source: NATS documentation, "Connecting".
+fn with_login(options: ConnectOptions, address: &ServerAddr) -> ConnectOptions {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    match (address.username(), address.password()) {
+        (Some(user), Some(password)) => options.user_and_password(decoded(user), decoded(password)),
+        (Some(token), None) => options.token(decoded(token)),
+        (None, _) => options,
+    }
 }
 
 /// Notes what has happened to the connection.
