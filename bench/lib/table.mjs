@@ -1,9 +1,13 @@
 /** Prints the title of a group of figures. */
-export function heading(text) {
+export function heading(/** @type {string} */ text) {
   process.stdout.write(`\n${text}\n`)
 }
 
-/** Prints a figure: what it is, and its value with its unit. */
+/**
+ * Prints a figure: what it is, and its value with its unit.
+ * @param {string} name
+ * @param {string} value
+ */
 export function row(name, value) {
   process.stdout.write(`  ${name.padEnd(58)} ${value}\n`)
 }
@@ -15,11 +19,14 @@ export function row(name, value) {
  */
 export function table(columns, rows) {
   const cells = [columns, ...rows].map((cells) => cells.map(String))
-  const widths = columns.map((_, index) => Math.max(...cells.map((cells) => cells[index].length)))
+  const widths = columns.map((_, index) =>
+    Math.max(...cells.map((cells) => cells[index]?.length ?? 0)),
+  )
   for (const [number, line] of cells.entries()) {
-    const padded = line.map((cell, index) =>
-      index === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[index]),
-    )
+    const padded = line.map((cell, index) => {
+      const width = widths[index] ?? 0
+      return index === 0 ? cell.padEnd(width) : cell.padStart(width)
+    })
     process.stdout.write(`  ${padded.join('  ').trimEnd()}\n`)
     if (number === 0)
       process.stdout.write(`  ${widths.map((width) => '─'.repeat(width)).join('  ')}\n`)
@@ -27,12 +34,12 @@ export function table(columns, rows) {
 }
 
 /** A number for people: three significant digits or none after the point. */
-export function figure(value) {
+export function figure(/** @type {number} */ value) {
   if (!Number.isFinite(value)) return '–'
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }
 
 /** Bytes for people. */
-export function mebibytes(bytes) {
+export function mebibytes(/** @type {number} */ bytes) {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }
