@@ -14,14 +14,18 @@ const inRoot = (...parts) => path.join(root, ...parts)
 const read = (file) => readFileSync(inRoot(file), 'utf8')
 const names = (text, pattern) => new Set(Array.from(text.matchAll(pattern), ([, name]) => name))
 
+/** What `names` has and `others` lacks. */
+const without = (names, others) => [...names].filter((name) => !others.has(name))
+
 const problems = []
 const report = (file, text) => problems.push(`${file}: ${text}`)
 const expect = (holds, file, text) => holds || report(file, text)
 
 /** Variables that the server reads, and those that the project's config.toml refers to. */
-const settings = names(read('docs/settings.md'), /`([A-Z][A-Z0-9_]+)`/g).union(
-  names(read('config.toml'), /"env\((\w+)\)"/g),
-)
+const settings = new Set([
+  ...names(read('docs/settings.md'), /`([A-Z][A-Z0-9_]+)`/g),
+  ...names(read('config.toml'), /"env\((\w+)\)"/g),
+])
 
 /** Checks that Basalt has settings of all names of `environment`, where `NAME_FILE` stands for `NAME`. */
 function checkSettings(file, environment) {
@@ -49,8 +53,8 @@ function checkCompose() {
   const example = names(read('.env.example'), /^(\w+)=/gm)
   const makesSecrets = read('deploy/secrets')
   const used = names(text.replaceAll('$$', ''), /\$\{(\w+)/g)
-  for (const name of used.difference(example)) report(file, `\${${name}} is not in .env.example`)
-  for (const name of example.difference(used)) {
+  for (const name of without(used, example)) report(file, `\${${name}} is not in .env.example`)
+  for (const name of without(example, used)) {
     expect(new RegExp(`\\b${name}\\b`).test(makesSecrets), '.env.example', `nobody uses ${name}`)
   }
 
@@ -169,7 +173,7 @@ function checkFiles(scratch) {
     made.status === 0 && run('deploy/haproxy.cfg', 'haproxy', ['-c', '-q', '-f', 'deploy/haproxy.cfg'], proxy)
   // The program that the unit starts need not be here.
   const unit = path.join(scratch, 'basalt.service')
-  writeFileSync(unit, read('deploy/systemd/basalt.service').replace('/usr/local/bin/basalt', '/bin/sh'))
+  writeFileSync(unit, read('deploy/systemd/basalt.service').replaceAll('/usr/local/bin/basalt', '/bin/sh'))
   const service = run('deploy/systemd/basalt.service', 'systemd-analyze', ['verify', '--man=no', unit])
   return { balancer, service }
 }

@@ -7,7 +7,17 @@ const login = { user: 'basalt', password: 'p@ss/w:rd' }
 export class Nats extends Service {
   constructor(/** @type {number} */ port) {
     super({
-      command: ['nats-server', '-a', '127.0.0.1', '-p', String(port), '--user', login.user, '--pass', login.password],
+      command: [
+        'nats-server',
+        '-a',
+        '127.0.0.1',
+        '-p',
+        String(port),
+        '--user',
+        login.user,
+        '--pass',
+        login.password,
+      ],
       isReady: () => listens(port),
     })
     this.url = `nats://${login.user}:${encodeURIComponent(login.password)}@127.0.0.1:${port}`
