@@ -97,6 +97,8 @@ test('who signs out in one tab is signed out in the other', async ({
   await isSignedIn(other, email)
   await page.evaluate(() => window.club.auth.signOut())
   await expect(other.getByRole('status')).toHaveText('Signed out')
-  const found = await other.evaluate(async () => (await window.club.auth.getSession()).data.session)
-  expect(found).toBeNull()
+  // A browser keeps the storage of each tab's process up to date, but not at once.
+  const session = () =>
+    other.evaluate(async () => (await window.club.auth.getSession()).data.session)
+  await expect.poll(session).toBeNull()
 })
