@@ -6,6 +6,7 @@ import { functions } from './functions/figures.mjs'
 import { peers } from './peers/figures.mjs'
 import { realtime } from './realtime/figures.mjs'
 import { rest } from './rest/suite.mjs'
+import { scale } from './scale/figures.mjs'
 import { schemaCache } from './schema-cache/figures.mjs'
 import { storage } from './storage/figures.mjs'
 
@@ -18,6 +19,7 @@ const parts = {
   'schema-cache': schemaCache,
   storage,
   realtime,
+  scale,
   peers,
 }
 

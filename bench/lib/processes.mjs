@@ -23,6 +23,13 @@ export function treeProcessorTime(root) {
   return sum(root)
 }
 
+/** A process and all that it has started, itself first. */
+export function tree(root) {
+  const children = childrenOf()
+  const below = (pid) => [pid, ...(children.get(pid) ?? []).flatMap(below)]
+  return below(root)
+}
+
 /** Resident memory of a process in bytes: now, and at its peak. Linux only. */
 export function memory(pid) {
   const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import path from 'node:path'
 
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
@@ -9,8 +8,8 @@ import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
+import { address, join, message, program, sockets, startSockets } from './sockets.mjs'
 
-const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
 /** Sockets that listen to broadcasts, and to row changes. */
 const LISTENERS = 1000
 const SUBSCRIBERS = 50
@@ -44,23 +43,6 @@ export async function realtime(binary, how) {
     await running.stop()
   }
 }
-
-/** The address of the server's sockets. */
-function address({ access: { url, anonKey } }) {
-  return `${url.replace('http', 'ws')}/realtime/v1/websocket?vsn=2.0.0&apikey=${anonKey}`
-}
-
-function join(config = {}) {
-  return JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', { config }])
-}
-
-const message = JSON.stringify([
-  '1',
-  null,
-  'realtime:bench',
-  'broadcast',
-  { type: 'broadcast', event: 'tick', payload: { t: '{t}', pad: '{pad}' } },
-])
 
 /** Messages of 128 bytes to 1,000 sockets: as many as go through, and 100 a second. */
 async function broadcasts(server, fanout, { seconds, rounds }) {
@@ -98,7 +80,7 @@ async function broadcasts(server, fanout, { seconds, rounds }) {
 async function idle(server) {
   heading(`${IDLE} sockets that do nothing`)
   const before = memory(server.process.pid).now
-  const load = start(address(server), '--sockets', IDLE, '--join', join(), '--listen')
+  const load = startSockets(address(server), '--sockets', IDLE, '--join', join(), '--listen')
   const [line] = await once(load.stdout, 'data')
   const after = memory(server.process.pid).now
   load.stdin.end()
@@ -117,7 +99,7 @@ async function rowChanges(server, { seconds }) {
     grant select on public.ticks to anon;
     alter publication supabase_realtime add table public.ticks`)
   const changes = [{ event: 'INSERT', schema: 'public', table: 'ticks' }]
-  const load = start(
+  const load = startSockets(
     address(server),
     ...['--sockets', SUBSCRIBERS, '--join', join({ postgres_changes: changes }), '--listen'],
   )
@@ -150,26 +132,10 @@ async function report(load) {
   return JSON.parse(String(line))
 }
 
-/** Runs `sockets` to its end and returns its figures. */
-async function sockets(...parts) {
-  const program = start(...parts)
-  let text = ''
-  program.stdout.on('data', (chunk) => (text += String(chunk)))
-  const [code] = await once(program, 'exit')
-  if (code !== 0) throw new Error(`sockets ended with ${String(code)}`)
-  return JSON.parse(text)
-}
-
-function start(...parts) {
-  return spawn(path.join(target, 'release/sockets'), parts.map(String), {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-}
-
 /** The bare fan-out. */
 class Fanout {
   static async start() {
-    const child = spawn(path.join(target, 'release/bare'), ['fanout'], {
+    const child = spawn(program('bare'), ['fanout'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [line] = await once(child.stdout, 'data')

@@ -29,6 +29,9 @@ const GRACE: Duration = Duration::from_secs(10);
 struct Arguments {
     /// ws://host:port/path?query
     url: Address,
+    /// Where the socket that sends is opened, if elsewhere
+    #[arg(long)]
+    sender: Option<Address>,
     /// Sockets that listen
     #[arg(short = 'n', long, default_value_t = 1000)]
     sockets: u64,
@@ -127,7 +130,8 @@ async fn run(arguments: Arguments) -> io::Result<()> {
         }
         return Ok(());
     }
-    let (_, mut sender) = connect(&arguments).await?;
+    let url = arguments.sender.as_ref().unwrap_or(&arguments.url);
+    let (_, mut sender) = socket::open(url, arguments.join.as_deref()).await?;
     let (mut sent, end) = (0, Duration::from_secs(arguments.seconds));
     let started = Instant::now();
     while started.elapsed() < end {
@@ -183,10 +187,6 @@ async fn open(arguments: &Arguments) -> io::Result<Vec<(Reader, Writer)>> {
         opened.push(socket.map_err(io::Error::other)??);
     }
     Ok(opened)
-}
-
-async fn connect(arguments: &Arguments) -> io::Result<(Reader, Writer)> {
-    socket::open(&arguments.url, arguments.join.as_deref()).await
 }
 
 /// Reads a line of the standard input; reports whether there was one.
