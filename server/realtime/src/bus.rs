@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
 pub(crate) use message::{Head, Message, NodeId};
+pub use nats::connect as connect_to_nats;
 pub(crate) use nats::run;
 
 /// Messages that may wait to be told, and their bytes.

@@ -41,8 +41,7 @@ pub(crate) async fn run(
             let _ = events.send(event);
             std::future::ready(())
         });
-    let address: ServerAddr = realtime.settings().nats_url.expose().parse()?;
-    let client = with_login(options, &address).connect(address).await?;
+    let client = connect(realtime.settings().nats_url.expose(), options).await?;
     let subject = Subject::from(subject.to_owned());
     let mut parts = client.subscribe(subject.clone()).await?;
     let mut peers = Peers::new(realtime.clone());
@@ -73,16 +72,21 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Adds the login in `address`, which the client itself leaves out: user and password, or a token in the user's place.
+/// Connects to the NATS server at `url` with `options` and the login that `url` names, which the client itself leaves out: user
+/// and password, or a token in the user's place.
+///
+/// Errors: `url` is not valid, or the server cannot be used.
 ///
 /// Source: NATS documentation, "Connecting".
-fn with_login(options: ConnectOptions, address: &ServerAddr) -> ConnectOptions {
+pub async fn connect(url: &str, options: ConnectOptions) -> Result<Client, async_nats::Error> {
+    let address: ServerAddr = url.parse()?;
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-    match (address.username(), address.password()) {
+    let options = match (address.username(), address.password()) {
         (Some(user), Some(password)) => options.user_and_password(decoded(user), decoded(password)),
         (Some(token), None) => options.token(decoded(token)),
         (None, _) => options,
-    }
+    };
+    Ok(options.connect(address).await?)
 }
 
 /// Notes what has happened to the connection.

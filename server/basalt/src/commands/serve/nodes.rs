@@ -40,7 +40,7 @@ async fn carry_by(
     // What this node tells does not come back to it.
     let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
     let options = options.subscription_capacity(MAX_UNREAD);
-    let client = options.connect(url).await?;
+    let client = realtime::connect_to_nats(url, options).await?;
     let mut told = client.subscribe(subject.clone()).await?;
     loop {
         tokio::select! {
