@@ -25,12 +25,13 @@ export interface Schema {
 
 export type NotesClient = SupabaseClient<Schema>
 
-/** The stock client of a visitor. */
-export const visitor = ({ url, anonKey }: Access): NotesClient => connect<Schema>(url, anonKey)
+/** The stock client of a visitor, by `fetch` or what stands in for it. */
+export const visitor = ({ url, anonKey }: Access, call = fetch): NotesClient =>
+  connect<Schema>(url, anonKey, { fetch: call })
 
 /** The stock client of a trusted server. */
-export const service = ({ url, serviceKey }: Access): NotesClient =>
-  connect<Schema>(url, serviceKey)
+export const service = ({ url, serviceKey }: Access, call = fetch): NotesClient =>
+  connect<Schema>(url, serviceKey, { fetch: call })
 
 /** Runs SQL as the superuser, on the primary unless another server is named; returns the rows of a single statement. */
 export async function sql(

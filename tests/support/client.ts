@@ -13,13 +13,15 @@ export interface Traits {
   flowType?: 'implicit' | 'pkce'
   /** The program that it says it is; Node.js by default. */
   userAgent?: string
+  /** What it makes requests with. */
+  fetch?: typeof fetch
 }
 
 /** The stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
 export function connect<Schema = Database>(
   url: string,
   key: string,
-  { token, flowType, userAgent }: Traits = {},
+  { token, flowType, userAgent, fetch }: Traits = {},
 ): SupabaseClient<Schema> {
   return createClient<Schema>(url, key, {
     auth: {
@@ -28,6 +30,7 @@ export function connect<Schema = Database>(
       ...(flowType === undefined ? {} : { flowType }),
     },
     global: {
+      ...(fetch === undefined ? {} : { fetch }),
       headers: {
         ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
         ...(userAgent === undefined ? {} : { 'User-Agent': userAgent }),

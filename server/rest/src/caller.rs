@@ -1,5 +1,7 @@
 //! The caller: the role that a request's transaction runs as, and the claims that it sees.
 
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+
 use serde_json::Value;
 use tokens::Verifier;
 
@@ -15,6 +17,9 @@ pub struct Identity {
     pub claims: String,
     /// Whether it is more than the anonymous role.
     pub is_authenticated: bool,
+    /// A number for whom its writes are counted as: the same on all nodes and in all sessions of a user (claim `sub`), or
+    /// of all callers of a role where tokens name no user. Two of them may have the same one.
+    pub author: u64,
 }
 
 impl Identity {
@@ -31,7 +36,7 @@ impl Identity {
         let Some(bearer) = bearer else {
             let role = anonymous.ok_or(Error::Jwt(JwtError::Required))?;
             let claims = format!("{{\"role\":{}}}", Value::from(role));
-            return Ok(Self { role: role.to_owned(), claims, is_authenticated: false });
+            return Ok(Self { role: role.to_owned(), claims, is_authenticated: false, author: number(role) });
         };
         let verifier = verifier.ok_or(Error::Jwt(JwtError::NoKey))?;
         let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
@@ -49,8 +54,13 @@ impl Identity {
             Value::Object(claims).to_string()
         };
         let is_authenticated = Some(role.as_str()) != anonymous;
-        Ok(Self { role, claims, is_authenticated })
+        let author = number(verified.claims.get("sub").and_then(Value::as_str).unwrap_or(&role));
+        Ok(Self { role, claims, is_authenticated, author })
     }
+}
+
+fn number(name: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
 }
 
 fn refused(error: &tokens::Error) -> Error {

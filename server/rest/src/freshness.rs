@@ -3,7 +3,6 @@
 //! A write is known by the position of the write-ahead log that follows it. A client may carry it from node to node, in the
 //! header or the cookie [`POSITION`]; for those who do not, nodes tell each other.
 
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,11 +18,11 @@ pub const POSITION: &str = "basalt-wal-position";
 /// What notes to the other nodes are about.
 const SUBJECT: &str = "writes";
 
-/// How many slots there are for callers. Callers that share a slot keep each other off the replicas for a moment, which
+/// How many slots there are for authors. Those that share a slot keep each other off the replicas for a moment, which
 /// costs the primary a few reads and nobody their own writes.
 const SLOTS: u16 = 4096;
 
-/// Up to where callers have written. Its size does not depend on how many there are.
+/// Up to where authors ([`crate::caller::Identity::author`]) have written. Its size does not depend on how many there are.
 pub struct WritePositions {
     positions: Box<[AtomicU64]>,
     nodes: OnceLock<Nodes>,
@@ -44,9 +43,9 @@ impl Default for WritePositions {
 }
 
 impl WritePositions {
-    /// Notes that the caller with these claims has written up to `position`, and tells the other nodes.
-    pub(crate) fn note(&self, claims: &str, position: Lsn) {
-        let note = WriteNote { slot: slot(claims), position };
+    /// Notes that `author` has written up to `position`, and tells the other nodes.
+    pub(crate) fn note(&self, author: u64, position: Lsn) {
+        let note = WriteNote { slot: slot(author), position };
         self.take(note);
         if let Some(nodes) = self.nodes.get() {
             nodes.tell(SUBJECT, &note.to_bytes());
@@ -60,10 +59,10 @@ impl WritePositions {
         }
     }
 
-    /// Returns the position up to which a caller's reads have to see: that of the caller's own writes, or a later one that
+    /// Returns the position up to which reads of `author` have to see: that of the author's own writes, or a later one that
     /// the request carries.
-    pub(crate) fn of(&self, claims: &str, headers: &HeaderMap) -> Lsn {
-        let noted = Lsn(self.positions[usize::from(slot(claims))].load(Ordering::Relaxed));
+    pub(crate) fn of(&self, author: u64, headers: &HeaderMap) -> Lsn {
+        let noted = Lsn(self.positions[usize::from(slot(author))].load(Ordering::Relaxed));
         noted.max(carried(headers).unwrap_or_default())
     }
 
@@ -97,11 +96,10 @@ impl WriteNote {
     }
 }
 
-/// Returns the caller's slot, which is the same on all nodes.
-fn slot(claims: &str) -> u16 {
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(claims);
+/// Returns an author's slot.
+fn slot(author: u64) -> u16 {
     // The remainder is below `SLOTS`.
-    (hash % u64::from(SLOTS)) as u16
+    (author % u64::from(SLOTS)) as u16
 }
 
 /// Returns the position that a request carries in its header, else in its cookie.
@@ -121,23 +119,23 @@ mod tests {
 
     use super::*;
 
+    const ADA: u64 = 1 << 40;
+
     #[test]
-    fn callers_see_their_own_writes_and_not_those_of_others() {
+    fn authors_see_their_own_writes_and_not_those_of_others() {
         let positions = WritePositions::default();
-        positions.note("ada", Lsn(7));
-        positions.note("ada", Lsn(5));
+        positions.note(ADA, Lsn(7));
+        positions.note(ADA, Lsn(5));
         let headers = HeaderMap::new();
-        assert_eq!(positions.of("ada", &headers), Lsn(7));
-        // One in 4096 shares the slot of another.
-        let others = (0..100).filter(|n| positions.of(&n.to_string(), &headers) > Lsn(0));
-        assert!(others.count() < 5);
+        assert_eq!(positions.of(ADA, &headers), Lsn(7));
+        assert_eq!(positions.of(ADA + 1, &headers), Lsn(0));
     }
 
     #[test]
     fn requests_carry_positions_from_node_to_node() {
         let of = |name: &'static str, value: &'static str| {
             let headers = HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_static(value))]);
-            WritePositions::default().of("ada", &headers)
+            WritePositions::default().of(ADA, &headers)
         };
         assert_eq!(of(POSITION, "1/A0"), Lsn(0x1_0000_00A0));
         assert_eq!(of("cookie", "a=b; basalt-wal-position=0/9;c=d"), Lsn(9));
@@ -152,9 +150,9 @@ mod tests {
         one.share_with(&nodes);
         another.share_with(&other_nodes);
         let mut carried = nodes.carry().unwrap();
-        one.note("ada", Lsn(7));
+        one.note(ADA, Lsn(7));
         other_nodes.receive(&carried.try_recv().unwrap());
-        assert_eq!(another.of("ada", &HeaderMap::new()), Lsn(7));
+        assert_eq!(another.of(ADA, &HeaderMap::new()), Lsn(7));
         assert_eq!(WriteNote::from_bytes(b"short"), None);
         another.take(WriteNote { slot: u16::MAX, position: Lsn(1) });
     }

@@ -108,7 +108,7 @@ impl Context<'_> {
         }
         // Where the primary is gone by now, whatever was replicated is replayed before another one takes writes.
         let position = database.write_position().await.ok()?;
-        self.write_positions.note(&self.identity.claims, position);
+        self.write_positions.note(self.identity.author, position);
         Some(position)
     }
 
@@ -176,7 +176,7 @@ impl Context<'_> {
         if !plan.is_read_only() {
             return transaction;
         }
-        transaction.read_only().sees(self.write_positions.of(&self.identity.claims, self.headers))
+        transaction.read_only().sees(self.write_positions.of(self.identity.author, self.headers))
     }
 
     fn search_path(&self) -> String {
