@@ -125,6 +125,9 @@ pub enum Error {
     /// The store of bytes failed.
     #[error("object store: {0}")]
     Backend(String),
+    /// The store of bytes is another server, which does not answer as it should.
+    #[error("object store: {0}")]
+    BackendUnavailable(String),
 }
 
 /// The four things that tell one refusal from another on the wire.
@@ -199,6 +202,7 @@ impl Error {
             },
             Self::Render(refusal) => render_shape(*refusal),
             Self::Backend(_) => internal("InternalError"),
+            Self::BackendUnavailable(_) => unavailable("S3Error"),
             Self::Database(error) => database_shape(error),
         }
     }
@@ -207,6 +211,7 @@ impl Error {
     fn public_message(&self) -> String {
         match self {
             Self::Backend(_) => "Internal Server Error".to_owned(),
+            Self::BackendUnavailable(_) => "The object store cannot be reached".to_owned(),
             Self::Database(error) => match error {
                 database::Error::Postgres(server) if server.code == "42501" => refusal(&server.message),
                 database::Error::Postgres(server) if server.code == "22P02" => server.message.clone(),
@@ -268,6 +273,9 @@ impl Error {
         if let Self::InvalidRange(size) = self {
             response = response.header(http::header::CONTENT_RANGE, format!("bytes */{size}"));
         }
+        if http == StatusCode::SERVICE_UNAVAILABLE {
+            response = response.header(http::header::RETRY_AFTER, "1");
+        }
         response.body(Body::from_string(body.to_string()))
     }
 }
@@ -280,6 +288,11 @@ fn refusal(message: &str) -> String {
 
 const fn internal(code: &'static str) -> Shape {
     Shape { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
+}
+
+/// What is worth another attempt soon.
+const fn unavailable(code: &'static str) -> Shape {
+    Shape { http: StatusCode::SERVICE_UNAVAILABLE, status_code: "503", error: code, code }
 }
 
 const fn render_shape(refusal: Refusal) -> Shape {
@@ -314,7 +327,8 @@ fn database_shape(error: &database::Error) -> Shape {
             error: "too_many_connections",
             code: "SlowDown",
         },
-        database::Error::Timeout(_) | database::Error::Unavailable(_) => timeout(),
+        database::Error::Timeout(_) => timeout(),
+        database::Error::Unavailable(_) => unavailable("DatabaseTimeout"),
         database::Error::Configuration(_) | database::Error::Protocol(_) => internal("InternalError"),
     }
 }
@@ -348,6 +362,8 @@ impl From<object_store::Error> for Error {
     fn from(error: object_store::Error) -> Self {
         match error {
             object_store::Error::NotFound { .. } => Self::NoSuchKey,
+            // What another server refuses has errors of its own.
+            object_store::Error::Generic { store: "S3", .. } => Self::BackendUnavailable(error.to_string()),
             other => Self::Backend(other.to_string()),
         }
     }
@@ -356,5 +372,23 @@ impl From<object_store::Error> for Error {
 impl ResponseError for Error {
     fn status(&self) -> StatusCode {
         self.shape().http
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_that_are_away_are_worth_another_attempt() {
+        let failed = |store| object_store::Error::Generic { store, source: "no answer".into() };
+        let away = [failed("S3").into(), database::Error::Unavailable("no server".to_owned()).into()];
+        for error in away.map(Error::into_response) {
+            assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(error.headers()[http::header::RETRY_AFTER], "1");
+        }
+        let own = Error::from(failed("LocalFileSystem")).into_response();
+        assert_eq!(own.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!own.headers().contains_key(http::header::RETRY_AFTER));
     }
 }

@@ -13,7 +13,7 @@ use rest::freshness::POSITION;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Answer, client, keys, send, serve, token_of};
+use crate::harness::{Answer, client, keys, send, serve, token, token_of};
 
 const SETUP: &str = "
     create role anon; create role authenticated; grant anon, authenticated to current_user;
@@ -79,7 +79,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     };
     let is_on_standby =
         async |bearer: &str| ask(Method::GET, "/place", bearer).await.json()[0]["is_standby"] == json!(true);
-    let (writer, reader) = (token_of("authenticated"), token_of("anon"));
+    let (writer, reader) = (token_of("authenticated"), token(&json!({ "role": "anon" })));
     assert!(is_on_standby(&writer).await);
     assert_eq!(ask(Method::GET, "/rpc/stable_place", &writer).await.text, "true");
     let by_post = client.post(format!("{base}/rpc/stable_place")).bearer_auth(&writer);
@@ -128,10 +128,13 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     assert_eq!(send(by_function).await.status, 204);
     assert!(!is_on_standby(&writer).await, "a volatile function may have written");
 
+    primary.stop().await;
+    assert!(is_on_standby(&writer).await, "while there is no primary, standbys answer everybody");
+    assert_eq!(ask(Method::POST, "/notes", &writer).await.status, 503);
+
     stop.cancel();
     database.close().await;
     standby.stop().await;
-    primary.stop().await;
 }
 
 /// Has the standby pause or resume the replay of what it receives.
