@@ -49,6 +49,11 @@ impl Hasher {
         Ok(Self { queue, pending: Arc::default(), queue_length, cost: settings.bcrypt_cost })
     }
 
+    /// Returns how many hashes are being computed or waiting, and how many may be.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        (self.pending.load(Ordering::Relaxed), self.queue_length)
+    }
+
     /// Returns the bcrypt hash of `password`.
     ///
     /// Errors: `over_request_rate_limit` when the queue is full.

@@ -13,6 +13,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, RequestBuilder};
 use serde::de::DeserializeOwned;
+use telemetry::{Span, begin_call};
 use url::{Host, Url};
 
 /// Longest time for a request, its redirects and its answer (upstream's `INTERNAL_HTTP_TIMEOUT`); a request may ask
@@ -48,6 +49,29 @@ pub(crate) enum HttpError {
     TooLarge(usize),
     #[error("expected a JSON document, found {0}")]
     NotJson(String),
+}
+
+impl HttpError {
+    /// Returns one word for it.
+    const fn kind(&self) -> &'static str {
+        match self {
+            HttpError::Forbidden(..) => "forbidden",
+            HttpError::Timeout => "timeout",
+            HttpError::Failed(_) => "failed",
+            HttpError::TooLarge(_) => "too_large",
+            HttpError::NotJson(_) => "not_json",
+        }
+    }
+}
+
+/// Tells of `request` without its path, which may hold a key. Source: OpenTelemetry's semantic conventions, "HTTP spans".
+fn describe(span: &mut Span, request: &reqwest::Request) {
+    span.set("http.request.method", request.method().to_string());
+    span.set("url.scheme", request.url().scheme().to_owned());
+    span.set("server.address", request.url().host_str().unwrap_or_default().to_owned());
+    if let Some(port) = request.url().port_or_known_default() {
+        span.set("server.port", i64::from(port));
+    }
 }
 
 impl From<reqwest::Error> for HttpError {
@@ -94,7 +118,7 @@ impl HttpClient {
     ///
     /// Errors: a sentence when TLS cannot be set up.
     pub(crate) fn new() -> Result<HttpClient, String> {
-        let tls = tls()?;
+        let tls = tls::client_config()?;
         let build = |builder: reqwest::ClientBuilder| {
             builder
                 .tls_backend_preconfigured(tls.clone())
@@ -137,11 +161,29 @@ impl HttpClient {
         Ok(client.request(method, parsed))
     }
 
-    /// Sends `request` and reads the answer, whatever its status.
+    /// Sends `request` and reads the answer, whatever its status. The request that this is for is named in
+    /// `traceparent`, if somebody traces.
     ///
     /// Errors: [`HttpError::Timeout`], [`HttpError::TooLarge`] beyond [`BODY_LIMIT`], [`HttpError::Failed`].
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, HttpError> {
-        let mut response = request.send().await?;
+        let (client, request) = request.build_split();
+        let mut request = request?;
+        let mut span = begin_call(request.method().to_string(), request.headers_mut());
+        if let Some(span) = &mut span {
+            describe(span, &request);
+        }
+        let answer = Self::exchange(&client, request).await;
+        if let Some(mut span) = span {
+            match &answer {
+                Ok(answer) => span.set("http.response.status_code", i64::from(answer.status.as_u16())),
+                Err(error) => span.fail(error.kind()),
+            }
+        }
+        answer
+    }
+
+    async fn exchange(client: &Client, request: reqwest::Request) -> Result<Answer, HttpError> {
+        let mut response = client.execute(request).await?;
         let mut body = BytesMut::new();
         while let Some(chunk) = response.chunk().await? {
             if body.len() + chunk.len() > BODY_LIMIT {
@@ -158,17 +200,6 @@ impl std::fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("HttpClient")
     }
-}
-
-fn tls() -> Result<rustls::ClientConfig, String> {
-    let mut roots = rustls::RootCertStore::empty();
-    // Without any certificate the client works still, for http and for nobody's https: a bare machine may start.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("no TLS: {error}"))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {

@@ -20,6 +20,7 @@ mod leaks;
 mod limits;
 mod mail;
 mod messages;
+mod metrics;
 mod nullable;
 mod outbox;
 mod passwords;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 
 use database::Database;
 use gateway::Nodes;
-use poem::{Endpoint, Response};
+use poem::{Endpoint, Request, Response};
 use tokens::Keys;
 
 pub use crate::settings::*;
@@ -51,6 +52,27 @@ pub use error::{Code, Error, InvalidSettings};
 pub use third_party::ThirdParties;
 
 pub(crate) use state::Auth;
+
+/// The service: an endpoint, and what operators can watch of it.
+pub struct Service<E> {
+    endpoint: E,
+    auth: Arc<Auth>,
+}
+
+impl<E> Service<E> {
+    /// Adds the service's metrics to `registry`.
+    pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
+        metrics::register(&self.auth, registry);
+    }
+}
+
+impl<E: Endpoint> Endpoint for Service<E> {
+    type Output = E::Output;
+
+    async fn call(&self, request: Request) -> poem::Result<E::Output> {
+        self.endpoint.call(request).await
+    }
+}
 
 /// Returns the service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
 /// `supabase_auth_admin`, the owner of schema `auth`. `nodes` count refreshes together. Expects a [`gateway::Caller`] in every request's extensions.
@@ -61,9 +83,9 @@ pub fn service(
     database: Database,
     keys: Keys,
     nodes: &Nodes,
-) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
-    let auth = Auth::new(settings, database, keys, nodes).map_err(InvalidSettings)?;
-    Ok(api::endpoint(Arc::new(auth)))
+) -> Result<Service<impl Endpoint<Output = Response> + use<>>, InvalidSettings> {
+    let auth = Arc::new(Auth::new(settings, database, keys, nodes).map_err(InvalidSettings)?);
+    Ok(Service { endpoint: api::endpoint(Arc::clone(&auth)), auth })
 }
 
 /// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They leave

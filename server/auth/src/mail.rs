@@ -72,6 +72,14 @@ impl Mailer {
         })
     }
 
+    /// Returns how many mails the mail server is being given, or wait for it.
+    pub(crate) fn pending(&self) -> usize {
+        match &self.transport {
+            Transport::Smtp(smtp) => smtp.pending(),
+            Transport::Folder(_) | Transport::Nowhere => 0,
+        }
+    }
+
     /// Sends the mail of `kind` with `variables` to `to`. Returns when the mail server or the file system has it.
     ///
     /// Errors: [`MailError`].

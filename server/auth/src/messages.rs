@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::hooks::{EmailData, Hooks};
 use crate::limits::Limits;
 use crate::mail::{MailError, Mailer};
+use crate::metrics::Metrics;
 use crate::sms::{Channel, Sms, SmsError, SmsSender};
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
@@ -68,6 +69,7 @@ pub(crate) struct Messages {
     texter: SmsSender,
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
+    metrics: Arc<Metrics>,
     pace: SendingTime,
 }
 
@@ -78,8 +80,9 @@ impl Messages {
         texter: SmsSender,
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
+        metrics: Arc<Metrics>,
     ) -> Messages {
-        Messages { settings, mailer, texter, hooks, limits, pace: SendingTime::default() }
+        Messages { settings, mailer, texter, hooks, limits, metrics, pace: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -105,10 +108,13 @@ impl Messages {
         let begun = Instant::now();
         if self.hooks.is_on(HookName::SendEmail) {
             let data = self.email_data(&mail);
-            self.hooks.send_email(&mail.account.user, &data, mail.client).await?;
+            let sent = self.hooks.send_email(&mail.account.user, &data, mail.client).await;
+            self.metrics.mail(sent.is_ok());
+            sent?;
         } else {
             for letter in &letters {
                 let sent = self.mailer.send(mail.kind, &letter.to, &letter.variables).await;
+                self.metrics.mail(sent.is_ok());
                 sent.map_err(|error| refusal(mail.kind, &letter.to, error))?;
             }
         }
@@ -231,8 +237,9 @@ impl Messages {
         if self.hooks.is_on(HookName::SendSms) {
             let user = &message.account.user;
             let code = (message.phone, message.code);
-            self.hooks.send_sms(user, code, message.is_factor, message.client).await?;
-            return Ok(String::new());
+            let sent = self.hooks.send_sms(user, code, message.is_factor, message.client).await;
+            self.metrics.text(sent.is_ok());
+            return sent.map(|()| String::new());
         }
         let text = self.texter.text(message.code, message.is_factor).map_err(|error| {
             tracing::error!(error, "the template of text messages cannot be filled in");
@@ -241,7 +248,9 @@ impl Messages {
         let channel = Channel::parse(message.channel)
             .ok_or_else(|| Error::validation("Invalid channel, supported values are 'sms' or 'whatsapp'"))?;
         let sms = Sms { phone: message.phone, text: &text, code: message.code, channel };
-        match self.texter.send(sms).await {
+        let sent = self.texter.send(sms).await;
+        self.metrics.text(sent.is_ok());
+        match sent {
             Ok(id) => Ok(id),
             Err(SmsError::NoProvider) => Err(Code::UnexpectedFailure.because("Unable to get SMS provider")),
             Err(error) => {
@@ -266,6 +275,11 @@ impl Messages {
                 answer.map_err(|error| Error::Internal(format!("a code could not be checked: {error}")))
             }
         }
+    }
+
+    /// Returns how many mails the mail server is being given, or wait for it.
+    pub(crate) fn mails_pending(&self) -> usize {
+        self.mailer.pending()
     }
 
     /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.

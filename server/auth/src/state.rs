@@ -16,6 +16,7 @@ use crate::leaks::Leaks;
 use crate::limits::Limits;
 use crate::mail::Mailer;
 use crate::messages::Messages;
+use crate::metrics::Metrics;
 use crate::providers::Providers;
 use crate::redirects::Redirects;
 use crate::sms::SmsSender;
@@ -41,6 +42,7 @@ pub(crate) struct Auth {
     /// None if settings switch SAML off.
     pub(crate) saml: Option<ServiceProvider>,
     pub(crate) saml_remote: IdentityProviderClient,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Auth {
@@ -57,6 +59,7 @@ impl Auth {
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone())?;
         let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
+        let metrics = Arc::<Metrics>::default();
         Ok(Auth {
             hasher: Hasher::new(&settings.passwords)?,
             leaks: Leaks::new(&settings.passwords, client.clone()),
@@ -66,7 +69,9 @@ impl Auth {
                 texter,
                 Arc::clone(&hooks),
                 Arc::clone(&limits),
+                Arc::clone(&metrics),
             ),
+            metrics,
             hooks,
             limits,
             captchas: Captchas::new(settings.security.captcha.clone(), client.clone()),

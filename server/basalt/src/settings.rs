@@ -86,6 +86,10 @@ settings::settings! {
         /// balancer takes to notice. In seconds.
         #[setting(variables = ["BASALT_DRAIN_DELAY"], key = "basalt.drain_delay")]
         pub(crate) drain_delay: Duration = Duration::ZERO,
+        /// How long a statement may take before it is logged as slow, and listed at `/slow` of the admin port; 0 for as
+        /// long as it likes.
+        #[setting(variables = ["BASALT_SLOW_STATEMENT"], key = "basalt.slow_statement")]
+        pub(crate) slow_statement: Duration = Duration::from_secs(1),
         /// The URL under which clients reach the API, without a slash at its end, if it is not the origin that a request
         /// names.
         #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]
@@ -122,6 +126,8 @@ pub(crate) struct Settings {
     pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
     pub(crate) keys: tokens::KeyOverrides,
+    /// Where traces and metrics are sent.
+    pub(crate) telemetry: otlp::Settings,
     /// Settings that all services share: trusted proxies, body limits.
     pub(crate) gateway: gateway::Settings,
     /// Settings of the services and which of them to run.
@@ -240,6 +246,7 @@ impl Settings {
             buckets: buckets(&mut reader, &project)?,
             site: site(&mut reader, &project)?,
             keys: services::keys(&mut reader, &project)?,
+            telemetry: otlp::Settings::read(&mut reader)?,
             gateway: services::gateway(&mut reader)?,
             services,
             functions_api: None,

@@ -10,6 +10,8 @@ mod init;
 mod projects;
 #[path = "cli/storage.rs"]
 mod storage;
+#[path = "cli/telemetry.rs"]
+mod telemetry;
 #[path = "cli/upgrade.rs"]
 mod upgrade;
 

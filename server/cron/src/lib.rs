@@ -14,7 +14,7 @@ mod run;
 
 use std::time::Duration;
 
-use database::{Client, Database, Error};
+use database::{Database, Error};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +56,6 @@ async fn round(
         return Ok(());
     }
     // The lock must end with this client, not wait for the next use in the pool.
-    let client = Client::take(client);
+    let client = client.detach();
     Leader::new(database.clone(), client, is_start).await?.lead(stop).await
 }

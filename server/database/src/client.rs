@@ -1,28 +1,69 @@
 //! The pool of `tokio-postgres` clients, for everything that is not on the hot path.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Instant;
 
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Metrics, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Object, Pool, PoolError,
+    RecyclingMethod, Runtime, Status, TimeoutType,
 };
+use prometheus_client::metrics::histogram::Histogram;
+use telemetry::Statements;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::connect::Target;
-use crate::{Error, Settings};
+use crate::{Error, Settings, metrics};
 
 /// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
-pub type Client = deadpool_postgres::Object;
+pub struct Client {
+    client: Object,
+    statements: Statements,
+}
 
-/// A client that `Client::take` has taken out of its pool. Its connection is closed when it is dropped.
-pub type DetachedClient = deadpool_postgres::ClientWrapper;
+/// A client that [`Client::detach`] has taken out of its pool. Its connection is closed when it is dropped.
+pub type DetachedClient = ClientWrapper;
+
+impl Client {
+    /// Takes the client out of its pool.
+    pub fn detach(self) -> DetachedClient {
+        Object::take(self.client)
+    }
+
+    /// Returns what watches its statements, for those who run them. It does not see them by itself.
+    pub const fn statements(&self) -> &Statements {
+        &self.statements
+    }
+}
+
+impl Deref for Client {
+    type Target = ClientWrapper;
+
+    fn deref(&self) -> &ClientWrapper {
+        &self.client
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut ClientWrapper {
+        &mut self.client
+    }
+}
 
 pub(crate) struct Clients {
     pool: Pool,
+    /// Seconds that callers waited who had to.
+    pub(crate) waits: Histogram,
+    statements: Statements,
     settings: Settings,
 }
 
 impl Clients {
-    pub(crate) fn new(target: &Arc<Target>, settings: &Settings) -> Result<Self, Error> {
+    pub(crate) fn new(
+        target: &Arc<Target>,
+        settings: &Settings,
+        statements: Statements,
+    ) -> Result<Self, Error> {
         let manager = Manager::from_config(
             target.config.clone(),
             MakeRustlsConnect::new(target.tls.clone()),
@@ -43,18 +84,30 @@ impl Clients {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| Error::Configuration(error.to_string()))?;
-        Ok(Self { pool, settings: settings.clone() })
+        Ok(Self { pool, waits: metrics::seconds(), statements, settings: settings.clone() })
     }
 
     pub(crate) async fn get(&self) -> Result<Client, Error> {
-        self.pool.get().await.map_err(|error| match error {
+        let Status { max_size, size, available, .. } = self.pool.status();
+        let waiting_since = (available == 0 && size >= max_size).then(Instant::now);
+        let client = self.pool.get().await;
+        if let Some(since) = waiting_since {
+            self.waits.observe(since.elapsed().as_secs_f64());
+        }
+        let client = client.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Error::AcquireTimeout(self.settings.acquisition_timeout),
             PoolError::Timeout(_) => {
                 Error::Unavailable(format!("no connection within {:?}", self.settings.connect_timeout))
             }
             PoolError::Backend(error) => error.into(),
             other => Error::Unavailable(other.to_string()),
-        })
+        })?;
+        Ok(Client { client, statements: self.statements.clone() })
+    }
+
+    /// Returns the current state of the pool.
+    pub(crate) fn status(&self) -> Status {
+        self.pool.status()
     }
 
     /// Returns the settings of the database that the pool belongs to.

@@ -13,6 +13,7 @@ use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 use rand::seq::SliceRandom as _;
+use telemetry::DatabaseServer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::config::Host;
@@ -98,6 +99,19 @@ impl Target {
         let is_shuffled = value("load_balance_hosts") == Some("random");
         let is_replication = false;
         Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout, is_replication })
+    }
+
+    /// Returns where statements run, as traces tell of it: the first of the servers.
+    pub(crate) fn described(&self) -> DatabaseServer {
+        let (address, port) = match self.servers.first() {
+            Some(Server { host: Host::Tcp(name), port, .. }) => (name.clone(), *port),
+            Some(Server { host: Host::Unix(folder), port, .. }) => {
+                (folder.to_string_lossy().into_owned(), *port)
+            }
+            None => (String::new(), 0),
+        };
+        let name = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default().to_owned();
+        DatabaseServer { address, port, name }
     }
 
     /// Returns this target for logical replication, for which `options` override those of the connection string. Slots

@@ -38,6 +38,18 @@ impl Error {
         }
     }
 
+    /// Returns the SQLSTATE, or one word for an error that is not Postgres': what operators count errors by.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Configuration(_) => "configuration",
+            Self::Unavailable(_) => "unavailable",
+            Self::AcquireTimeout(_) => "pool_timeout",
+            Self::Timeout(_) => "timeout",
+            Self::Postgres(error) => &error.code,
+            Self::Protocol(_) => "protocol",
+        }
+    }
+
     /// Reports whether Postgres was not reached at all, so that the same request may succeed later.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable(_))

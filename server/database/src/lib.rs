@@ -20,6 +20,7 @@ pub mod extensions;
 mod identifier;
 mod json;
 mod listener;
+mod metrics;
 pub mod migrate;
 mod pool;
 mod renewal;
@@ -38,6 +39,7 @@ pub mod vault;
 use std::sync::Arc;
 use std::time::Duration;
 
+use telemetry::Statements;
 use tokio::sync::watch;
 
 pub use answer::{Answer, Column, Row, Rows};
@@ -47,6 +49,7 @@ pub use connection::{Connection, Outcome};
 pub use error::{Error, ServerError};
 pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
 pub use json::JsonArray;
+pub use metrics::PoolMetrics;
 pub use pool::PoolStatistics;
 pub use renewal::Renewal;
 pub use settings::Settings;
@@ -69,6 +72,7 @@ struct Inner {
     replicas: replicas::Replicas,
     clients: client::Clients,
     listener: listener::Listener,
+    statements: Statements,
 }
 
 impl Database {
@@ -83,11 +87,13 @@ impl Database {
             Some(channel) => listener::Listener::start(Arc::clone(&target), channel.clone()),
             None => listener::Listener::disabled(),
         };
-        let clients = client::Clients::new(&target, &settings)?;
+        let statements = Statements::new(target.described(), settings.slow.clone());
+        let clients = client::Clients::new(&target, &settings, statements.clone())?;
         let batches = pool::Pool::start(Arc::clone(&target), &settings);
         let replicas = replicas::Replicas::start(&batches, &settings)?;
         let renewal = settings.renewal;
-        Ok(Self { inner: Arc::new(Inner { target, renewal, batches, replicas, clients, listener }) })
+        let inner = Inner { target, renewal, batches, replicas, clients, listener, statements };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Lends a `tokio-postgres` client for work that is not on the hot path. It returns to the pool when dropped.
@@ -123,17 +129,32 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see what they have not replayed ([`Transaction::sees`]); if they cannot answer,
-    /// the primary does.
+    /// the primary does. While there is no primary, any healthy replica answers any read: there is nobody who could write
+    /// what it lacks, but for what the primary had acknowledged in its last moment.
     ///
     /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
     /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        let statement = self.inner.statements.begin(|| transaction.sql());
+        let answer = self.run_unwatched(transaction).await;
+        statement.end(|| transaction.sql(), answer.as_ref().err().map(Error::kind));
+        answer
+    }
+
+    async fn run_unwatched(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         if transaction.may_run_on_replica()
-            && let Some(answer) = self.inner.replicas.run(transaction).await
+            && let Some(answer) = self.inner.replicas.run(transaction, transaction.must_see()).await
         {
             return answer;
         }
-        self.inner.batches.run(transaction).await
+        let answer = self.inner.batches.run(transaction).await;
+        if matches!(answer, Err(Error::Unavailable(_)))
+            && transaction.is_read_only()
+            && let Some(answer) = self.inner.replicas.run(transaction, replication::Lsn(0)).await
+        {
+            return answer;
+        }
+        answer
     }
 
     /// Returns the current state of the hot path's pool of connections to the primary.

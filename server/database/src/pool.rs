@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::batch::Connection;
 use crate::connect::Target;
-use crate::{Answer, Error, Renewal, Settings, Transaction};
+use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
 
 /// The most callers that may wait for a connection; the next one is refused at once.
 const MAX_WAITING: usize = 4096;
@@ -26,6 +27,8 @@ pub struct PoolStatistics {
     pub max: usize,
     /// Connections that are open and idle.
     pub available: usize,
+    /// Connections that are lent, being opened or being reset.
+    pub busy: usize,
     /// Callers that wait for a connection.
     pub waiting: usize,
     /// Callers that waited too long and got no connection, since the start.
@@ -40,6 +43,10 @@ pub(crate) struct Pool {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     timeouts: AtomicU64,
+    /// Seconds that callers waited who had to.
+    pub(crate) waits: Histogram,
+    /// Seconds that it took to open connections.
+    pub(crate) openings: Histogram,
     /// The most recently used connection is last and lent first, so that surplus connections stay idle and are closed.
     idle: Mutex<Idle>,
     size: u32,
@@ -62,6 +69,8 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             waiting: AtomicUsize::new(0),
             timeouts: AtomicU64::new(0),
+            waits: metrics::seconds(),
+            openings: metrics::seconds(),
             idle: Mutex::new(Vec::with_capacity(size)),
             size: u32::try_from(size).unwrap_or(u32::MAX),
             reuses_statements: AtomicBool::new(settings.prepared_statements),
@@ -116,7 +125,9 @@ impl Pool {
                 return Ok(self.lease(connection, permit, true));
             }
         }
+        let begun = Instant::now();
         let session = self.target.open().await?;
+        self.openings.observe(begun.elapsed().as_secs_f64());
         let cache_size = self.reuses_statements.load(Ordering::Relaxed).then_some(self.cache_size);
         Ok(self.lease(Box::new(Connection::new(session, cache_size)), permit, false))
     }
@@ -132,8 +143,11 @@ impl Pool {
             return Ok(permit);
         }
         let _waiting = Waiting::enter(&self.waiting).ok_or(Error::AcquireTimeout(Duration::ZERO))?;
-        tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned())
-            .await
+        let begun = Instant::now();
+        let permit =
+            tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned()).await;
+        self.waits.observe(begun.elapsed().as_secs_f64());
+        permit
             .map_err(|_| {
                 self.timeouts.fetch_add(1, Ordering::Relaxed);
                 Error::AcquireTimeout(self.acquisition_timeout)
@@ -174,6 +188,7 @@ impl Pool {
         PoolStatistics {
             max: self.size as usize,
             available: self.lock_idle().len(),
+            busy: (self.size as usize).saturating_sub(self.permits.available_permits()),
             waiting: self.waiting.load(Ordering::Relaxed),
             timeouts: self.timeouts.load(Ordering::Relaxed),
         }

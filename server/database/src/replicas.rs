@@ -37,6 +37,19 @@ struct Replica {
     healthy: AtomicBool,
     /// The position that it had replayed at its last probe.
     replayed: AtomicU64,
+    /// Microseconds that it lagged behind when it was probed last.
+    lag: AtomicU64,
+}
+
+/// The state of a replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReplicaState {
+    /// Its number in `Settings::replicas`, from 1.
+    pub(crate) number: usize,
+    /// Whether it is used for reads.
+    pub(crate) is_healthy: bool,
+    /// How far it lagged behind when it was probed last.
+    pub(crate) lag: Duration,
 }
 
 impl Replicas {
@@ -47,8 +60,8 @@ impl Replicas {
         let members = settings.replicas.iter().enumerate().map(|(index, server)| {
             let target = Arc::new(Target::new(server, settings)?);
             let pool = Pool::start(target, settings);
-            let (healthy, replayed) = (AtomicBool::new(false), AtomicU64::new(0));
-            Ok(Replica { pool, number: index + 1, healthy, replayed })
+            let (healthy, replayed, lag) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+            Ok(Replica { pool, number: index + 1, healthy, replayed, lag })
         });
         let members: Arc<[Replica]> = members.collect::<Result<Vec<_>, Error>>()?.into();
         let stop = CancellationToken::new();
@@ -65,10 +78,14 @@ impl Replicas {
         Ok(Self { members, next: AtomicUsize::new(0), stop })
     }
 
-    /// Runs a read on one of the healthy replicas that have replayed what it has to see, in turn. Returns `None` if there
-    /// is none, or if the chosen one failed for a reason that the primary does not have.
-    pub(crate) async fn run(&self, transaction: &Transaction<'_>) -> Option<Result<Answer, Error>> {
-        let replica = self.choose(transaction.must_see())?;
+    /// Runs a read on one of the healthy replicas that have replayed everything up to `position`, in turn. Returns `None` if
+    /// there is none, or if the chosen one failed for a reason that the primary does not have.
+    pub(crate) async fn run(
+        &self,
+        transaction: &Transaction<'_>,
+        position: Lsn,
+    ) -> Option<Result<Answer, Error>> {
+        let replica = self.choose(position)?;
         match replica.pool.run(transaction).await {
             Err(error) if error.is_unavailable() || matches!(error, Error::AcquireTimeout(_)) => {
                 replica.set_healthy(false, &error);
@@ -87,6 +104,15 @@ impl Replicas {
     /// Reports whether there are any, healthy or not.
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+
+    /// Returns the states of all replicas.
+    pub(crate) fn states(&self) -> impl Iterator<Item = ReplicaState> + '_ {
+        self.members.iter().map(|replica| ReplicaState {
+            number: replica.number,
+            is_healthy: replica.is_healthy(),
+            lag: Duration::from_micros(replica.lag.load(Ordering::Relaxed)),
+        })
     }
 
     fn choose(&self, position: Lsn) -> Option<&Replica> {
@@ -182,7 +208,11 @@ async fn probe(replica: &Replica, positions: &PositionHistory, max_lag: Duration
     let sql = "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end";
     let replayed = query_position(&replica.pool, sql).await?;
     replica.replayed.store(replayed.0, Ordering::Relaxed);
-    match positions.lag(replayed, Instant::now()) {
+    let lag = positions.lag(replayed, Instant::now());
+    if let Some(lag) = lag {
+        replica.lag.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+    match lag {
         Some(lag) if lag <= max_lag => Ok(lag),
         Some(lag) => Err(Error::Unavailable(format!("it is {} ms behind", lag.as_millis()))),
         None => Err(Error::Unavailable("its lag is not known yet".to_owned())),

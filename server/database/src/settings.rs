@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use telemetry::SlowStatements;
+
 use crate::Renewal;
 use crate::conninfo::Conninfo;
 
@@ -43,6 +45,8 @@ pub struct Settings {
     pub transaction_timeout: Duration,
     /// The time of the last renewal of the connections; databases that are to be renewed together share it.
     pub renewal: Renewal,
+    /// Takes note of statements that take too long; databases that share a table of them share this.
+    pub slow: SlowStatements,
 }
 
 impl Settings {
@@ -65,6 +69,7 @@ impl Settings {
             application_name: "basalt".to_owned(),
             transaction_timeout: Duration::from_secs(60),
             renewal: Renewal::default(),
+            slow: SlowStatements::default(),
         }
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Transaction<'a> {
         self.setting(READ_ONLY, "on")
     }
 
-    /// Runs a read-only transaction on the primary, so that it sees what has just been written.
+    /// Runs a read-only transaction on the primary, as long as there is one, so that it sees what has just been written.
     #[must_use]
     pub const fn on_primary(mut self) -> Self {
         self.on_primary = true;
@@ -111,7 +111,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a read-only transaction where everything up to `position` of the write-ahead log is seen: on a replica that has
-    /// replayed it, else on the primary.
+    /// replayed it, else on the primary, as long as there is one.
     #[must_use]
     pub const fn sees(mut self, position: Lsn) -> Self {
         self.must_see = position;
@@ -161,6 +161,14 @@ impl<'a> Transaction<'a> {
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// Returns the SQL of all statements.
+    pub(crate) fn sql(&self) -> Cow<'_, str> {
+        match &*self.statements {
+            [only] => Cow::Borrowed(&only.sql),
+            all => all.iter().map(|statement| &*statement.sql).collect::<Vec<_>>().join("; ").into(),
+        }
     }
 
     pub(crate) fn time_limit(&self) -> Option<Duration> {

@@ -6,10 +6,13 @@
 
 mod deno;
 mod error;
+mod metrics;
+mod names;
 mod relay;
 mod schedule;
 mod settings;
 mod socket;
+mod trace;
 mod verify;
 mod watch;
 mod worker;
@@ -29,9 +32,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use error::Error;
+pub use names::names;
 pub use schedule::TakeCall;
 pub use settings::{DeployedFunction, ENTRY_POINTS, Function, Limits, Secrets, Settings};
 
+use metrics::Metrics;
 use relay::Origin;
 use worker::{Host, Slot};
 
@@ -85,6 +90,7 @@ impl Functions {
             sockets,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            metrics: Metrics::default(),
             settings,
         });
         let inner = Arc::new_cyclic(|weak| Inner {
@@ -119,6 +125,11 @@ impl Functions {
         })
     }
 
+    /// Adds the service's metrics to `registry`.
+    pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
+        metrics::register(&self.0, registry);
+    }
+
     /// Ends all processes. Those with work in the background have a moment to finish it.
     pub async fn stop(&self) {
         let host = &self.0.host;
@@ -143,7 +154,7 @@ impl Inner {
         }
     }
 
-    async fn call(&self, request: Request) -> Result<Response, Error> {
+    async fn call(&self, mut request: Request) -> Result<Response, Error> {
         let slot = self.slot(name(request.uri().path()))?;
         if !METHODS.contains(request.method()) {
             return Err(Error::Method);
@@ -155,8 +166,17 @@ impl Inner {
         if slot.deployed.function.verify_jwt && request.method() != Method::OPTIONS {
             verify::verify(request.headers(), &self.verifier)?;
         }
-        let call = slot.admit().await?;
+        let span = trace::begin(&mut request, &slot.deployed.name);
         let origin = Origin { address: caller.address, request_id: caller.request_id.header() };
+        let answered = self.relay(request, origin, &slot).await;
+        if let Some(span) = span {
+            trace::end(span, &answered);
+        }
+        answered
+    }
+
+    async fn relay(&self, request: Request, origin: Origin<'_>, slot: &Arc<Slot>) -> Result<Response, Error> {
+        let call = slot.admit().await?;
         relay::relay(request, origin, call, &self.host).await
     }
 

@@ -6,7 +6,6 @@ mod connections;
 mod output;
 mod process;
 mod slot;
-mod usage;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use telemetry::Usage;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -27,7 +27,6 @@ pub(crate) use connections::Connections;
 pub(crate) use slot::{Call, Host, Slot};
 
 use process::Launch;
-use usage::Usage;
 
 /// How often the watchdog checks a process.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -50,6 +49,20 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [Self::Retired, Self::Memory, Self::Cpu, Self::Stuck, Self::Crashed];
+
+    /// Returns its name in metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Retired => "retired",
+            Self::Memory => "memory",
+            Self::Cpu => "cpu",
+            Self::Stuck => "stuck",
+            Self::Crashed => "crashed",
+        }
+    }
+
     fn of(status: ExitStatus) -> Self {
         // V8 that runs out of memory ends with SIGTRAP, SIGILL or SIGABRT, by the machine and its version.
         match status.signal() {
@@ -243,7 +256,8 @@ impl Watchdog {
     /// from running. Time that passes while others have the processor does not count, until it is as much as a
     /// call may take: then no call of this process gets an answer any more.
     async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
-        let usage = Usage::of(worker.pid).await?;
+        let pid = worker.pid;
+        let usage = tokio::task::spawn_blocking(move || Usage::of(pid)).await.ok()??;
         if usage.memory > worker.limits.memory.0 + Limits::NATIVE {
             return Some(End::Memory);
         }

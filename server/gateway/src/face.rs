@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, Uri};
 use poem::{Endpoint, IntoResponse, Request, Response};
+use telemetry::Span;
 
 use crate::credentials::{PresentedKey, hide_key, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
+use crate::trace::RequestSpan;
 use crate::{
-    Bearer, BearerSource, Caller, Gateway, RequestId, body_limit, caller, cors, credentials, forwarded,
+    Bearer, BearerSource, Caller, Gateway, Names, RequestId, body_limit, caller, cors, credentials, forwarded,
 };
 
 /// A service as the world sees it.
@@ -29,6 +31,7 @@ pub struct Face<E> {
     passes_forwarding: bool,
     /// Which headers of its answers scripts of other origins may read.
     exposed: HeaderValue,
+    names: Names,
     metrics: Arc<ServiceMetrics>,
     endpoint: E,
 }
@@ -50,6 +53,7 @@ impl<E: Endpoint> Face<E> {
             owns_cors: false,
             passes_forwarding: true,
             exposed: cors::ANY,
+            names: Names::default(),
             metrics,
             endpoint,
         }
@@ -80,7 +84,13 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    async fn answer(&self, mut request: Request, request_id: &RequestId, address: IpAddr) -> Response {
+    /// Calls requests by `names` where many of them are told of at once.
+    pub fn named(mut self, names: Names) -> Self {
+        self.names = names;
+        self
+    }
+
+    async fn answer(&self, mut request: Request, observed: Observed<'_>, address: IpAddr) -> Response {
         if !self.owns_cors
             && let Some(response) = cors::preflight(&request)
         {
@@ -111,7 +121,7 @@ impl<E: Endpoint> Face<E> {
             PresentedKey::Nothing | PresentedKey::Unknown | PresentedKey::Exposed => None,
         };
         request.extensions_mut().insert(Caller {
-            request_id: request_id.clone(),
+            request_id: observed.request_id.clone(),
             address,
             api_key,
             bearer,
@@ -120,7 +130,7 @@ impl<E: Endpoint> Face<E> {
         let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
-        let response = self.call_service(request, request_id).await;
+        let response = self.call_service(request, observed).await;
         watch.refusal(self.body_limit).unwrap_or(response)
     }
 
@@ -132,9 +142,22 @@ impl<E: Endpoint> Face<E> {
         self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(is_covered))
     }
 
-    async fn call_service(&self, request: Request, request_id: &RequestId) -> Response {
+    async fn call_service(&self, request: Request, observed: Observed<'_>) -> Response {
+        let Observed { request_id, uri, span } = observed;
+        let parent = span.map(RequestSpan::as_parent);
+        // Ends when this function does.
+        let service_span = parent.as_ref().and_then(|parent| parent.begin(self.service));
+        let told_of = telemetry::Request {
+            service: self.service,
+            method: request.method().clone(),
+            uri: uri.clone(),
+            id: request_id.header().clone(),
+            query_shape: self.names.query,
+            parent: service_span.as_ref().map(Span::as_parent).or(parent),
+        };
+        let answered = telemetry::answering(told_of, self.endpoint.call(request));
         // The request is consumed and the service keeps its own state behind locks that survive a panic.
-        match AssertUnwindSafe(self.endpoint.call(request)).catch_unwind().await {
+        match AssertUnwindSafe(answered).catch_unwind().await {
             Ok(Ok(output)) => output.into_response(),
             Ok(Err(error)) => error.into_response(),
             Err(_) => {
@@ -149,6 +172,16 @@ impl<E: Endpoint> Face<E> {
     }
 }
 
+/// What is told of a request.
+#[derive(Clone, Copy)]
+struct Observed<'a> {
+    request_id: &'a RequestId,
+    /// Its target, as the client sent it.
+    uri: &'a Uri,
+    /// `None` if nobody traces.
+    span: Option<&'a RequestSpan>,
+}
+
 impl<E: Endpoint> Endpoint for Face<E> {
     type Output = Response;
 
@@ -158,7 +191,11 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let address = caller::address(&request, self.gateway.0.settings.trusted_proxies);
         let method = request.method().clone();
         let uri = request.original_uri().clone();
-        let mut response = self.answer(request, &request_id, address).await;
+        let span = self.gateway.0.tracer.as_ref().map(|tracer| {
+            RequestSpan::begin(tracer, &request, self.service, self.names, (&request_id, address))
+        });
+        let observed = Observed { request_id: &request_id, uri: &uri, span: span.as_ref() };
+        let mut response = self.answer(request, observed, address).await;
         let headers = response.headers_mut();
         if !self.owns_cors {
             cors::admit(headers, &self.exposed);
@@ -167,6 +204,7 @@ impl<E: Endpoint> Endpoint for Face<E> {
         headers.insert(SB_REQUEST_ID, request_id.header().clone());
         let took = start.elapsed();
         self.metrics.answered(&method, response.status(), took);
+        let trace_id = span.and_then(|span| span.end(&response));
         // The path alone: query strings hold keys, tokens and what people search for.
         tracing::info!(
             target: "access",
@@ -177,6 +215,7 @@ impl<E: Endpoint> Endpoint for Face<E> {
             path = uri.path(),
             status = response.status().as_u16(),
             microseconds = took.as_micros() as u64,
+            trace_id,
         );
         Ok(response)
     }

@@ -14,15 +14,20 @@ mod forwarded;
 mod health;
 mod local;
 mod metrics;
+mod names;
 mod nodes;
 mod origin;
+mod process;
 mod request_id;
 mod request_limits;
 mod settings;
+mod slow;
+mod trace;
 
 use std::sync::Arc;
 
 use poem::{Endpoint, Response};
+use telemetry::{SlowStatements, Tracer};
 use tokens::Keys;
 
 pub use caller::{Bearer, BearerSource, Caller};
@@ -30,6 +35,7 @@ pub use coding::accepts_coding;
 pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
+pub use names::Names;
 pub use nodes::Nodes;
 pub use origin::{is_host, origin};
 pub use request_id::RequestId;
@@ -52,26 +58,34 @@ struct Inner {
     metrics: Metrics,
     request_limits: Arc<RequestLimits>,
     nodes: Nodes,
+    /// None if nobody traces.
+    tracer: Option<Tracer>,
 }
 
 impl Gateway {
     /// Returns a gateway that knows the callers' keys.
     pub fn new(settings: Settings, keys: Keys) -> Self {
-        Self::with(settings, Some(Credentials::new(keys)))
+        Self::with_tracer(settings, keys, None)
+    }
+
+    /// Returns a gateway as [`Gateway::new`] does, which makes spans of requests by `tracer`.
+    pub fn with_tracer(settings: Settings, keys: Keys, tracer: Option<Tracer>) -> Self {
+        Self::with(settings, Some(Credentials::new(keys)), tracer)
     }
 
     /// Returns a gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
     /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
     pub fn without_keys(settings: Settings) -> Self {
-        Self::with(settings, None)
+        Self::with(settings, None, None)
     }
 
-    fn with(settings: Settings, credentials: Option<Credentials>) -> Self {
+    fn with(settings: Settings, credentials: Option<Credentials>, tracer: Option<Tracer>) -> Self {
         let nodes = Nodes::default();
         let request_limits = RequestLimits::new(settings.requests_per_address, settings.requests_per_key);
         let request_limits = Arc::new(request_limits);
         request_limits.listen_to(&nodes);
-        Self(Arc::new(Inner { settings, credentials, metrics: Metrics::default(), request_limits, nodes }))
+        let metrics = Metrics::default();
+        Self(Arc::new(Inner { settings, credentials, metrics, request_limits, nodes, tracer }))
     }
 
     /// Returns the project's other nodes.
@@ -127,5 +141,16 @@ impl Gateway {
     /// public cannot reach; requests that do not come from this machine ([`Outsider`]) are refused besides.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
         metrics::endpoint(self.0.metrics.clone())
+    }
+
+    /// Returns a function that returns all metrics, in the same format.
+    pub fn metrics_reader(&self) -> impl Fn() -> String + Send + Sync + use<> {
+        let metrics = self.0.metrics.clone();
+        move || metrics.text()
+    }
+
+    /// Returns the endpoint that shows the table of `slow` statements as JSON, under the same conditions.
+    pub fn slow_statements(&self, slow: SlowStatements) -> impl Endpoint<Output = Response> + use<> {
+        slow::endpoint(slow)
     }
 }

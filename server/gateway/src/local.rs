@@ -4,8 +4,8 @@
 //! own name lead here (DNS rebinding), and a proxy on this machine, too.
 
 use http::header::{FORWARDED, HOST, VIA};
-use http::{HeaderName, Uri};
-use poem::Request;
+use http::{HeaderName, StatusCode, Uri};
+use poem::{Request, Response};
 
 /// Headers that proxies add.
 const ADDED: [HeaderName; 4] =
@@ -35,6 +35,17 @@ impl Outsider {
         });
         (!is_local).then_some(Self::OtherHost)
     }
+}
+
+/// Returns the refusal of a request that does not come from this machine; `None` if it does. `what` it asks for is in the
+/// plural.
+pub(crate) fn refusal(request: &Request, what: &str) -> Option<Response> {
+    Outsider::of(request).map(|_| {
+        let reason = format!(
+            "{what} are for this machine alone: ask for them as http://127.0.0.1 or http://localhost"
+        );
+        Response::builder().status(StatusCode::FORBIDDEN).body(reason)
+    })
 }
 
 #[cfg(test)]

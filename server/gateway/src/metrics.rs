@@ -10,9 +10,14 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use crate::Outsider;
+use crate::local;
+use crate::process::Process;
+
+/// How the names of our own metrics begin.
+const PREFIX: &str = "basalt";
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
@@ -39,9 +44,13 @@ impl Default for Metrics {
     fn default() -> Self {
         let requests = Family::default();
         let durations = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
-        let mut registry = Registry::with_prefix("basalt");
-        registry.register("http_requests", "Requests answered", requests.clone());
-        registry.register(
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Process::new()));
+        let own = registry.sub_registry_with_prefix(PREFIX);
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        own.register("build", "The program", version);
+        own.register("http_requests", "Requests answered", requests.clone());
+        own.register(
             "http_request_duration_seconds",
             "Time from the end of a request's head to the beginning of its answer",
             durations.clone(),
@@ -52,9 +61,21 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Lets `add` register more metrics.
+    /// Lets `add` register more metrics, whose names will begin with `basalt_`.
     pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
-        add(&mut self.0.registry.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        add(registry.sub_registry_with_prefix(PREFIX));
+    }
+
+    /// Returns all metrics in the text format of OpenMetrics.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::with_capacity(32 << 10);
+        let registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = encode(&mut text, &registry) {
+            // Writing into a String does not fail, so this is an error in a metric of ours.
+            tracing::error!(%error, "cannot encode metrics");
+        }
+        text
     }
 
     /// Returns the series of one service, looked up once so that a request costs no look-up by label.
@@ -95,21 +116,10 @@ impl ServiceMetrics {
 
 pub(crate) fn endpoint(metrics: Metrics) -> impl Endpoint<Output = Response> {
     poem::endpoint::make_sync(move |request| {
-        if Outsider::of(&request).is_some() {
-            let reason =
-                "metrics are for this machine alone: ask for them as http://127.0.0.1 or http://localhost";
-            return Response::builder().status(StatusCode::FORBIDDEN).body(reason);
-        }
-        let mut text = String::with_capacity(16 << 10);
-        let registry = metrics.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        match encode(&mut text, &registry) {
-            Ok(()) => Response::builder()
+        local::refusal(&request, "metrics").unwrap_or_else(|| {
+            Response::builder()
                 .content_type("application/openmetrics-text; version=1.0.0; charset=utf-8")
-                .body(text),
-            Err(error) => {
-                tracing::error!(%error, "cannot encode metrics");
-                Response::builder().status(StatusCode::INTERNAL_SERVER_ERROR).finish()
-            }
-        }
+                .body(metrics.text())
+        })
     })
 }

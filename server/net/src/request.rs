@@ -1,7 +1,6 @@
 //! One request over HTTP.
 
 use std::error::Error as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -44,16 +43,8 @@ pub(crate) struct Sender(Client);
 impl Sender {
     /// Errors: a sentence when TLS cannot be set up.
     pub(crate) fn new() -> Result<Self, String> {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| format!("no TLS: {error}"))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         let client = Client::builder()
-            .tls_backend_preconfigured(tls)
+            .tls_backend_preconfigured(tls::client_config()?)
             .user_agent(concat!("basalt-pg_net/", env!("CARGO_PKG_VERSION")))
             .build();
         client.map(Self).map_err(|error| format!("no HTTP client: {error}"))

@@ -193,3 +193,29 @@ async fn only_the_administrator_and_the_service_see_what_is_queued() {
     client.batch_execute("set role service_role; select from net._http_response").await.unwrap();
     stop.cancel();
 }
+
+#[tokio::test]
+async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
+    let Some((_database, client, stop)) = working().await else { return };
+    let (origin, mut requests) = listen().await;
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let own = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00";
+    let named = format!(r#"{{"traceparent": "{parent}", "x": "1"}}"#);
+    for (headers, argument, expected) in [
+        (named.as_str(), "{}".to_owned(), Some(parent)),
+        (&named, format!(r#"{{"Traceparent": "{own}"}}"#), Some(own)),
+        (r#"{"traceparent": "00-secret"}"#, "{}".to_owned(), None),
+        ("no JSON", "{}".to_owned(), None),
+        ("", "{}".to_owned(), None),
+    ] {
+        let sql = format!(
+            "begin; select set_config('request.headers', '{headers}', true);
+             select net.http_get('{origin}', headers => '{argument}'); commit"
+        );
+        client.batch_execute(&sql).await.unwrap();
+        let request = next(&mut requests).await;
+        let sent = request.lines().find_map(|line| line.strip_prefix("traceparent: "));
+        assert_eq!(sent, expected, "{headers} {argument}: {request}");
+    }
+    stop.cancel();
+}

@@ -14,6 +14,7 @@ mod hub;
 mod limits;
 mod messages;
 mod metrics;
+mod names;
 mod protocol;
 mod settings;
 mod socket;
@@ -29,7 +30,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+pub use bus::connect_to_nats;
 pub use error::Error;
+pub use names::names;
 pub use settings::{RequiredClaims, Settings};
 
 use bus::{Bus, Head, Message};

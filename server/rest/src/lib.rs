@@ -19,6 +19,8 @@ mod configuration;
 pub mod error;
 pub mod freshness;
 mod legacy;
+mod metrics;
+mod names;
 pub mod openapi;
 pub mod plan;
 pub mod plan_cache;
@@ -35,6 +37,7 @@ pub mod transaction;
 pub use admin::{Admin, Probe};
 pub use caller::Identity;
 pub use error::Error;
+pub use names::names;
 pub use service::{Rest, service, service_from};
 pub use settings::{
     ClaimPath, Connections, LOG_LEVELS, Mode, OpenApiMode, ProxyUri, Secret, Server, Servers, Settings,

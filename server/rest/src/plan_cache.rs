@@ -18,6 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 
+pub(crate) use shape::Parameter;
 pub use shape::RequestShape;
 pub use template::{Template, Values};
 
@@ -35,6 +36,21 @@ const CANDIDATES: usize = 4096;
 #[derive(Default)]
 pub(crate) struct PlanCache {
     current: ArcSwapOption<Generation>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// The state of a [`PlanCache`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlanStatistics {
+    /// Requests for which there was a template.
+    pub(crate) hits: u64,
+    /// Requests for which there was none.
+    pub(crate) misses: u64,
+    /// Templates that are kept.
+    pub(crate) entries: usize,
+    /// Bytes that they take, by estimate.
+    pub(crate) bytes: usize,
 }
 
 /// Everything that was planned with one schema cache and one set of settings.
@@ -76,6 +92,24 @@ impl PlanCache {
         let new = Arc::new(Generation::new(Arc::clone(configuration), Arc::clone(schema)));
         self.current.store(Some(Arc::clone(&new)));
         new
+    }
+}
+
+impl PlanCache {
+    /// Counts a request for which there was a template or not.
+    pub(crate) fn count(&self, is_hit: bool) {
+        let counter = if is_hit { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the state.
+    pub(crate) fn statistics(&self) -> PlanStatistics {
+        let (entries, bytes) = self.current.load().as_ref().map_or((0, 0), |current| {
+            let templates = current.templates.read().unwrap_or_else(PoisonError::into_inner);
+            (templates.by_shape.len(), templates.bytes)
+        });
+        let [hits, misses] = [&self.hits, &self.misses].map(|counter| counter.load(Ordering::Relaxed));
+        PlanStatistics { hits, misses, entries, bytes }
     }
 }
 

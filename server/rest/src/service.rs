@@ -88,7 +88,9 @@ pub fn service_from(
 impl Endpoint for Rest {
     type Output = Response;
 
-    async fn call(&self, incoming: poem::Request) -> poem::Result<Response> {
+    async fn call(&self, mut incoming: poem::Request) -> poem::Result<Response> {
+        // For the database's own code, which may send requests on behalf of this one.
+        telemetry::write_parent_to(incoming.headers_mut());
         let configuration = self.inner.configuration.current();
         let trace = configuration.settings.server_trace_header.as_ref().map(|header| &header.0);
         let trace = trace.map(|name| (name.clone(), incoming.headers().get(name).cloned()));
@@ -184,9 +186,9 @@ impl PendingRequest<'_> {
     async fn answer(&mut self) -> Result<Response, Error> {
         let plans = self.inner.plans.of(&self.configuration, &self.cache);
         let mut left_to_postgres = None;
-        if let Some(shape) = self.shape
-            && let Some(template) = plans.find(shape)
-        {
+        let found = self.shape.and_then(|shape| Some((shape, plans.find(shape)?)));
+        self.inner.plans.count(found.is_some());
+        if let Some((shape, template)) = found {
             match self.answer_by_template(&template, shape).await? {
                 ControlFlow::Break(response) => return Ok(response),
                 ControlFlow::Continue(task) => left_to_postgres = task,

@@ -24,6 +24,7 @@ use quick_cache::sync::Cache;
 use tokio::io::AsyncWriteExt as _;
 use uuid::Uuid;
 
+use crate::metrics::Traffic;
 use crate::settings::{BackendKind, S3Settings};
 use crate::{Error, Settings};
 
@@ -51,6 +52,7 @@ pub(crate) struct Backend {
     small: Arc<Cache<Uuid, Bytes, Length>>,
     /// Bytes that are written at a time.
     write_buffer: usize,
+    traffic: Traffic,
 }
 
 #[derive(Clone)]
@@ -99,7 +101,12 @@ impl Backend {
 
     fn new(store: Arc<dyn ObjectStore>, folder: Option<Arc<Path>>, write_buffer: usize) -> Self {
         let small = Cache::with_weighter(ESTIMATED_SMALL, SMALL_CAPACITY, Length);
-        Self { store, folder, small: Arc::new(small), write_buffer }
+        Self { store, folder, small: Arc::new(small), write_buffer, traffic: Traffic::default() }
+    }
+
+    /// Returns what is counted of the bytes.
+    pub(crate) const fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// Returns the bytes within `range` of `version`, which has `size` bytes. What is not small is streamed.
@@ -111,18 +118,27 @@ impl Backend {
             let bounds = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
             let bounds = bounds.filter(|(_, end)| *end <= bytes.len());
             let (start, end) = bounds.ok_or_else(|| shorter(version))?;
+            self.traffic.read.inc_by(range.end - range.start);
             return Ok(Body::from_bytes(bytes.slice(start..end)));
         }
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let result = self.store.get_opts(&location(version), options).await?;
         let length = range.end - range.start;
+        let read = self.traffic.read.clone();
+        let count = move |chunk: &io::Result<Bytes>| {
+            if let Ok(bytes) = chunk {
+                read.inc_by(bytes.len() as u64);
+            }
+        };
         Ok(match result.payload {
-            GetResultPayload::File(file, _) => Body::from_bytes_stream(file::stream(file, range)),
+            GetResultPayload::File(file, _) => {
+                Body::from_bytes_stream(file::stream(file, range).inspect(count))
+            }
             GetResultPayload::Stream(_) if result.range.end - result.range.start != length => {
                 return Err(shorter(version));
             }
             GetResultPayload::Stream(stream) => {
-                Body::from_bytes_stream(stream.map_err(io::Error::other).boxed())
+                Body::from_bytes_stream(stream.map_err(io::Error::other).inspect(count).boxed())
             }
         })
     }
@@ -152,7 +168,9 @@ impl Backend {
     /// Returns a writer for the bytes of `version`. Nothing can be read of them before [`Writer::finish`].
     pub(crate) fn writer(&self, version: Uuid) -> Writer {
         let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), self.write_buffer);
-        Writer { version, inner: Some(writer.with_max_concurrency(CONCURRENT_WRITES)) }
+        let inner = Some(writer.with_max_concurrency(CONCURRENT_WRITES));
+        self.traffic.uploads.inc();
+        Writer { version, inner, traffic: self.traffic.clone() }
     }
 
     /// Stores the bytes of `source` as `target`, too, and returns when they are durable.
@@ -221,13 +239,17 @@ pub(crate) struct Writer {
     version: Uuid,
     /// `None` from the end on.
     inner: Option<BufWriter>,
+    traffic: Traffic,
 }
 
 impl Writer {
     /// Takes the next bytes. Waits while the store is slower than the sender.
     pub(crate) async fn put(&mut self, chunk: Bytes) -> Result<(), object_store::Error> {
         match &mut self.inner {
-            Some(inner) => inner.put(chunk).await,
+            Some(inner) => {
+                self.traffic.written.inc_by(chunk.len() as u64);
+                inner.put(chunk).await
+            }
             None => Ok(()),
         }
     }
@@ -235,7 +257,10 @@ impl Writer {
     /// Makes what was written durable and readable.
     pub(crate) async fn finish(mut self) -> Result<(), Error> {
         match self.inner.take() {
-            Some(mut inner) => inner.shutdown().await.map_err(|error| Error::Backend(error.to_string())),
+            Some(mut inner) => inner.shutdown().await.map_err(|error| match error.downcast() {
+                Ok(error) => object_store::Error::into(error),
+                Err(error) => Error::Backend(error.to_string()),
+            }),
             None => Ok(()),
         }
     }
@@ -250,6 +275,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.traffic.uploads.dec();
         // The request ended in the middle of its body, or an error left the writer behind.
         if let (Some(inner), Ok(runtime)) = (self.inner.take(), tokio::runtime::Handle::try_current()) {
             runtime.spawn(abort(inner, self.version));

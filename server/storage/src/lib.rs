@@ -10,8 +10,10 @@ mod buckets;
 mod caller;
 mod error;
 mod key;
+mod metrics;
 mod mime;
 mod multipart;
+mod names;
 mod objects;
 mod public_objects;
 mod render;
@@ -36,6 +38,7 @@ use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
 pub use error::Error;
+pub use names::names;
 pub use public_objects::CHANNEL;
 pub use render::Refusal;
 pub use s3::AccessKeys;

@@ -24,6 +24,7 @@ use futures_util::StreamExt as _;
 use uuid::Uuid;
 
 use crate::backend::Backend;
+use crate::metrics::Renderings;
 use crate::{Error, Settings};
 use cache::{Cache, Key};
 use decode::Source;
@@ -76,6 +77,7 @@ struct Inner {
     cache: Arc<Cache>,
     flights: Arc<Flights<Key, Rendered>>,
     workers: Workers,
+    renderings: Renderings,
     limits: Limits,
 }
 
@@ -105,6 +107,7 @@ impl Renderer {
             backend: backend.clone(),
             cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
             flights: Arc::new(Flights::new()),
+            renderings: Renderings::new(),
             workers: Workers::new(workers, settings.image_queue_size as usize, settings.image_timeout),
             limits: Limits {
                 sizes: settings.image_min_size..=settings.image_max_size,
@@ -114,6 +117,16 @@ impl Renderer {
             },
         };
         Some(Self { inner: Arc::new(inner) })
+    }
+
+    /// Returns how many pictures are rendered now, and how many wait for it.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        self.inner.workers.load()
+    }
+
+    /// Returns what is counted of renderings.
+    pub(crate) fn renderings(&self) -> &Renderings {
+        &self.inner.renderings
     }
 
     /// Returns the widths and heights that can be asked for.
@@ -160,14 +173,25 @@ impl Inner {
         if let Some(rendered) = kept.map_err(|_| Refusal::Failed)? {
             return Ok(rendered);
         }
-        let worker = self.workers.take().await?;
         let started = Instant::now();
-        let rendered = self.make(worker, version, options, target).await?;
+        let rendered = self.make_in_turn(version, options, target).await;
+        self.renderings.count(rendered.is_ok());
+        let rendered = rendered?;
         let (milliseconds, bytes) = (started.elapsed().as_millis(), rendered.bytes.len());
         tracing::debug!(%version, format = rendered.format.name(), milliseconds, bytes, "a picture was rendered");
         let (cache, kept) = (Arc::clone(&self.cache), rendered.clone());
         drop(tokio::task::spawn_blocking(move || cache.store(&key, &kept)).await);
         Ok(rendered)
+    }
+
+    async fn make_in_turn(
+        &self,
+        version: Uuid,
+        options: Options,
+        target: Target,
+    ) -> Result<Rendered, Refusal> {
+        let worker = self.workers.take().await?;
+        self.make(worker, version, options, target).await
     }
 
     async fn make(

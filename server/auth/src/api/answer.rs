@@ -6,7 +6,7 @@ use database::ServerError;
 use gateway::Caller;
 use http::{HeaderName, HeaderValue, StatusCode};
 use poem::error::ResponseError;
-use poem::{Endpoint, Request, Response};
+use poem::{Endpoint, PathPattern, Request, Response};
 use serde_json::json;
 
 use crate::error::refusals;
@@ -56,13 +56,22 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
         let version = ApiVersion::of(&request);
         let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
         let outcome = tokio::time::timeout(self.timeout, self.routes.call(request)).await;
+        let mut route = None;
         let error = match outcome {
             Err(_) => refusals::request_timeout(),
             Ok(Ok(response)) => return Ok(response),
             // What is not ours is an unknown route or method, which upstream answers without JSON, too.
-            Ok(Err(other)) => other.downcast::<Error>()?,
+            Ok(Err(other)) => {
+                route = other.data::<PathPattern>().cloned();
+                other.downcast::<Error>()?
+            }
         };
-        Ok(render(&error, version, id.as_deref()))
+        let mut response = render(&error, version, id.as_deref());
+        if let Some(route) = route {
+            // For traces.
+            response.set_data(route);
+        }
+        Ok(response)
     }
 }
 

@@ -146,7 +146,9 @@ impl PasskeysApi {
         passkeys::must_be_enabled(&self.auth.settings)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
-        passkeys::finish_authentication(&context, &answer).await.map(session_answer::plain)
+        let session = passkeys::finish_authentication(&context, &answer).await;
+        self.auth.metrics.sign_in("passkey", &session);
+        session.map(session_answer::plain)
     }
 
     /// The caller's passkeys, oldest first.

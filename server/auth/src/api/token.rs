@@ -17,6 +17,7 @@ use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
 use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::limits::Bucket;
+use crate::metrics::TOKEN_GRANTS;
 use crate::{Auth, Code, Error};
 
 pub(super) struct TokenApi {
@@ -73,25 +74,38 @@ impl TokenApi {
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
-        match grant_type.0.as_deref() {
-            Some("password") => {
-                request::captcha(&self.auth, request, &body).await?;
-                self.password(request, self.counted(request, Bucket::Token, &body).await?).await
-            }
-            Some("refresh_token") => {
-                self.refresh_token(request, self.counted(request, Bucket::Refresh, &body).await?).await
-            }
-            Some("pkce") => self.pkce(request, self.counted(request, Bucket::Token, &body).await?).await,
-            Some("id_token") => {
-                self.id_token(request, self.counted(request, Bucket::Token, &body).await?).await
-            }
-            Some("web3") => self.web3(request, &body).await,
-            _ => Err(Code::InvalidCredentials.because("unsupported_grant_type")),
-        }
+        let asked = grant_type.0.as_deref();
+        let Some(grant) = TOKEN_GRANTS.into_iter().find(|grant| Some(*grant) == asked) else {
+            return Err(Code::InvalidCredentials.because("unsupported_grant_type"));
+        };
+        let session = self.exchange(grant, request, &body).await;
+        self.auth.metrics.sign_in(grant, &session);
+        session
     }
 }
 
 impl TokenApi {
+    /// Exchanges the credentials of `grant`, which is one of [`TOKEN_GRANTS`].
+    async fn exchange(
+        &self,
+        grant: &str,
+        request: &Request,
+        body: &Body<Grant>,
+    ) -> Result<Response<Json<Session>>, Error> {
+        match grant {
+            "password" => {
+                request::captcha(&self.auth, request, body).await?;
+                self.password(request, self.counted(request, Bucket::Token, body).await?).await
+            }
+            "refresh_token" => {
+                self.refresh_token(request, self.counted(request, Bucket::Refresh, body).await?).await
+            }
+            "pkce" => self.pkce(request, self.counted(request, Bucket::Token, body).await?).await,
+            "id_token" => self.id_token(request, self.counted(request, Bucket::Token, body).await?).await,
+            _ => self.web3(request, body).await,
+        }
+    }
+
     /// Returns the fields of a request that is counted whatever they are: else guesses would be free that break the
     /// form.
     async fn counted(&self, request: &Request, bucket: Bucket, body: &Body<Grant>) -> Result<Grant, Error> {

@@ -92,7 +92,9 @@ impl VerifyApi {
             &text(&fields.redirect_to),
         )?;
         let context = request::context(auth, request, None)?;
-        Ok(match verify::verify(&context, &kind, &proof).await? {
+        let verified = verify::verify(&context, &kind, &proof).await;
+        auth.metrics.sign_in("code", &verified);
+        Ok(match verified? {
             Verified::Session(session) => session_answer::wrapped(*session, SessionOrConfirmation::Session),
             Verified::PartialConfirmation | Verified::Code(_) => {
                 Response::new(Json(SessionOrConfirmation::PartialConfirmation(PartialConfirmation {
@@ -125,7 +127,9 @@ impl VerifyApi {
         let in_query =
             |members: &[(&'static str, String)]| if uses_pkce { members.to_vec() } else { Vec::new() };
         let sb = ("sb", String::new());
-        let location = match verify::follow(&context, &kind, &token).await {
+        let verified = verify::follow(&context, &kind, &token).await;
+        auth.metrics.sign_in("link", &verified);
+        let location = match verified {
             Ok((Verified::Session(session), purpose)) => {
                 let mut fragment = session.fragment();
                 fragment.push(("type", purpose.to_owned()));

@@ -35,6 +35,7 @@ pub(super) struct Smtp {
     tls: TlsParameters,
     hello: ClientId,
     slots: Semaphore,
+    /// Mails that are being sent, or wait for it.
     waiting: AtomicUsize,
     idle: Mutex<Vec<(AsyncSmtpConnection, Instant)>>,
 }
@@ -62,6 +63,11 @@ impl Smtp {
             waiting: AtomicUsize::new(0),
             idle: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Returns how many mails are being sent, or wait for it.
+    pub(super) fn pending(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Hands `message` over; the server has accepted it when this returns.

@@ -1,8 +1,11 @@
 //! Where statements run: alone, or within a transaction of several round trips.
 
+use std::borrow::Cow;
+
 use database::{Client, Database};
 use deadpool_postgres::Transaction;
 use serde::de::DeserializeOwned;
+use telemetry::Statements;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, Json, ToSql, Type, to_sql_checked};
 
@@ -12,19 +15,37 @@ use crate::Error;
 /// A transaction of several round trips. Dropped without [`commit`](Work::commit), it leaves nothing behind.
 pub(crate) struct Work<'c> {
     transaction: Transaction<'c>,
+    statements: Statements,
 }
 
 impl<'c> Work<'c> {
     /// Begins a transaction on `client`, each statement of which sees what others have committed before it.
     pub(crate) async fn begin(client: &'c mut Client) -> Result<Work<'c>, Error> {
+        let statements = client.statements().clone();
         let transaction = client.transaction().await?;
         transaction.batch_execute(&format!("set local lock_timeout = '{LOCK_TIMEOUT}'")).await?;
-        Ok(Work { transaction })
+        Ok(Work { transaction, statements })
     }
 
     /// Makes everything that was done within it last.
     pub(crate) async fn commit(self) -> Result<(), Error> {
         Ok(self.transaction.commit().await?)
+    }
+
+    /// Has the statement watched that `running` runs.
+    async fn watched<T>(
+        &self,
+        sql: &str,
+        running: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, tokio_postgres::Error> {
+        let statement = self.statements.begin(|| Cow::Borrowed(sql));
+        let result = running.await;
+        let failure = result.as_ref().err();
+        statement.end(
+            || Cow::Borrowed(sql),
+            failure.map(|error| error.code().map_or("unavailable", |code| code.code())),
+        );
+        result
     }
 }
 
@@ -67,7 +88,8 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let row = work.transaction.query_typed_opt(sql, &untyped(&values)).await?;
+                let values = untyped(&values);
+                let row = work.watched(sql, work.transaction.query_typed_opt(sql, &values)).await?;
                 let document = row.map(|row| row.try_get::<_, Json<T>>(0)).transpose()?;
                 Ok(document.map(|Json(document)| document))
             }
@@ -84,7 +106,8 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                Ok(work.transaction.execute_typed(sql, &untyped(&values)).await?)
+                let values = untyped(&values);
+                Ok(work.watched(sql, work.transaction.execute_typed(sql, &values)).await?)
             }
         }
     }

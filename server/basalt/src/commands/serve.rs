@@ -4,6 +4,7 @@ pub(super) mod auth_drop_in;
 mod banner;
 pub(super) mod drop_in;
 mod edge;
+mod metrics;
 mod nodes;
 mod prefix_router;
 mod routes;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use database::{Database, Renewal};
+use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::{self, Limits};
@@ -114,7 +116,13 @@ async fn with_backend(
         let logins = migrate(settings, backend, &keys).await?;
         RunningServices::start(
             settings,
-            &DatabaseAccess { backend, logins, keys: &keys, renewal: Renewal::default() },
+            &DatabaseAccess {
+                backend,
+                logins,
+                keys: &keys,
+                renewal: Renewal::default(),
+                slow: SlowStatements::new(settings.server.slow_statement),
+            },
         )
         .await
     };
@@ -135,7 +143,8 @@ pub(super) async fn fill_buckets(
     keys: &tokens::Keys,
 ) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
-    let access = DatabaseAccess { backend, logins, keys, renewal: Renewal::default() };
+    let (renewal, slow) = (Renewal::default(), SlowStatements::default());
+    let access = DatabaseAccess { backend, logins, keys, renewal, slow };
     let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
     let filled = services::open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
     database.close().await;
@@ -166,6 +175,9 @@ async fn listen(
     let take_call = running.take_call.as_ref();
     let functions =
         edge::start(settings, backend, keys, &running.verifier, address, admin_address, take_call)?;
+    if let Some(functions) = &functions {
+        running.gateway.register(|registry| functions.register(registry));
+    }
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
     let public = accept::serve(public, routes, routes::must_finish, stop.clone(), LIMITS);
     let administration = routes::admin(settings, keys, running)?;
@@ -219,6 +231,8 @@ struct DatabaseAccess<'a> {
     keys: &'a tokens::Keys,
     /// Shared by all services, so that REST renews the connections of all when the catalog changes.
     renewal: Renewal,
+    /// Takes note of the slow statements of all services.
+    slow: SlowStatements,
 }
 
 impl DatabaseAccess<'_> {
@@ -233,6 +247,7 @@ impl DatabaseAccess<'_> {
         let settings = database::Settings {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),
+            slow: self.slow.clone(),
             ..database::Settings::new(server)
         };
         let mut settings = adjust(settings);

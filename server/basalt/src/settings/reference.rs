@@ -24,6 +24,10 @@ about.
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";
 
+const TELEMETRY_NOTE: &str = "\
+These names are OpenTelemetry's. See [operating](operating.md#traces).
+";
+
 const KEYS_NOTE: &str = "\
 `auth.signing_keys_path` is a file with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first
 signs the tokens of users.
@@ -62,6 +66,8 @@ fn reference() -> String {
         section::<Seed>("Seed", ""),
         section::<Switches>("Services", ""),
         section::<gateway::Settings>("Gateway", ""),
+        section::<otlp::Settings>("Traces and metrics by OTLP", ""),
+        TELEMETRY_NOTE.to_owned(),
         section::<tokens::KeyOverrides>("Keys", ""),
         KEYS_NOTE.to_owned(),
         section::<site::Settings>("Site", ""),

@@ -19,17 +19,18 @@ const MARK: &str = "# Basalt's own\n";
 
 /// The files of an extension. The control file is written last, since Postgres finds an extension by it.
 struct Extension {
-    script: (&'static str, &'static str),
+    /// That of the first version, then those from each version to the next.
+    scripts: &'static [(&'static str, &'static str)],
     control: (&'static str, &'static str),
 }
 
 macro_rules! embed {
-    ($($name:literal $version:literal),* $(,)?) => {
+    ($($name:literal $($versions:literal)+),* $(,)?) => {
         &[$(Extension {
-            script: (
-                concat!($name, "--", $version, ".sql"),
-                include_str!(concat!("../../../../schema/extensions/", $name, "--", $version, ".sql")),
-            ),
+            scripts: &[$((
+                concat!($name, "--", $versions, ".sql"),
+                include_str!(concat!("../../../../schema/extensions/", $name, "--", $versions, ".sql")),
+            )),+],
             control: (
                 concat!($name, ".control"),
                 include_str!(concat!("../../../../schema/extensions/", $name, ".control")),
@@ -39,7 +40,7 @@ macro_rules! embed {
 }
 
 const EXTENSIONS: &[Extension] =
-    embed!["pg_cron" "1.6", "pg_net" "0.14.0", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
+    embed!["pg_cron" "1.6", "pg_net" "0.14.0" "0.14.0--0.14.1", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
 
 /// Installs the files into the package in `native` if they are missing or of another release of Basalt. An extension of
 /// the same name that is not Basalt's stays. May be called repeatedly, also by two processes at once.
@@ -48,12 +49,12 @@ pub(super) fn install(native: &Path) -> io::Result<()> {
     if !folder.is_dir() {
         return Ok(());
     }
-    for Extension { script, control } in EXTENSIONS {
+    for Extension { scripts, control } in EXTENSIONS {
         let present = fs::read_to_string(folder.join(control.0));
         if present.is_ok_and(|present| !present.starts_with(MARK)) {
             continue;
         }
-        for (name, text) in [script, control] {
+        for (name, text) in scripts.iter().chain([control]) {
             write_file(&folder.join(name), text)?;
         }
     }
@@ -93,13 +94,15 @@ mod tests {
         let mut there: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         there.retain(|name| name != "README.md");
         there.sort();
-        let embedded = EXTENSIONS.iter().flat_map(|extension| [extension.script.0, extension.control.0]);
+        let embedded = EXTENSIONS.iter().flat_map(|Extension { scripts, control }| {
+            scripts.iter().map(|script| script.0).chain([control.0])
+        });
         let mut embedded: Vec<_> = embedded.collect();
         embedded.sort_unstable();
         assert_eq!(embedded, there);
-        for Extension { script, control } in EXTENSIONS {
+        for Extension { scripts, control } in EXTENSIONS {
             assert!(control.1.starts_with(MARK), "{}", control.0);
-            let version = script.0.trim_end_matches(".sql").rsplit("--").next().unwrap();
+            let version = scripts.last().unwrap().0.trim_end_matches(".sql").rsplit("--").next().unwrap();
             assert!(control.1.contains(&format!("default_version = '{version}'")), "{}", control.0);
         }
     }

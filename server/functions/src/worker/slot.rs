@@ -16,6 +16,7 @@ use super::backoff::Backoff;
 use super::process::Launch;
 use super::{BootedProcess, End, Worker, boot, supervise};
 use crate::Error;
+use crate::metrics::Metrics;
 use crate::settings::{DeployedFunction, Settings};
 
 /// The longest wait before a restart that a call waits for; for a longer one it is refused.
@@ -34,6 +35,7 @@ pub(crate) struct Host {
     pub(crate) sockets: PathBuf,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    pub(crate) metrics: Metrics,
 }
 
 impl Host {
@@ -83,6 +85,7 @@ impl Drop for WaitingGuard<'_> {
 impl Slot {
     pub(crate) fn new(host: Arc<Host>, deployed: DeployedFunction) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(host.settings.limits.concurrency));
+        host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
             deployed,
@@ -94,6 +97,16 @@ impl Slot {
             version: AtomicU64::new(0),
             failed_starts: AtomicU64::new(0),
         })
+    }
+
+    /// Returns how many calls a process has, or would have if it were started.
+    pub(crate) fn calls_under_way(&self) -> usize {
+        self.host.settings.limits.concurrency.saturating_sub(self.permits.available_permits())
+    }
+
+    /// Returns how many calls wait for another one to end.
+    pub(crate) fn calls_waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
     }
 
     pub(super) fn host(&self) -> &Arc<Host> {
@@ -204,11 +217,13 @@ impl Slot {
         let booted = booted.map_err(|reason| {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             let _ = std::fs::remove_dir_all(&folder);
+            self.host.metrics.started(name, false);
             self.backoff().failed(Duration::ZERO, Instant::now());
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
             Error::Boot(self.backoff().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
+        self.host.metrics.started(name, true);
         let (worker, ending) = Worker::new(&folder, self.host.settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
@@ -231,6 +246,7 @@ impl Slot {
         self.host.tasks.spawn(async move {
             let end = supervise(Arc::clone(&slot), Arc::clone(&worker), booted).await;
             slot.forget(&worker);
+            slot.host.metrics.ended(&slot.deployed.name, end);
             if end != End::Retired {
                 tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
                 slot.backoff().failed(worker.started.elapsed(), Instant::now());

@@ -89,7 +89,7 @@ impl<'r> RequestShape<'r> {
 
 /// A parameter of a query string.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Parameter<'r> {
+pub(crate) enum Parameter<'r> {
     /// A filter on which the plan depends but for its value.
     Comparison {
         /// `name=operator.`
@@ -102,7 +102,7 @@ pub(super) enum Parameter<'r> {
 }
 
 impl<'r> Parameter<'r> {
-    pub(super) fn of(text: &'r str) -> Self {
+    pub(crate) fn of(text: &'r str) -> Self {
         Self::comparison(text).unwrap_or(Self::Other(text))
     }
 

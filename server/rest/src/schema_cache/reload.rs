@@ -1,7 +1,7 @@
 //! Keeps the schema cache fresh: loaded at the start, again whenever the catalog may have changed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -50,6 +50,7 @@ pub(crate) struct Loads {
     /// Can be waited for.
     failed: watch::Sender<u64>,
     nanoseconds: AtomicU64,
+    last: Mutex<Option<Instant>>,
 }
 
 impl Loads {
@@ -57,6 +58,13 @@ impl Loads {
         self.succeeded.fetch_add(1, Ordering::Relaxed);
         let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.store(nanoseconds, Ordering::Relaxed);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Returns how long ago it was loaded, if it was.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.map(|last| last.elapsed())
     }
 
     fn failed(&self) {

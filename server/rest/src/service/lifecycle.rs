@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Rest;
 use crate::configuration::Configuration;
+use crate::plan_cache::PlanCache;
 use crate::schema_cache::LoadError;
 use crate::schema_cache::reload::SharedCache;
 
@@ -62,6 +63,10 @@ impl Rest {
 
     pub(crate) fn database(&self) -> &Database {
         &self.inner.database
+    }
+
+    pub(crate) fn plans(&self) -> &PlanCache {
+        &self.inner.plans
     }
 
     pub(crate) fn cache(&self) -> &SharedCache {

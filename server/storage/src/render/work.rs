@@ -85,6 +85,8 @@ pub(crate) struct Workers {
     workers: Arc<Semaphore>,
     memory: Arc<Semaphore>,
     queue: Semaphore,
+    /// How many permits `workers` and `queue` have.
+    sizes: (usize, usize),
     time_limit: Duration,
 }
 
@@ -98,13 +100,24 @@ impl Workers {
     /// `workers` pictures at a time, `queue` more that wait, each up to `time_limit`.
     pub(crate) fn new(workers: usize, queue: usize, time_limit: Duration) -> Self {
         let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
+        // Without any, nobody could even look whether a worker is free.
+        let queue = queue.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             workers: Arc::new(Semaphore::new(workers)),
             memory: Arc::new(Semaphore::new((MEMORY / UNIT) as usize)),
-            // Without any, nobody could even look whether a worker is free.
-            queue: Semaphore::new(queue.clamp(1, Semaphore::MAX_PERMITS)),
+            queue: Semaphore::new(queue),
+            sizes: (workers, queue),
             time_limit,
         }
+    }
+
+    /// Returns how many workers work, and how many pictures wait for one.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let (workers, queue) = self.sizes;
+        (
+            workers.saturating_sub(self.workers.available_permits()),
+            queue.saturating_sub(self.queue.available_permits()),
+        )
     }
 
     /// Waits for a worker.

@@ -47,7 +47,7 @@ pub(super) fn public(
     };
     let mut routes = PrefixRouter::new(others);
     if let Some(rest) = &running.rest {
-        routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()));
+        routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()).named(rest::names()));
     }
     if let Some(auth) = &running.auth {
         let face = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
@@ -58,16 +58,16 @@ pub(super) fn public(
     if let Some(storage) = &running.storage {
         let face = gateway.open("storage", storage::service(storage.clone()));
         // Each bucket has a limit of its own, and its refusal another form than the gateway's.
-        routes = routes.mount("/storage/v1", face.body_limit(u64::MAX));
+        routes = routes.mount("/storage/v1", face.body_limit(u64::MAX).named(storage::names()));
     }
     if let Some(realtime) = &running.realtime {
         // Tokens decide, and refusals are in another form than the gateway's.
         let face = gateway.open("realtime", realtime::service(realtime.clone()));
-        routes = routes.mount("/realtime/v1", face);
+        routes = routes.mount("/realtime/v1", face.named(realtime::names()));
     }
     if let Some(functions) = functions {
         let face = gateway.open("functions", functions.endpoint());
-        let face = face.without_cors().without_untrusted_forwarding();
+        let face = face.without_cors().without_untrusted_forwarding().named(functions::names());
         routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(gateway, running)))
@@ -86,7 +86,9 @@ pub(super) fn admin(
     running: &RunningServices,
 ) -> Result<impl Endpoint + use<>, Error> {
     let health = health(&running.gateway, running);
-    let route = Route::new().at("/metrics", running.gateway.metrics()).nest("/health", health);
+    let slow = running.gateway.slow_statements(running.slow.clone());
+    let route =
+        Route::new().at("/metrics", running.gateway.metrics()).at("/slow", slow).nest("/health", health);
     Ok(match edge::outbox(settings, keys)? {
         Some(outbox) => route.at(edge::OUTBOX, outbox),
         None => route,

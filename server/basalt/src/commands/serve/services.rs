@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::Database;
+use database::{Database, PoolMetrics};
 use gateway::Gateway;
+use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use realtime::Realtime;
 use storage::{Storage, Sweeper};
+use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::metrics::SharedMetrics;
 use super::{DatabaseAccess, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
@@ -41,7 +44,12 @@ pub(super) struct RunningServices {
     pub(super) take_call: Option<functions::TakeCall>,
     /// Cancelled when no more requests should come.
     pub(super) draining: CancellationToken,
-    databases: Vec<Database>,
+    /// The table of slow statements.
+    pub(super) slow: SlowStatements,
+    /// Every pool, under the name that it has in metrics.
+    databases: Vec<(&'static str, Database)>,
+    /// `None` if nothing is sent.
+    export: Option<Export>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -52,8 +60,11 @@ impl RunningServices {
     pub(super) async fn start(settings: &Settings, access: &DatabaseAccess<'_>) -> Result<Self, Error> {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
+        let export = Export::start(&settings.telemetry)
+            .map_err(|reason| Error::Service { service: "telemetry", reason })?;
+        let tracer = export.as_ref().and_then(Export::tracer);
         let mut running = Self {
-            gateway: Gateway::new(settings.gateway.clone(), access.keys.clone()),
+            gateway: Gateway::with_tracer(settings.gateway.clone(), access.keys.clone(), tracer),
             rest: None,
             auth: None,
             storage: None,
@@ -62,7 +73,9 @@ impl RunningServices {
             probe: authenticator.clone(),
             take_call: None,
             draining: CancellationToken::new(),
-            databases: vec![authenticator.clone()],
+            slow: access.slow.clone(),
+            databases: vec![("rest", authenticator.clone())],
+            export,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -88,17 +101,20 @@ impl RunningServices {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
         if let Some(auth) = &services.auth {
-            let database = self.open(access, AUTH_ADMIN, |base| base).await?;
+            let database = self.open(access, ("auth", AUTH_ADMIN), |base| base).await?;
             let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
             let service =
                 service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+            self.gateway.register(|registry| service.register(registry));
             self.auth = Some(shared(service));
         }
         if let Some(storage) = &services.storage {
             let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
-            let listening = |base| database::Settings { channel, ..base };
-            let database = self.open(access, STORAGE_ADMIN, listening).await?;
+            let replicas = services.connections.read_uris.servers.clone();
+            let adjusted = |base| database::Settings { channel, replicas, ..base };
+            let database = self.open(access, ("storage", STORAGE_ADMIN), adjusted).await?;
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
+            self.gateway.register(|registry| storage.register(registry));
             self.tasks.spawn(Sweeper::new(storage.clone()).run(self.stop.clone()));
             self.storage = Some(storage);
         }
@@ -108,10 +124,26 @@ impl RunningServices {
         }
         if services.functions.as_ref().is_some_and(|functions| !functions.schedules.is_empty()) {
             let database = access.backend.admin().await?;
-            self.databases.push(database.clone());
+            self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
         }
-        self.start_workers(access.backend).await
+        self.start_workers(access.backend).await?;
+        self.report();
+        Ok(())
+    }
+
+    /// Shows what is not one service's among the metrics, and starts to send them all.
+    fn report(&mut self) {
+        let pools = PoolMetrics(self.databases.clone());
+        let shared = SharedMetrics { verifier: self.verifier.clone(), slow: self.slow.clone() };
+        self.gateway.register(|registry| {
+            registry.register_collector(Box::new(pools));
+            registry.register_collector(Box::new(shared));
+        });
+        if let Some(export) = &mut self.export {
+            self.gateway.register(|registry| export.register(registry));
+            export.report(self.gateway.metrics_reader());
+        }
     }
 
     /// Starts the tasks that share what nodes have counted and written, if there can be several.
@@ -138,7 +170,7 @@ impl RunningServices {
         access: &DatabaseAccess<'_>,
     ) -> Result<(), Error> {
         let pool_size = settings.pool_size as usize;
-        let renewal = access.renewal.clone();
+        let (renewal, slow) = (access.renewal.clone(), access.slow.clone());
         // It tells of changes to tables, rights and policies.
         let channel = connections.channel_enabled.then(|| connections.channel.clone());
         let database = access
@@ -146,12 +178,13 @@ impl RunningServices {
             .admin_with(|base| database::Settings {
                 pool_size,
                 renewal,
+                slow,
                 channel,
                 application_name: "basalt-realtime".to_owned(),
                 ..base
             })
             .await?;
-        self.databases.push(database.clone());
+        self.databases.push(("realtime", database.clone()));
         let realtime = Realtime::new(settings.clone(), database, access.keys.clone(), self.verifier.clone());
         self.gateway.register(|registry| realtime.register(registry));
         self.tasks.spawn(realtime.clone().run(self.stop.clone()));
@@ -165,7 +198,7 @@ impl RunningServices {
             return Ok(());
         }
         let admin = backend.admin().await?;
-        self.databases.push(admin.clone());
+        self.databases.push(("workers", admin.clone()));
         self.tasks.spawn(cron::work(admin.clone(), self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
@@ -199,6 +232,7 @@ impl RunningServices {
     async fn start_rest(&mut self, rest: rest::Rest) {
         let (service, stop) = (rest.clone(), self.stop.clone());
         self.tasks.spawn(async move { service.keep_fresh(stop).await });
+        self.gateway.register(|registry| rest.register(registry));
         if tokio::time::timeout(READY_LIMIT, rest.loaded()).await.is_err() {
             tracing::warn!("the schema cache is not loaded yet; REST answers 503 until it is");
         }
@@ -208,11 +242,11 @@ impl RunningServices {
     async fn open(
         &mut self,
         access: &DatabaseAccess<'_>,
-        role: &str,
+        (name, role): (&'static str, &str),
         adjust: impl FnOnce(database::Settings) -> database::Settings,
     ) -> Result<Database, Error> {
         let opened = access.database(role, adjust).await?;
-        self.databases.push(opened.clone());
+        self.databases.push((name, opened.clone()));
         Ok(opened)
     }
 
@@ -223,8 +257,11 @@ impl RunningServices {
         if tokio::time::timeout(STOP_LIMIT, self.tasks.wait()).await.is_err() {
             tracing::warn!("background tasks did not end in time");
         }
-        for database in self.databases.iter().rev() {
+        for (_, database) in self.databases.iter().rev() {
             database.close().await;
+        }
+        if let Some(export) = &self.export {
+            export.stop().await;
         }
     }
 }

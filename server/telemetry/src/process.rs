@@ -7,19 +7,19 @@ const TICK_MILLIS: u64 = 10;
 
 /// What a process has used and uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
+pub struct Usage {
     /// Bytes of memory that it holds.
-    pub(super) memory: u64,
+    pub memory: u64,
     /// Processor time since it started.
-    pub(super) cpu: Duration,
+    pub cpu: Duration,
 }
 
 impl Usage {
     /// Returns the usage of process `pid`; `None` where the kernel has no such file (elsewhere than on Linux) or the
     /// process is gone.
-    pub(super) async fn of(pid: u32) -> Option<Self> {
-        let stat = tokio::fs::read_to_string(format!("/proc/{pid}/stat")).await.ok()?;
-        let status = tokio::fs::read_to_string(format!("/proc/{pid}/status")).await.ok()?;
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         Self::parse(&stat, &status)
     }
 

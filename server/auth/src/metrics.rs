@@ -1,0 +1,106 @@
+//! What operators can watch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use crate::{Auth, Error};
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// What `grant_type` of `/token` may be.
+pub(crate) const TOKEN_GRANTS: [&str; 5] = ["password", "refresh_token", "pkce", "id_token", "web3"];
+/// The other grants whose outcomes are counted: what is used up at `/verify`, and passkeys.
+const OTHER_GRANTS: [&str; 3] = ["code", "link", "passkey"];
+
+/// The service's counters.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    sign_ins: Family<Labels<2>, Counter>,
+    mails: Family<Labels<1>, Counter>,
+    texts: Family<Labels<1>, Counter>,
+}
+
+impl Default for Metrics {
+    /// Returns counters that are there before there is something to count.
+    fn default() -> Self {
+        let metrics =
+            Self { sign_ins: Family::default(), mails: Family::default(), texts: Family::default() };
+        for grant in TOKEN_GRANTS.into_iter().chain(OTHER_GRANTS) {
+            for outcome in ["ok", "refused", "failed"] {
+                drop(metrics.sign_ins.get_or_create(&[("grant", grant), ("outcome", outcome)]));
+            }
+        }
+        for outcome in ["ok", "failed"] {
+            drop(metrics.mails.get_or_create(&[("outcome", outcome)]));
+            drop(metrics.texts.get_or_create(&[("outcome", outcome)]));
+        }
+        metrics
+    }
+}
+
+impl Metrics {
+    /// Counts what came of an attempt to get a session: it was refused if that is the client's matter.
+    pub(crate) fn sign_in<T>(&self, grant: &'static str, result: &Result<T, Error>) {
+        let outcome = match result {
+            Ok(_) => "ok",
+            Err(error) if error.status().is_server_error() => "failed",
+            Err(_) => "refused",
+        };
+        self.sign_ins.get_or_create(&[("grant", grant), ("outcome", outcome)]).inc();
+    }
+
+    /// Counts a mail that a mail server, a folder or a hook has taken or not.
+    pub(crate) fn mail(&self, is_sent: bool) {
+        self.mails.get_or_create(&[("outcome", outcome(is_sent))]).inc();
+    }
+
+    /// Counts a text message that a provider or a hook has taken or not.
+    pub(crate) fn text(&self, is_sent: bool) {
+        self.texts.get_or_create(&[("outcome", outcome(is_sent))]).inc();
+    }
+}
+
+const fn outcome(is_sent: bool) -> &'static str {
+    if is_sent { "ok" } else { "failed" }
+}
+
+/// Makes the metrics known under names that begin with `auth_`.
+pub(crate) fn register(auth: &Arc<Auth>, registry: &mut Registry) {
+    let registry = registry.sub_registry_with_prefix("auth");
+    let Metrics { sign_ins, mails, texts } = &*auth.metrics;
+    let help = "Attempts to get a session, by what it was asked for with and what came of it";
+    registry.register("sign_ins", help, sign_ins.clone());
+    registry.register("mails", "Mails, by whether they went out", mails.clone());
+    registry.register("text_messages", "Text messages, by whether they went out", texts.clone());
+    registry.register_collector(Box::new(State(Arc::clone(auth))));
+}
+
+/// What is read at each scrape.
+struct State(Arc<Auth>);
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("State")
+    }
+}
+
+impl Collector for State {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut write = |name, help, number: usize| {
+            let metric = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        let (pending, most) = self.0.hasher.load();
+        write("hashes_pending", "Hashes of passwords that are computed or wait for it", pending)?;
+        write("hashes_pending_limit", "How many may be; further ones are refused", most)?;
+        let help = "Mails that the mail server is being given, or that wait for it";
+        write("mails_pending", help, self.0.messages.mails_pending())
+    }
+}

@@ -1,0 +1,99 @@
+//! What operators can watch.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, Weak};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use crate::Inner;
+use crate::worker::{End, Slot};
+
+/// What is counted of one function, by what came of it.
+type Counters = Family<[(&'static str, String); 2], Counter>;
+
+/// The service's counters.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    starts: Counters,
+    ends: Counters,
+}
+
+impl Metrics {
+    /// Begins to count for `function`, so that its counters are there before there is something to count.
+    pub(crate) fn begin(&self, function: &str) {
+        for outcome in [true, false] {
+            drop(self.starts.get_or_create(&start_labels(function, outcome)));
+        }
+        for end in End::ALL {
+            drop(self.ends.get_or_create(&end_labels(function, end)));
+        }
+    }
+
+    /// Counts the start of a process, which has succeeded or not.
+    pub(crate) fn started(&self, function: &str, has_succeeded: bool) {
+        self.starts.get_or_create(&start_labels(function, has_succeeded)).inc();
+    }
+
+    /// Counts the end of a process.
+    pub(crate) fn ended(&self, function: &str, end: End) {
+        self.ends.get_or_create(&end_labels(function, end)).inc();
+    }
+}
+
+fn start_labels(function: &str, has_succeeded: bool) -> [(&'static str, String); 2] {
+    let outcome = if has_succeeded { "ok" } else { "failed" };
+    [("function", function.to_owned()), ("outcome", outcome.to_owned())]
+}
+
+fn end_labels(function: &str, end: End) -> [(&'static str, String); 2] {
+    [("function", function.to_owned()), ("reason", end.name().to_owned())]
+}
+
+/// Makes the metrics known under names that begin with `functions_`.
+pub(crate) fn register(functions: &Arc<Inner>, registry: &mut Registry) {
+    let registry = registry.sub_registry_with_prefix("functions");
+    let Metrics { starts, ends } = &functions.host.metrics;
+    registry.register("starts", "Starts of processes", starts.clone());
+    registry.register("ends", "Ends of processes, by their reason", ends.clone());
+    registry.register_collector(Box::new(State(Arc::downgrade(functions))));
+}
+
+/// What is read at each scrape.
+struct State(Weak<Inner>);
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("State")
+    }
+}
+
+impl Collector for State {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(functions) = self.0.upgrade() else { return Ok(()) };
+        let slots: Vec<Arc<Slot>> =
+            functions.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        type Reading = (&'static str, &'static str, fn(&Slot) -> usize);
+        let readings: [Reading; 3] = [
+            ("processes", "Processes that run", |slot| usize::from(slot.is_running())),
+            (
+                "calls_under_way",
+                "Calls that a process has, or that wait for it to start",
+                Slot::calls_under_way,
+            ),
+            ("calls_waiting", "Calls that wait for another one to end", Slot::calls_waiting),
+        ];
+        for (name, help, read) in readings {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for slot in &slots {
+                let labels = [("function", slot.deployed.name.as_str())];
+                metric.encode_family(&labels)?.encode_gauge(&read(slot))?;
+            }
+        }
+        Ok(())
+    }
+}

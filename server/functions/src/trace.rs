@@ -1,0 +1,32 @@
+//! The span of a call.
+//!
+//! Source: OpenTelemetry's semantic conventions, "HTTP spans" (client) and "FaaS spans" (outgoing invocations).
+
+use poem::{Request, Response};
+use telemetry::{Span, begin_call};
+
+use crate::Error;
+
+/// Begins the span of the call `request` of a function, which is told of it by `traceparent`.
+pub(crate) fn begin(request: &mut Request, function: &str) -> Option<Span> {
+    let method = request.method().to_string();
+    let mut span = begin_call(format!("{method} /{function}"), request.headers_mut())?;
+    span.set("http.request.method", method);
+    span.set("faas.invoked_name", function.to_owned());
+    span.set("faas.invoked_provider", "basalt");
+    Some(span)
+}
+
+/// Ends it with what came back.
+pub(crate) fn end(mut span: Span, answered: &Result<Response, Error>) {
+    match answered {
+        Ok(response) => {
+            let status = response.status();
+            span.set("http.response.status_code", i64::from(status.as_u16()));
+            if status.is_server_error() {
+                span.fail(status.as_str().to_owned());
+            }
+        }
+        Err(error) => span.fail(error.code()),
+    }
+}

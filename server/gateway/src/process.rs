@@ -1,0 +1,71 @@
+//! Metrics of the process, under the names that all programs use.
+//!
+//! Source: Prometheus' documentation, "Writing client libraries", "Process metrics"; proc(5).
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use telemetry::Usage;
+
+/// Ticks of a second in which the kernel counts time for programs: `USER_HZ` is 100 on all of Linux.
+const TICKS: f64 = 100.0;
+
+/// What the kernel says of this process. Elsewhere than on Linux that is nothing but the time of its start.
+#[derive(Debug)]
+pub(crate) struct Process {
+    started: Duration,
+}
+
+impl Process {
+    pub(crate) fn new() -> Self {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { started: started().unwrap_or_else(now) }
+    }
+}
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut write = |name, help, metric: &dyn EncodeMetric| {
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        let started = ConstGauge::new(self.started.as_secs_f64());
+        write("process_start_time_seconds", "Start of the process, in Unix time", &started)?;
+        if let Some(usage) = Usage::of(std::process::id()) {
+            let cpu = ConstCounter::new(usage.cpu.as_secs_f64());
+            write("process_cpu_seconds", "Processor time used", &cpu)?;
+            let memory = ConstGauge::new(gauge(usage.memory));
+            write("process_resident_memory_bytes", "Memory held", &memory)?;
+        }
+        if let Some(open) = open_files() {
+            write("process_open_fds", "Open files, sockets among them", &ConstGauge::new(gauge(open)))?;
+        }
+        if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+            write("process_max_fds", "Files that may be open", &ConstGauge::new(gauge(most)))?;
+        }
+        Ok(())
+    }
+}
+
+fn gauge(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Returns when the process was started, in Unix time.
+fn started() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let machine = std::fs::read_to_string("/proc/stat").ok()?;
+    // Field 22; the second one is the program's name, which may hold blanks.
+    let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let boot: f64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    Duration::try_from_secs_f64(boot + ticks / TICKS).ok()
+}
+
+fn open_files() -> Option<u64> {
+    // One of them is that of the folder itself.
+    let files = std::fs::read_dir("/proc/self/fd").ok()?.count();
+    u64::try_from(files).ok()?.checked_sub(1)
+}

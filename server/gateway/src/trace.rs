@@ -1,0 +1,107 @@
+//! The span of a request.
+//!
+//! Source: OpenTelemetry's semantic conventions, "HTTP spans" (server).
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use http::uri::Authority;
+use http::{Version, header};
+use poem::{PathPattern, Request, Response};
+use telemetry::{Parent, Span, Tracer};
+
+use crate::{Names, RequestId};
+
+/// The methods that the conventions know; any other is [`OTHER`].
+const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
+const OTHER: &str = "_OTHER";
+
+/// The span of a request that is being answered.
+pub(crate) struct RequestSpan {
+    span: Span,
+    method: &'static str,
+    /// Where the service is mounted.
+    mount: String,
+    route: Cow<'static, str>,
+}
+
+impl RequestSpan {
+    /// Begins the span of `request` to `service`, as a part of the trace that its headers name. The query string is left
+    /// out: it holds keys, tokens and what people search for.
+    pub(crate) fn begin(
+        tracer: &Tracer,
+        request: &Request,
+        service: &'static str,
+        names: Names,
+        (id, address): (&RequestId, IpAddr),
+    ) -> Self {
+        let known = METHODS.iter().find(|method| **method == request.method().as_str());
+        let method = known.copied().unwrap_or(OTHER);
+        let mut span = tracer.begin_request(request.headers(), method);
+        let original = request.original_uri().path();
+        let path = request.uri().path();
+        let mount = original.strip_suffix(path).unwrap_or(original.trim_end_matches('/')).to_owned();
+        span.set("http.request.method", method);
+        span.set("url.path", original.to_owned());
+        span.set("url.scheme", request.scheme().as_str().to_owned());
+        span.set("client.address", address.to_string());
+        span.set("basalt.service", service);
+        span.set("basalt.request_id", id.to_string());
+        if let Some(version) = protocol(request.version()) {
+            span.set("network.protocol.version", version);
+        }
+        if let Some(host) = host(request) {
+            span.set("server.address", host.host().to_owned());
+            if let Some(port) = host.port_u16() {
+                span.set("server.port", i64::from(port));
+            }
+        }
+        Self { span, method, mount, route: (names.route)(path) }
+    }
+
+    /// Returns what the spans of its parts are children of.
+    pub(crate) fn as_parent(&self) -> Parent {
+        self.span.as_parent()
+    }
+
+    /// Ends it with `response`, and returns the trace's id, if the trace is recorded.
+    pub(crate) fn end(mut self, response: &Response) -> Option<String> {
+        let route = match response.data::<PathPattern>() {
+            Some(PathPattern(pattern)) => Cow::Owned(braced(pattern)),
+            None => self.route,
+        };
+        let route = format!("{}{route}", self.mount);
+        let method = if self.method == OTHER { "HTTP" } else { self.method };
+        self.span.rename(format!("{method} {route}"));
+        self.span.set("http.route", route);
+        let status = response.status();
+        self.span.set("http.response.status_code", i64::from(status.as_u16()));
+        if status.is_server_error() {
+            self.span.fail(status.as_str().to_owned());
+        }
+        self.span.trace_id()
+    }
+}
+
+fn protocol(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        _ => None,
+    }
+}
+
+fn host(request: &Request) -> Option<Authority> {
+    let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
+    header.or_else(|| request.original_uri().authority().cloned())
+}
+
+/// Returns a pattern of poem's with its parameters in braces, in place of a colon before them.
+fn braced(pattern: &str) -> String {
+    let segments = pattern.split('/').map(|segment| match segment.strip_prefix([':', '*']) {
+        Some(name) => format!("{{{name}}}"),
+        None => segment.to_owned(),
+    });
+    segments.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,82 @@
+//! What operators can watch.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::registry::Registry;
+
+use crate::Storage;
+use crate::render::Renderer;
+
+/// What is counted of the bytes. Cheap to clone: clones count together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Traffic {
+    /// Bytes of objects that were read for clients.
+    pub(crate) read: Counter,
+    /// Bytes that were written.
+    pub(crate) written: Counter,
+    /// Objects that are being written.
+    pub(crate) uploads: Gauge,
+}
+
+/// Renderings by what came of them. Those that the cache had are not among them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Renderings(Family<[(&'static str, &'static str); 1], Counter>);
+
+impl Renderings {
+    /// Returns counters that are there before there is something to count.
+    pub(crate) fn new() -> Self {
+        let renderings = Self::default();
+        for outcome in ["ok", "refused"] {
+            drop(renderings.0.get_or_create(&[("outcome", outcome)]));
+        }
+        renderings
+    }
+
+    /// Counts a rendering that has succeeded or not.
+    pub(crate) fn count(&self, is_ok: bool) {
+        let outcome = if is_ok { "ok" } else { "refused" };
+        self.0.get_or_create(&[("outcome", outcome)]).inc();
+    }
+}
+
+impl Storage {
+    /// Adds the service's metrics to `registry`.
+    pub fn register(&self, registry: &mut Registry) {
+        let registry = registry.sub_registry_with_prefix("storage");
+        let Traffic { read, written, uploads } = self.backend().traffic();
+        registry.register("read_bytes", "Bytes of objects that were read for clients", read.clone());
+        registry.register("written_bytes", "Bytes that were written to the store", written.clone());
+        registry.register("uploads_under_way", "Objects that are being written", uploads.clone());
+        if let Some(renderer) = self.renderer() {
+            let help = "Pictures that were rendered, or refused, and not found in the cache";
+            registry.register("renderings", help, renderer.renderings().0.clone());
+            registry.register_collector(Box::new(Rendering(renderer.clone())));
+        }
+    }
+}
+
+/// What is read at each scrape.
+struct Rendering(Renderer);
+
+impl fmt::Debug for Rendering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rendering")
+    }
+}
+
+impl Collector for Rendering {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (busy, waiting) = self.0.load();
+        let mut write = |name, help, number: usize| {
+            let metric = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        write("renderings_under_way", "Pictures that are being rendered", busy)?;
+        write("renderings_waiting", "Pictures that wait to be rendered", waiting)
+    }
+}

@@ -1,0 +1,92 @@
+//! The request that a task answers.
+
+use http::{HeaderValue, Method, Uri};
+
+use crate::Parent;
+
+tokio::task_local! {
+    static CURRENT: Request;
+}
+
+/// A request, as log lines and spans tell of it.
+#[derive(Debug)]
+pub struct Request {
+    /// The service that answers it.
+    pub service: &'static str,
+    /// Its method.
+    pub method: Method,
+    /// Its target, as the client sent it.
+    pub uri: Uri,
+    /// Names it in log lines.
+    pub id: HeaderValue,
+    /// Returns what a query string has in common with those that differ in values alone.
+    pub query_shape: fn(&str) -> String,
+    /// What the spans of its parts are children of; `None` if nobody traces.
+    pub parent: Option<Parent>,
+}
+
+/// Runs `future`, which answers `request`. What it hands to other tasks is no longer part of the request.
+pub fn answering<F: Future>(request: Request, future: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(request, future)
+}
+
+/// Returns what `look` makes of the request that this task answers; `None` if it answers none.
+pub(crate) fn current<T>(look: impl FnOnce(&Request) -> T) -> Option<T> {
+    CURRENT.try_with(look).ok()
+}
+
+impl Request {
+    /// Returns the target without the values of its query string.
+    pub(crate) fn shape(&self) -> String {
+        match self.uri.query() {
+            Some(query) if !query.is_empty() => {
+                format!("{}?{}", self.uri.path(), (self.query_shape)(query))
+            }
+            _ => self.uri.path().to_owned(),
+        }
+    }
+}
+
+/// Returns `query` with `?` in place of all values, and of parameters that have no name.
+pub fn names_only(query: &str) -> String {
+    let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
+        Some((name, _)) => format!("{name}=?"),
+        None => "?".to_owned(),
+    });
+    parameters.collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(uri: &'static str) -> Request {
+        Request {
+            service: "test",
+            method: Method::GET,
+            uri: Uri::from_static(uri),
+            id: HeaderValue::from_static("7"),
+            query_shape: names_only,
+            parent: None,
+        }
+    }
+
+    #[test]
+    fn shapes_have_no_values() {
+        assert_eq!(request("/a/b").shape(), "/a/b");
+        assert_eq!(request("/a?").shape(), "/a");
+        assert_eq!(request("/a?token=x.y&b=1&secret").shape(), "/a?token=?&b=?&?");
+    }
+
+    #[tokio::test]
+    async fn a_task_knows_its_request_until_it_is_answered() {
+        let path = || current(|request| request.uri.path().to_owned());
+        assert_eq!(path(), None);
+        let inner = async {
+            tokio::task::yield_now().await;
+            path()
+        };
+        assert_eq!(answering(request("/a"), inner).await.as_deref(), Some("/a"));
+        assert_eq!(path(), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Statements that took too long: a line of the log for each, and a table of the worst.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::{Span, request, sql};
+
+/// The most statements that the table has. The one that has taken the least time in all makes room.
+const MOST_ENTRIES: usize = 100;
+/// The longest shape of a request, in bytes.
+const LONGEST_SHAPE: usize = 1000;
+
+/// Takes note of statements that take too long. Cheap to clone: clones share their table. The default is for nobody to
+/// take note.
+#[derive(Debug, Clone, Default)]
+pub struct SlowStatements(Option<Arc<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    threshold: Duration,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    count: u64,
+    entries: HashMap<Key, Entry>,
+}
+
+/// What requests have in common that are slow for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+struct Key {
+    service: &'static str,
+    method: String,
+    shape: String,
+    sql: String,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    count: u64,
+    total: Duration,
+    longest: Duration,
+    last: SystemTime,
+    last_request: String,
+}
+
+impl SlowStatements {
+    /// Takes note of what takes `threshold` or longer; with zero of nothing.
+    pub fn new(threshold: Duration) -> Self {
+        let inner = || Arc::new(Inner { threshold, table: Mutex::default() });
+        Self((!threshold.is_zero()).then(inner))
+    }
+
+    /// Takes note of the SQL `text` if it `took` too long.
+    pub(crate) fn note<'t>(&self, took: Duration, span: Option<&Span>, text: impl FnOnce() -> Cow<'t, str>) {
+        let Some(inner) = self.0.as_ref().filter(|inner| took >= inner.threshold) else { return };
+        let sql = sql::without_values(&text());
+        let known = request::current(|request| {
+            let mut shape = request.shape();
+            sql::truncate(&mut shape, LONGEST_SHAPE);
+            let id = request.id.to_str().unwrap_or_default().to_owned();
+            (request.service, request.method.to_string(), shape, id)
+        });
+        let (service, method, shape, id) = known.unwrap_or_default();
+        let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        tracing::warn!(
+            target: "slow",
+            request_id = given(&id),
+            trace_id = span.and_then(Span::trace_id),
+            service = given(service),
+            method = given(&method),
+            shape = given(&shape),
+            milliseconds,
+            sql,
+            "a slow statement",
+        );
+        inner.lock().add(Key { service, method, shape, sql }, took, id);
+    }
+
+    /// Returns how many statements were slow since the start.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.lock().count)
+    }
+
+    /// Returns the table as a JSON document, beginning with the statements that have taken the most time in all.
+    pub fn to_json(&self) -> Value {
+        let Some(inner) = &self.0 else {
+            return json!({ "threshold_seconds": 0, "count": 0, "statements": [] });
+        };
+        let table = inner.lock();
+        let mut entries: Vec<(&Key, &Entry)> = table.entries.iter().collect();
+        entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.total));
+        let rows: Vec<Value> = entries.into_iter().map(|(key, entry)| entry.to_json(key)).collect();
+        json!({
+            "threshold_seconds": inner.threshold.as_secs_f64(),
+            "count": table.count,
+            "statements": rows,
+        })
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn add(&mut self, key: Key, took: Duration, request: String) {
+        self.count += 1;
+        let last = SystemTime::now();
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.count += 1;
+            entry.total += took;
+            entry.longest = entry.longest.max(took);
+            (entry.last, entry.last_request) = (last, request);
+            return;
+        }
+        if self.entries.len() >= MOST_ENTRIES {
+            let least = self.entries.iter().min_by_key(|(_, entry)| entry.total).map(|(key, _)| key.clone());
+            least.map(|key| self.entries.remove(&key));
+        }
+        let entry = Entry { count: 1, total: took, longest: took, last, last_request: request };
+        self.entries.insert(key, entry);
+    }
+}
+
+impl Entry {
+    fn to_json(&self, key: &Key) -> Value {
+        let last = self.last.duration_since(UNIX_EPOCH).unwrap_or_default();
+        json!({
+            "service": key.service,
+            "method": key.method,
+            "shape": key.shape,
+            "sql": key.sql,
+            "count": self.count,
+            "total_seconds": self.total.as_secs_f64(),
+            "longest_seconds": self.longest.as_secs_f64(),
+            "last_timestamp_seconds": last.as_secs(),
+            "last_request_id": self.last_request,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, Method, Uri};
+
+    use super::*;
+    use crate::{Request, answering, names_only};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    async fn note(slow: &SlowStatements, uri: &str, took: Duration, text: &str) {
+        let request = Request {
+            service: "rest",
+            method: Method::GET,
+            uri: uri.parse::<Uri>().unwrap(),
+            id: HeaderValue::from_static("r1"),
+            query_shape: names_only,
+            parent: None,
+        };
+        answering(request, async { slow.note(took, None, || text.into()) }).await;
+    }
+
+    #[tokio::test]
+    async fn only_what_is_slow_is_noted_and_by_its_shape() {
+        let slow = SlowStatements::new(SECOND);
+        note(&slow, "/goods?id=1", SECOND / 2, "select 1").await;
+        note(&slow, "/goods?id=1", SECOND, "select * from goods where id = 1").await;
+        note(&slow, "/goods?id=2", SECOND * 3, "select * from goods where id = 2").await;
+        let table = slow.to_json();
+        assert_eq!((slow.count(), &table["count"]), (2, &json!(2)));
+        let rows = table["statements"].as_array().unwrap();
+        assert_eq!(rows.len(), 1, "{table}");
+        let row = &rows[0];
+        assert_eq!((&row["shape"], &row["count"]), (&json!("/goods?id=?"), &json!(2)));
+        assert_eq!((&row["total_seconds"], &row["longest_seconds"]), (&json!(4.0), &json!(3.0)));
+        assert_eq!(
+            (&row["sql"], &row["last_request_id"]),
+            (&json!("select * from goods where id = ?"), &json!("r1"))
+        );
+    }
+
+    #[tokio::test]
+    async fn the_table_keeps_the_worst() {
+        let slow = SlowStatements::new(SECOND);
+        note(&slow, "/worst", SECOND * 9, "select").await;
+        for number in 0..2 * MOST_ENTRIES {
+            note(&slow, &format!("/{number}"), SECOND, "select").await;
+        }
+        let table = slow.to_json();
+        let rows = table["statements"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[0]["shape"]), (MOST_ENTRIES, &json!("/worst")));
+        assert_eq!(slow.count(), 2 * MOST_ENTRIES as u64 + 1);
+    }
+
+    #[tokio::test]
+    async fn zero_switches_it_off() {
+        let slow = SlowStatements::new(Duration::ZERO);
+        note(&slow, "/", SECOND * 1000, "select").await;
+        assert_eq!((slow.count(), &slow.to_json()["statements"]), (0, &json!([])));
+    }
+}
