@@ -7,13 +7,14 @@ import path from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 
 import { group } from '../src/case.ts'
+import { isBelow, loadGroups } from '../src/load.ts'
 import { partly } from '../src/match.ts'
 import { parseOptions, UsageError } from '../src/options.ts'
 import type { Outcome, State } from '../src/runner.ts'
 import { casesOf, isLacking, judge } from '../src/swap/check.ts'
 import { swapCheck } from '../src/swap/command.ts'
 import type { Database } from '../src/swap/facts.ts'
-import { features } from '../src/swap/features.ts'
+import { casePrefixes, features } from '../src/swap/features.ts'
 import { swapTable } from '../src/swap/report.ts'
 import { byFeature, type UsedFeature } from '../src/swap/use.ts'
 
@@ -163,6 +164,20 @@ describe('the verdict', () => {
     )
     expect(found.map(({ feature }) => feature)).toEqual(['rest.tables', 'rest.views'])
     expect(found[1]).toMatchObject({ things: ['v'], places: [{ line: 1 }, { line: 2 }] })
+  })
+})
+
+describe('the table of features', () => {
+  /** The names of uses that a feature's prefixes are made with; without one here, the name plays no part. */
+  const usedNames: Record<string, string[]> = { 'auth.web3': ['ethereum', 'solana'] }
+
+  it('names nothing that no case is below', async () => {
+    const cases = (await loadGroups()).flatMap((one) => one.cases)
+    const prefixes = Object.keys(features).flatMap((feature) =>
+      (usedNames[feature] ?? ['']).flatMap((name) => casePrefixes(feature, name)),
+    )
+    const stale = prefixes.filter((prefix) => !cases.some(({ name }) => isBelow(name, prefix)))
+    expect(stale).toEqual([])
   })
 })
 
