@@ -66,9 +66,6 @@ test('a file goes from the page to storage and back, across origins', async ({
       listed: listed?.map(({ name }) => name),
       cacheControl: info?.cacheControl,
       part: await answer.text(),
-      // Both are readable only if the gateway exposes them to other origins.
-      range: answer.headers.get('content-range'),
-      etag: answer.headers.get('etag'),
       moved: moved?.message,
       exists,
       removed: removed?.length,
@@ -80,11 +77,31 @@ test('a file goes from the page to storage and back, across origins', async ({
     listed: ['a note.txt'],
     cacheControl: 'max-age=0',
     part: 'irs',
-    range: 'bytes 1-3/5',
-    etag: expect.stringMatching(/^"[0-9a-f]{32}"$/) as unknown,
     moved: 'Successfully moved',
     exists: false,
     removed: 1,
+  })
+})
+
+// Only if the gateway exposes them; the one of Supabase's containers does not.
+test('a page of another origin reads which part of which version it got', async ({
+  page,
+  server,
+  club,
+}) => {
+  await page.goto(`${club.origin}/pkce`)
+  await signIn(page, await member(server))
+  expect(await upload(page, 'a part.txt', 'first')).toBeUndefined()
+  const seen = await page.evaluate(async (bucket) => {
+    const { data } = await window.club.auth.getUser()
+    const files = window.club.storage.from(bucket)
+    const { data: signed } = await files.createSignedUrl(`${String(data.user?.id)}/a part.txt`, 60)
+    const answer = await fetch(String(signed?.signedUrl), { headers: { Range: 'bytes=1-3' } })
+    return { range: answer.headers.get('content-range'), etag: answer.headers.get('etag') }
+  }, bucket)
+  expect(seen).toEqual({
+    range: 'bytes 1-3/5',
+    etag: expect.stringMatching(/^"[0-9a-f]{32}"$/) as unknown,
   })
 })
 
