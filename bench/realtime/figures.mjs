@@ -3,7 +3,7 @@ import { once } from 'node:events'
 
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
-import { memory } from '../lib/processes.mjs'
+import { memory, processorTime } from '../lib/processes.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
@@ -79,13 +79,16 @@ async function broadcasts(server, fanout, { seconds, rounds }) {
 /** What a joined socket that does nothing costs in the server's memory. */
 async function idle(server) {
   heading(`${IDLE} sockets that do nothing`)
-  const before = memory(server.process.pid).now
+  const { pid } = server.process
+  const [before, begun] = [memory(pid).now, processorTime(pid)]
   const load = startSockets(address(server), '--sockets', IDLE, '--join', join(), '--listen')
   const [line] = await once(load.stdout, 'data')
-  const after = memory(server.process.pid).now
+  const [after, ended] = [memory(pid).now, processorTime(pid)]
   load.stdin.end()
   await once(load, 'exit')
   row('joins/s, target 5000', figure(JSON.parse(String(line)).joins_per_second))
+  // The client has one thread, which opens all of them.
+  row('processor time of the server for a socket and its join, µs', figure((ended - begun) / IDLE))
   row('bytes of memory for each, target 8192', figure((after - before) / IDLE))
 }
 
