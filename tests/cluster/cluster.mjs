@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { Nats } from '../support/nats.mjs'
 import { temporaryFolder } from '../support/postgres.mjs'
 import { Replication } from '../support/replication.mjs'
 import { Server } from '../support/server.mjs'
+import { answers } from '../support/service.mjs'
 import { Balancer } from './balancer.mjs'
 import { Store } from './store.mjs'
 
@@ -21,6 +23,9 @@ const drainDelay = '2'
  * @property {number} [port] where clients reach it, by default a free port
  * @property {Record<string, string>} [env] more settings of the nodes
  */
+
+/** How long the balancer may take to notice that nodes are ready, in milliseconds. */
+const noticeLimit = 10_000
 
 /** One of the servers of a cluster, at the same address however often it is started. */
 export class Node {
@@ -158,5 +163,15 @@ async function startAll(parts, { binary, project, port, env }) {
   const [one, two] = [node(first, 'one'), node(second, 'two')]
   // Both at once, as after a power cut: one of them sets up the database.
   await Promise.all([one.start(), two.start()])
+  await isOpen(url)
   return { postgres, nats, store, balancer, one, two, url }
+}
+
+/** Waits until the balancer has noticed that nodes are ready. */
+async function isOpen(/** @type {string} */ url) {
+  const end = performance.now() + noticeLimit
+  while (!(await answers(`${url}/health/ready`))) {
+    if (performance.now() > end) throw new Error(`${url} leads to no node`)
+    await pause(50)
+  }
 }
