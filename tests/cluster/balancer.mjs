@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 import { freePort } from '../../bench/lib/ports.mjs'
-import { listens, Service } from '../support/service.mjs'
+import { answers, Service } from '../support/service.mjs'
 
 const deployed = path.resolve(import.meta.dirname, '../../deploy/haproxy.cfg')
 const plain = path.join(import.meta.dirname, 'balancer.cfg')
@@ -11,7 +11,7 @@ const certificates = path.resolve(import.meta.dirname, '../support/tls')
 /** HAProxy as `deploy/haproxy.cfg` sets it up, with plain HTTP in addition. */
 export class Balancer extends Service {
   /**
-   * Starts it in front of two nodes, which need not be there yet.
+   * Starts it in front of two nodes, and waits until it has noticed that one is ready.
    * @param {number} port
    * @param {[number, number]} nodes the nodes' ports
    * @param {string} folder an empty one, for its certificate
@@ -36,7 +36,7 @@ export class Balancer extends Service {
         BASALT_1: local(nodes[0]),
         BASALT_2: local(nodes[1]),
       },
-      isReady: () => listens(port),
+      isReady: () => answers(`http://${local(port)}/health/ready`),
     })
     return balancer.start()
   }

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { Nats } from '../support/nats.mjs'
 import { temporaryFolder } from '../support/postgres.mjs'
 import { Replication } from '../support/replication.mjs'
 import { Server } from '../support/server.mjs'
-import { answers } from '../support/service.mjs'
 import { Balancer } from './balancer.mjs'
 import { Store } from './store.mjs'
 
@@ -23,9 +21,6 @@ const drainDelay = '2'
  * @property {number} [port] where clients reach it, by default a free port
  * @property {Record<string, string>} [env] more settings of the nodes
  */
-
-/** How long the balancer may take to notice that nodes are ready, in milliseconds. */
-const noticeLimit = 10_000
 
 /** One of the servers of a cluster, at the same address however often it is started. */
 export class Node {
@@ -140,10 +135,6 @@ async function startAll(parts, { binary, project, port, env }) {
 
   const [first, second, entrance] = [await freePort(), await freePort(), port ?? (await freePort())]
   const url = `http://127.0.0.1:${entrance}`
-  const balancerFolder = path.join(folder, 'balancer')
-  await mkdir(balancerFolder)
-  const balancer = parts.add(await Balancer.start(entrance, [first, second], balancerFolder))
-
   const settings = {
     DATABASE_URL: postgres.url,
     BASALT_ADOPT_DATABASE: '1',
@@ -163,15 +154,8 @@ async function startAll(parts, { binary, project, port, env }) {
   const [one, two] = [node(first, 'one'), node(second, 'two')]
   // Both at once, as after a power cut: one of them sets up the database.
   await Promise.all([one.start(), two.start()])
-  await isOpen(url)
+  const balancerFolder = path.join(folder, 'balancer')
+  await mkdir(balancerFolder)
+  const balancer = parts.add(await Balancer.start(entrance, [first, second], balancerFolder))
   return { postgres, nats, store, balancer, one, two, url }
-}
-
-/** Waits until the balancer has noticed that nodes are ready. */
-async function isOpen(/** @type {string} */ url) {
-  const end = performance.now() + noticeLimit
-  while (!(await answers(`${url}/health/ready`))) {
-    if (performance.now() > end) throw new Error(`${url} leads to no node`)
-    await pause(50)
-  }
 }

@@ -40,14 +40,17 @@ fn basalt(folder: &Path) -> Command {
     command
 }
 
+/// Writes a file below `supabase` of the project in `folder`.
+fn write_file(folder: &Path, name: &str, text: &str) {
+    let path = folder.join("supabase").join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
 /// Returns a project with the folders of the Supabase CLI.
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join("supabase").join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let write = |name: &str, text: &str| write_file(folder.path(), name, text);
     write(
         "config.toml",
         "project_id = 'shop'\n[api]\nschemas = ['public', 'graphql_public']\n\

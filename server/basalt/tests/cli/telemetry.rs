@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
-use super::{PATIENCE, Server, basalt, project};
+use super::{PATIENCE, Server, basalt, project, write_file};
 
 /// What a client sends that must not be found anywhere.
 const SECRET: &str = "hunter2";
@@ -126,11 +126,7 @@ fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
 /// A project with functions that tell what reached them.
 fn talkative() -> tempfile::TempDir {
     let project = project();
-    let write = |name: &str, text: &str| {
-        let path = project.path().join("supabase").join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let write = |name: &str, text: &str| write_file(project.path(), name, text);
     write(
         "functions/hello/index.ts",
         "Deno.serve((request) => new Response(request.headers.get('traceparent') ?? 'none'))",
