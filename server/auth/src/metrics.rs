@@ -1,14 +1,11 @@
 //! What operators can watch.
 
-use std::fmt;
 use std::sync::Arc;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use telemetry::{gauge_of, write_metric};
 
 use crate::{Auth, Error};
 
@@ -79,28 +76,13 @@ pub(crate) fn register(auth: &Arc<Auth>, registry: &mut Registry) {
     registry.register("sign_ins", help, sign_ins.clone());
     registry.register("mails", "Mails, by whether they went out", mails.clone());
     registry.register("text_messages", "Text messages, by whether they went out", texts.clone());
-    registry.register_collector(Box::new(State(Arc::clone(auth))));
-}
-
-/// What is read at each scrape.
-struct State(Arc<Auth>);
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("State")
-    }
-}
-
-impl Collector for State {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut write = |name, help, number: usize| {
-            let metric = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
-            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-        };
-        let (pending, most) = self.0.hasher.load();
+    let auth = Arc::clone(auth);
+    registry.register_collector(telemetry::collector(move |encoder| {
+        let mut write = |name, help, number: usize| write_metric(encoder, name, help, &gauge_of(number));
+        let (pending, most) = auth.hasher.load();
         write("hashes_pending", "Hashes of passwords that are computed or wait for it", pending)?;
         write("hashes_pending_limit", "How many may be; further ones are refused", most)?;
         let help = "Mails that the mail server is being given, or that wait for it";
-        write("mails_pending", help, self.0.messages.mails_pending())
-    }
+        write("mails_pending", help, auth.messages.mails_pending())
+    }));
 }

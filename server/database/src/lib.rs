@@ -148,7 +148,7 @@ impl Database {
             return answer;
         }
         let answer = self.inner.batches.run(transaction).await;
-        if matches!(answer, Err(Error::Unavailable(_)))
+        if answer.as_ref().is_err_and(Error::is_unavailable)
             && transaction.is_read_only()
             && let Some(answer) = self.inner.replicas.run(transaction, replication::Lsn(0)).await
         {

@@ -129,22 +129,22 @@ impl PoolMetrics {
             .flat_map(|(name, database)| database.inner.replicas.states().map(|state| (*name, state)))
             .collect();
         let help = "Whether reads go to the replica (1) or not (0)";
-        let mut up = encoder.encode_descriptor("database_replica_up", help, None, MetricType::Gauge)?;
+        let mut up = descriptor(encoder, "database_replica_up", help)?;
         for (name, state) in &states {
             let labels = [("database", *name), ("replica", &*state.number.to_string())];
-            up.encode_family(&labels)?.encode_gauge(&i64::from(state.is_healthy))?;
+            gauge(&mut up, &labels, &i64::from(state.is_healthy))?;
         }
         let help = "Time by which the replica lagged behind when it was looked at last";
-        let mut lags =
-            encoder.encode_descriptor("database_replica_lag_seconds", help, None, MetricType::Gauge)?;
+        let mut lags = descriptor(encoder, "database_replica_lag_seconds", help)?;
         for (name, state) in &states {
             let labels = [("database", *name), ("replica", &*state.number.to_string())];
-            lags.encode_family(&labels)?.encode_gauge(&state.lag.as_secs_f64())?;
+            gauge(&mut lags, &labels, &state.lag.as_secs_f64())?;
         }
         Ok(())
     }
 }
 
+/// Begins a gauge.
 fn descriptor<'e>(
     encoder: &'e mut DescriptorEncoder<'_>,
     name: &'e str,

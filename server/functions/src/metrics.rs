@@ -1,9 +1,8 @@
 //! What operators can watch.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
-use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
@@ -60,40 +59,31 @@ pub(crate) fn register(functions: &Arc<Inner>, registry: &mut Registry) {
     let Metrics { starts, ends } = &functions.host.metrics;
     registry.register("starts", "Starts of processes", starts.clone());
     registry.register("ends", "Ends of processes, by their reason", ends.clone());
-    registry.register_collector(Box::new(State(Arc::downgrade(functions))));
+    let functions = Arc::downgrade(functions);
+    registry.register_collector(telemetry::collector(move |encoder| match functions.upgrade() {
+        Some(functions) => write(&functions, encoder),
+        None => Ok(()),
+    }));
 }
 
-/// What is read at each scrape.
-struct State(Weak<Inner>);
+/// What is read of a function at each scrape: name, help, and how.
+type Reading = (&'static str, &'static str, fn(&Slot) -> usize);
 
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("State")
-    }
-}
+const READINGS: [Reading; 3] = [
+    ("processes", "Processes that run", |slot| usize::from(slot.is_running())),
+    ("calls_under_way", "Calls that a process has, or that wait for it to start", Slot::calls_under_way),
+    ("calls_waiting", "Calls that wait for another one to end", Slot::calls_waiting),
+];
 
-impl Collector for State {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(functions) = self.0.upgrade() else { return Ok(()) };
-        let slots: Vec<Arc<Slot>> =
-            functions.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        type Reading = (&'static str, &'static str, fn(&Slot) -> usize);
-        let readings: [Reading; 3] = [
-            ("processes", "Processes that run", |slot| usize::from(slot.is_running())),
-            (
-                "calls_under_way",
-                "Calls that a process has, or that wait for it to start",
-                Slot::calls_under_way,
-            ),
-            ("calls_waiting", "Calls that wait for another one to end", Slot::calls_waiting),
-        ];
-        for (name, help, read) in readings {
-            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for slot in &slots {
-                let labels = [("function", slot.deployed.name.as_str())];
-                metric.encode_family(&labels)?.encode_gauge(&read(slot))?;
-            }
+fn write(functions: &Inner, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let slots: Vec<Arc<Slot>> =
+        functions.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+    for (name, help, read) in READINGS {
+        let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for slot in &slots {
+            let labels = [("function", slot.deployed.name.as_str())];
+            metric.encode_family(&labels)?.encode_gauge(&read(slot))?;
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -36,7 +36,7 @@ pub use cors::preflight;
 pub use face::Face;
 pub use local::Outsider;
 pub use names::Names;
-pub use nodes::Nodes;
+pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
 pub use request_id::RequestId;
 pub use request_limits::network;

@@ -14,7 +14,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::local;
-use crate::process::Process;
+use crate::process;
 
 /// How the names of our own metrics begin.
 const PREFIX: &str = "basalt";
@@ -45,7 +45,7 @@ impl Default for Metrics {
         let requests = Family::default();
         let durations = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Process::new()));
+        registry.register_collector(process::collector());
         let own = registry.sub_registry_with_prefix(PREFIX);
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         own.register("build", "The program", version);

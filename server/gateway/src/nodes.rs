@@ -1,5 +1,6 @@
 //! What the services of a node tell those of the project's other nodes: short notes that may be lost.
 
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -55,6 +56,12 @@ impl Nodes {
             (listener.take)(&carried[end + 1..]);
         }
     }
+}
+
+/// Returns a number for `name` in notes: the same on all nodes, which run the same program. It cannot be turned back; two
+/// names may have the same one.
+pub fn number_of(name: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
 }
 
 #[cfg(test)]

@@ -2,56 +2,37 @@
 //!
 //! Source: Prometheus' documentation, "Writing client libraries", "Process metrics"; proc(5).
 
-use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use telemetry::Usage;
+use telemetry::{Usage, gauge_of, write_metric};
 
 /// Ticks of a second in which the kernel counts time for programs: `USER_HZ` is 100 on all of Linux.
 const TICKS: f64 = 100.0;
 
-/// What the kernel says of this process. Elsewhere than on Linux that is nothing but the time of its start.
-#[derive(Debug)]
-pub(crate) struct Process {
-    started: Duration,
-}
-
-impl Process {
-    pub(crate) fn new() -> Self {
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { started: started().unwrap_or_else(now) }
-    }
-}
-
-impl Collector for Process {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut write = |name, help, metric: &dyn EncodeMetric| {
-            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-        };
-        let started = ConstGauge::new(self.started.as_secs_f64());
-        write("process_start_time_seconds", "Start of the process, in Unix time", &started)?;
+/// Returns a collector of what the kernel says of this process. Elsewhere than on Linux that is nothing but the time of its
+/// start.
+pub(crate) fn collector() -> Box<dyn Collector> {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started = started().unwrap_or_else(now);
+    telemetry::collector(move |encoder| {
+        let start = ConstGauge::new(started.as_secs_f64());
+        write_metric(encoder, "process_start_time_seconds", "Start of the process, in Unix time", &start)?;
         if let Some(usage) = Usage::of(std::process::id()) {
             let cpu = ConstCounter::new(usage.cpu.as_secs_f64());
-            write("process_cpu_seconds", "Processor time used", &cpu)?;
-            let memory = ConstGauge::new(gauge(usage.memory));
-            write("process_resident_memory_bytes", "Memory held", &memory)?;
+            write_metric(encoder, "process_cpu_seconds", "Processor time used", &cpu)?;
+            write_metric(encoder, "process_resident_memory_bytes", "Memory held", &gauge_of(usage.memory))?;
         }
         if let Some(open) = open_files() {
-            write("process_open_fds", "Open files, sockets among them", &ConstGauge::new(gauge(open)))?;
+            write_metric(encoder, "process_open_fds", "Open files, sockets among them", &gauge_of(open))?;
         }
         if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
-            write("process_max_fds", "Files that may be open", &ConstGauge::new(gauge(most)))?;
+            write_metric(encoder, "process_max_fds", "Files that may be open", &gauge_of(most))?;
         }
         Ok(())
-    }
-}
-
-fn gauge(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+    })
 }
 
 /// Returns when the process was started, in Unix time.

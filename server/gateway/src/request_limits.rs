@@ -4,7 +4,6 @@
 //! seconds is estimated from those of this minute and the one before, as if the latter had been evenly spread.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +13,7 @@ use http::header::RETRY_AFTER;
 use poem::Response;
 use tokio::time::MissedTickBehavior;
 
-use crate::Nodes;
+use crate::{Nodes, number_of};
 
 /// What notes to the other nodes are about.
 const SUBJECT: &str = "requests";
@@ -74,8 +73,9 @@ impl RequestLimits {
             return Ok(());
         }
         let limited = [
-            (self.per_address > 0).then(|| (hash("address", &network(address)), self.per_address)),
-            key.filter(|_| self.per_key > 0).map(|key| (hash("key", key), self.per_key)),
+            (self.per_address > 0)
+                .then(|| (number_of(("address", network(address).as_str())), self.per_address)),
+            key.filter(|_| self.per_key > 0).map(|key| (number_of(("key", key)), self.per_key)),
         ];
         let mut counters = self.counters();
         counters.turn_to(now.as_secs() / WINDOW);
@@ -199,11 +199,6 @@ pub fn network(address: IpAddr) -> String {
             format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
     }
-}
-
-/// Returns what is counted as a number, the same on all nodes. It cannot be turned back into a key.
-fn hash(kind: &str, name: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one((kind, name))
 }
 
 fn since_1970() -> Duration {

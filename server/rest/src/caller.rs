@@ -1,7 +1,6 @@
 //! The caller: the role that a request's transaction runs as, and the claims that it sees.
 
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-
+use gateway::number_of;
 use serde_json::Value;
 use tokens::Verifier;
 
@@ -36,7 +35,12 @@ impl Identity {
         let Some(bearer) = bearer else {
             let role = anonymous.ok_or(Error::Jwt(JwtError::Required))?;
             let claims = format!("{{\"role\":{}}}", Value::from(role));
-            return Ok(Self { role: role.to_owned(), claims, is_authenticated: false, author: number(role) });
+            return Ok(Self {
+                role: role.to_owned(),
+                claims,
+                is_authenticated: false,
+                author: number_of(role),
+            });
         };
         let verifier = verifier.ok_or(Error::Jwt(JwtError::NoKey))?;
         let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
@@ -54,13 +58,9 @@ impl Identity {
             Value::Object(claims).to_string()
         };
         let is_authenticated = Some(role.as_str()) != anonymous;
-        let author = number(verified.claims.get("sub").and_then(Value::as_str).unwrap_or(&role));
+        let author = number_of(verified.claims.get("sub").and_then(Value::as_str).unwrap_or(&role));
         Ok(Self { role, claims, is_authenticated, author })
     }
-}
-
-fn number(name: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
 }
 
 fn refused(error: &tokens::Error) -> Error {

@@ -1,16 +1,12 @@
 //! What operators can watch.
 
-use std::fmt;
-
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use telemetry::{gauge_of, write_metric};
 
 use crate::Storage;
-use crate::render::Renderer;
 
 /// What is counted of the bytes. Cheap to clone: clones count together.
 #[derive(Debug, Clone, Default)]
@@ -55,28 +51,18 @@ impl Storage {
         if let Some(renderer) = self.renderer() {
             let help = "Pictures that were rendered, or refused, and not found in the cache";
             registry.register("renderings", help, renderer.renderings().0.clone());
-            registry.register_collector(Box::new(Rendering(renderer.clone())));
+            let renderer = renderer.clone();
+            registry.register_collector(telemetry::collector(move |encoder| {
+                let (busy, waiting) = renderer.load();
+                let help = "Pictures that are being rendered";
+                write_metric(encoder, "renderings_under_way", help, &gauge_of(busy))?;
+                write_metric(
+                    encoder,
+                    "renderings_waiting",
+                    "Pictures that wait to be rendered",
+                    &gauge_of(waiting),
+                )
+            }));
         }
-    }
-}
-
-/// What is read at each scrape.
-struct Rendering(Renderer);
-
-impl fmt::Debug for Rendering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Rendering")
-    }
-}
-
-impl Collector for Rendering {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let (busy, waiting) = self.0.load();
-        let mut write = |name, help, number: usize| {
-            let metric = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
-            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-        };
-        write("renderings_under_way", "Pictures that are being rendered", busy)?;
-        write("renderings_waiting", "Pictures that wait to be rendered", waiting)
     }
 }

@@ -72,16 +72,8 @@ impl HttpConnector for Connector {
 
 /// Returns a client that trusts the machine's certificate authorities.
 fn client(settings: &S3Settings) -> Result<Client, Error> {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Error::Backend(format!("no TLS: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
     Client::builder()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(tls::client_config().map_err(Error::Backend)?)
         .user_agent(concat!("basalt/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(Duration::from_millis(settings.client_timeout_ms))

@@ -1,39 +1,23 @@
 //! Metrics of what the services share.
 
-use std::fmt;
-
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
-use telemetry::SlowStatements;
+use telemetry::{SlowStatements, write_metric};
 use tokens::Verifier;
 
-/// What is read at each scrape.
-pub(super) struct SharedMetrics {
-    /// Verifies tokens for all services.
-    pub(super) verifier: Verifier,
-    /// The slow statements of all services.
-    pub(super) slow: SlowStatements,
-}
-
-impl fmt::Debug for SharedMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedMetrics")
-    }
-}
-
-impl Collector for SharedMetrics {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let tokens = self.verifier.cache_statistics();
+/// Returns a collector of the counters of `verifier`, which verifies tokens for all services, and of the `slow` statements of
+/// all.
+pub(super) fn shared(verifier: Verifier, slow: SlowStatements) -> Box<dyn Collector> {
+    telemetry::collector(move |encoder| {
+        let tokens = verifier.cache_statistics();
         let counters = [
             ("token_cache_requests", "Tokens that were looked up among those verified", tokens.requests),
             ("token_cache_hits", "Tokens that were among them", tokens.hits),
-            ("slow_statements", "Statements that took longer than basalt.slow_statement", self.slow.count()),
+            ("slow_statements", "Statements that took longer than basalt.slow_statement", slow.count()),
         ];
         for (name, help, count) in counters {
-            let counter = ConstCounter::new(count);
-            counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;
+            write_metric(encoder, name, help, &ConstCounter::new(count))?;
         }
         Ok(())
-    }
+    })
 }

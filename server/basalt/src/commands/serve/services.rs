@@ -14,8 +14,7 @@ use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::metrics::SharedMetrics;
-use super::{DatabaseAccess, nodes, scheduled_calls};
+use super::{DatabaseAccess, metrics, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
@@ -135,10 +134,10 @@ impl RunningServices {
     /// Shows what is not one service's among the metrics, and starts to send them all.
     fn report(&mut self) {
         let pools = PoolMetrics(self.databases.clone());
-        let shared = SharedMetrics { verifier: self.verifier.clone(), slow: self.slow.clone() };
+        let shared = metrics::shared(self.verifier.clone(), self.slow.clone());
         self.gateway.register(|registry| {
             registry.register_collector(Box::new(pools));
-            registry.register_collector(Box::new(shared));
+            registry.register_collector(shared);
         });
         if let Some(export) = &mut self.export {
             self.gateway.register(|registry| export.register(registry));
