@@ -18,14 +18,14 @@ impl Address {
     ///
     /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL, which no text in
     /// Postgres contains, so that nobody has it.
-    pub(crate) fn of_sign_in(email: &str, phone: &str) -> Result<Address, Error> {
+    pub(crate) fn of_sign_in(email: &str, phone: &str) -> Result<Self, Error> {
         if email.contains('\0') || phone.contains('\0') {
             return Err(refusals::invalid_credentials());
         }
         match (email, phone) {
             ("", "") => Err(Error::validation("missing email or phone")),
-            (email, "") => Ok(Address::Email(email.to_lowercase())),
-            ("", phone) => Ok(Address::Phone(without_punctuation(phone))),
+            (email, "") => Ok(Self::Email(email.to_lowercase())),
+            ("", phone) => Ok(Self::Phone(without_punctuation(phone))),
             _ => Err(Error::validation("Only an email address or phone number should be provided on login.")),
         }
     }
@@ -33,14 +33,14 @@ impl Address {
     /// Returns the name of the provider that vouches for it.
     pub(crate) const fn provider(&self) -> &'static str {
         match self {
-            Address::Email(_) => "email",
-            Address::Phone(_) => "phone",
+            Self::Email(_) => "email",
+            Self::Phone(_) => "phone",
         }
     }
 
     pub(crate) fn text(&self) -> &str {
         match self {
-            Address::Email(text) | Address::Phone(text) => text,
+            Self::Email(text) | Self::Phone(text) => text,
         }
     }
 }

@@ -24,8 +24,8 @@ struct CaptchaVerdict {
 
 impl Captchas {
     /// Demands nothing without a `captcha`.
-    pub(crate) fn new(captcha: Option<Captcha>, client: HttpClient) -> Captchas {
-        Captchas { captcha, client }
+    pub(crate) fn new(captcha: Option<Captcha>, client: HttpClient) -> Self {
+        Self { captcha, client }
     }
 
     /// Demands that `token` (of `gotrue_meta_security.captcha_token`, empty if it is missing) proves a human at

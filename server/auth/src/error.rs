@@ -49,40 +49,40 @@ pub enum Error {
 
 impl Error {
     /// Returns an OAuth-style refusal.
-    pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Error {
-        Error::OAuth { error, description: description.into() }
+    pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
+        Self::OAuth { error, description: description.into() }
     }
 
     /// Returns a 400 `validation_failed` with this message.
-    pub(crate) fn validation(message: impl Into<Cow<'static, str>>) -> Error {
+    pub(crate) fn validation(message: impl Into<Cow<'static, str>>) -> Self {
         Code::ValidationFailed.because(message)
     }
 
     /// Returns the code that clients tell errors apart by; None for OAuth-style errors, which have their own.
     pub fn code(&self) -> Option<Code> {
         match self {
-            Error::Refused { code, .. } => Some(*code),
-            Error::WeakPassword(_) => Some(Code::WeakPassword),
-            Error::OAuth { .. } => None,
-            Error::Database(_) | Error::Internal(_) => Some(Code::UnexpectedFailure),
+            Self::Refused { code, .. } => Some(*code),
+            Self::WeakPassword(_) => Some(Code::WeakPassword),
+            Self::OAuth { .. } => None,
+            Self::Database(_) | Self::Internal(_) => Some(Code::UnexpectedFailure),
         }
     }
 
     /// Returns the HTTP status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Error::Refused { status, .. } => *status,
-            Error::WeakPassword(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Error::OAuth { .. } => StatusCode::BAD_REQUEST,
-            Error::Database(error) if error.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
-            Error::Database(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Refused { status, .. } => *status,
+            Self::WeakPassword(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::OAuth { .. } => StatusCode::BAD_REQUEST,
+            Self::Database(error) if error.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Database(_) | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     /// Returns what a trigger or a constraint of the project said, which is meant for the client, and with which
     /// status: 500, or nnn if it was raised with SQLSTATE `PTnnn`.
     pub(crate) fn raised(&self) -> Option<(StatusCode, &ServerError)> {
-        let Error::Database(error) = self else { return None };
+        let Self::Database(error) = self else { return None };
         let server = error.server()?;
         let status = match server.code.as_str() {
             // raise_exception and the integrity constraint violations
@@ -94,7 +94,7 @@ impl Error {
 
     /// Returns whether a row was refused because the unique value `constraint` guards is taken.
     pub(crate) fn violates(&self, constraint: &str) -> bool {
-        let Error::Database(error) = self else { return false };
+        let Self::Database(error) = self else { return false };
         error
             .server()
             .is_some_and(|server| server.code == "23505" && server.constraint.as_deref() == Some(constraint))
@@ -103,7 +103,7 @@ impl Error {
 
 /// Waiting in vain for a lock is a conflict, waiting in vain for the database a time-out.
 impl From<database::Error> for Error {
-    fn from(error: database::Error) -> Error {
+    fn from(error: database::Error) -> Self {
         let state = error.server().map(|server| server.code.as_str());
         match (&error, state) {
             // lock_not_available, deadlock_detected, serialization_failure
@@ -111,14 +111,14 @@ impl From<database::Error> for Error {
             (database::Error::AcquireTimeout(_) | database::Error::Timeout(_), _) => {
                 refusals::request_timeout()
             }
-            _ => Error::Database(error),
+            _ => Self::Database(error),
         }
     }
 }
 
 impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Error {
-        Error::from(database::Error::from(error))
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::from(database::Error::from(error))
     }
 }
 

@@ -26,25 +26,23 @@ impl FactorType {
     /// Returns the name in requests, answers and the enum `auth.factor_type`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            FactorType::Totp => "totp",
-            FactorType::Phone => "phone",
-            FactorType::Webauthn => "webauthn",
+            Self::Totp => "totp",
+            Self::Phone => "phone",
+            Self::Webauthn => "webauthn",
         }
     }
 
     /// Returns the kind with this name.
-    pub(crate) fn parse(name: &str) -> Option<FactorType> {
-        [FactorType::Totp, FactorType::Phone, FactorType::Webauthn]
-            .into_iter()
-            .find(|factor_type| factor_type.name() == name)
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::Totp, Self::Phone, Self::Webauthn].into_iter().find(|factor_type| factor_type.name() == name)
     }
 
     /// Returns what claim `amr` calls an authentication with such a factor.
     pub(crate) const fn method(self) -> &'static str {
         match self {
-            FactorType::Totp => "totp",
-            FactorType::Phone => "mfa/phone",
-            FactorType::Webauthn => "mfa/webauthn",
+            Self::Totp => "totp",
+            Self::Phone => "mfa/phone",
+            Self::Webauthn => "mfa/webauthn",
         }
     }
 }

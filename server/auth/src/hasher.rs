@@ -37,7 +37,7 @@ pub(crate) struct Hasher {
 
 impl Hasher {
     /// Starts the threads. Errors: a sentence if the system refuses them.
-    pub(crate) fn new(settings: &PasswordSettings) -> Result<Hasher, String> {
+    pub(crate) fn new(settings: &PasswordSettings) -> Result<Self, String> {
         let (queue, jobs) = channel();
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..settings.parallel_hashes.max(1) {

@@ -26,7 +26,7 @@ pub(crate) enum Hash<'a> {
 
 impl<'a> Hash<'a> {
     /// Reads `text`. Errors: a sentence for a form that is unknown, broken, or too costly to verify.
-    pub(crate) fn parse(text: &'a str) -> Result<Hash<'a>, String> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("$argon2") {
             return argon2(rest);
         }

@@ -98,11 +98,11 @@ impl Hooks {
     /// Functions are called as the login role of `database`.
     ///
     /// Errors: a sentence for a URI or a secret that cannot be used.
-    pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Hooks, String> {
+    pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Self, String> {
         for (name, hook) in &hooks.0 {
             check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
         }
-        Ok(Hooks { hooks, client, database, patience: HookTimeouts::default() })
+        Ok(Self { hooks, client, database, patience: HookTimeouts::default() })
     }
 
     /// Returns whether the hook `name` is switched on.

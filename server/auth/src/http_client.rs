@@ -55,11 +55,11 @@ impl HttpError {
     /// Returns one word for it.
     const fn kind(&self) -> &'static str {
         match self {
-            HttpError::Forbidden(..) => "forbidden",
-            HttpError::Timeout => "timeout",
-            HttpError::Failed(_) => "failed",
-            HttpError::TooLarge(_) => "too_large",
-            HttpError::NotJson(_) => "not_json",
+            Self::Forbidden(..) => "forbidden",
+            Self::Timeout => "timeout",
+            Self::Failed(_) => "failed",
+            Self::TooLarge(_) => "too_large",
+            Self::NotJson(_) => "not_json",
         }
     }
 }
@@ -75,9 +75,9 @@ fn describe(span: &mut Span, request: &reqwest::Request) {
 }
 
 impl From<reqwest::Error> for HttpError {
-    fn from(error: reqwest::Error) -> HttpError {
+    fn from(error: reqwest::Error) -> Self {
         if error.is_timeout() {
-            return HttpError::Timeout;
+            return Self::Timeout;
         }
         // URLs may carry secrets in their query.
         let error = error.without_url();
@@ -87,7 +87,7 @@ impl From<reqwest::Error> for HttpError {
             message = format!("{message}: {cause}");
             source = cause.source();
         }
-        HttpError::Failed(message)
+        Self::Failed(message)
     }
 }
 
@@ -117,7 +117,7 @@ impl HttpClient {
     /// Returns a client that trusts the machine's certificate authorities.
     ///
     /// Errors: a sentence when TLS cannot be set up.
-    pub(crate) fn new() -> Result<HttpClient, String> {
+    pub(crate) fn new() -> Result<Self, String> {
         let tls = tls::client_config()?;
         let build = |builder: reqwest::ClientBuilder| {
             builder
@@ -128,7 +128,7 @@ impl HttpClient {
                 .build()
                 .map_err(|error| format!("no HTTP client: {error}"))
         };
-        Ok(HttpClient {
+        Ok(Self {
             anywhere: build(Client::builder().redirect(Policy::custom(follow)))?,
             public: build(
                 Client::builder()

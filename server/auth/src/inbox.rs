@@ -51,8 +51,8 @@ struct Deletion {
 
 impl Inbox {
     /// Returns the mails in `folder`, which need not exist yet.
-    pub(crate) fn new(folder: PathBuf) -> Inbox {
-        Inbox { folder }
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder }
     }
 
     async fn route(&self, request: &mut Request) -> std::io::Result<Response> {

@@ -25,8 +25,8 @@ pub(crate) struct Leaks {
 }
 
 impl Leaks {
-    pub(crate) fn new(settings: &PasswordSettings, client: HttpClient) -> Leaks {
-        Leaks {
+    pub(crate) fn new(settings: &PasswordSettings, client: HttpClient) -> Self {
+        Self {
             client,
             url: settings.leaked_check.then(|| settings.leaked_check_url.clone()),
             fails_closed: settings.leaked_check_fails_closed,

@@ -59,48 +59,45 @@ impl Bucket {
     /// Returns the name in the table.
     const fn name(self) -> &'static str {
         match self {
-            Bucket::Signup => "signup",
-            Bucket::Otp => "otp",
-            Bucket::MagicLink => "magiclink",
-            Bucket::Recover => "recover",
-            Bucket::Resend => "resend",
-            Bucket::User => "user",
-            Bucket::Token => "token",
-            Bucket::Refresh => "refresh",
-            Bucket::Web3 => "web3",
-            Bucket::Verify => "verify",
-            Bucket::Passkey => "passkey",
-            Bucket::AnonymousUsers => "anonymous",
-            Bucket::Sso => "sso",
-            Bucket::SamlAssertion => "saml_assertion",
-            Bucket::FactorChallenge => "factor_challenge",
-            Bucket::FactorVerify => "factor_verify",
-            Bucket::OauthClientRegistration => "oauth_client",
+            Self::Signup => "signup",
+            Self::Otp => "otp",
+            Self::MagicLink => "magiclink",
+            Self::Recover => "recover",
+            Self::Resend => "resend",
+            Self::User => "user",
+            Self::Token => "token",
+            Self::Refresh => "refresh",
+            Self::Web3 => "web3",
+            Self::Verify => "verify",
+            Self::Passkey => "passkey",
+            Self::AnonymousUsers => "anonymous",
+            Self::Sso => "sso",
+            Self::SamlAssertion => "saml_assertion",
+            Self::FactorChallenge => "factor_challenge",
+            Self::FactorVerify => "factor_verify",
+            Self::OauthClientRegistration => "oauth_client",
         }
     }
 
     fn allowance(self, settings: &LimitSettings) -> Allowance {
         let (number, period) = match self {
-            Bucket::Signup
-            | Bucket::Otp
-            | Bucket::MagicLink
-            | Bucket::Recover
-            | Bucket::Resend
-            | Bucket::User => (settings.otp, FIVE_MINUTES),
-            Bucket::Token | Bucket::Refresh => (settings.token, FIVE_MINUTES),
-            Bucket::Web3 => (settings.web3, FIVE_MINUTES),
-            Bucket::Verify => (settings.verify, FIVE_MINUTES),
-            Bucket::Passkey => (settings.passkey, FIVE_MINUTES),
-            Bucket::AnonymousUsers => {
+            Self::Signup | Self::Otp | Self::MagicLink | Self::Recover | Self::Resend | Self::User => {
+                (settings.otp, FIVE_MINUTES)
+            }
+            Self::Token | Self::Refresh => (settings.token, FIVE_MINUTES),
+            Self::Web3 => (settings.web3, FIVE_MINUTES),
+            Self::Verify => (settings.verify, FIVE_MINUTES),
+            Self::Passkey => (settings.passkey, FIVE_MINUTES),
+            Self::AnonymousUsers => {
                 return Allowance {
                     burst: settings.anonymous_users.floor(),
                     rate: settings.anonymous_users / HOUR,
                 };
             }
-            Bucket::Sso => (settings.sso, FIVE_MINUTES),
-            Bucket::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
-            Bucket::FactorChallenge | Bucket::FactorVerify => (settings.mfa, MINUTE),
-            Bucket::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
+            Self::Sso => (settings.sso, FIVE_MINUTES),
+            Self::SamlAssertion => (settings.saml_assertion, FIVE_MINUTES),
+            Self::FactorChallenge | Self::FactorVerify => (settings.mfa, MINUTE),
+            Self::OauthClientRegistration => (settings.oauth_client_registration, FIVE_MINUTES),
         };
         Allowance { burst: BURST, rate: number / period }
     }
@@ -131,9 +128,9 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Limits {
+    pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Self {
         let shared = (!settings.per_process).then(|| Shared::new(database));
-        Limits { settings, shared, memory: Memory::default(), nodes }
+        Self { settings, shared, memory: Memory::default(), nodes }
     }
 
     /// Counts what other nodes have granted, too, from now on.

@@ -63,9 +63,9 @@ impl Mailer {
     ///
     /// Errors: a sentence for a sender's address or header that cannot be used, and for certificates that cannot be
     /// read.
-    pub(crate) fn new(settings: &Settings, client: HttpClient) -> Result<Mailer, String> {
+    pub(crate) fn new(settings: &Settings, client: HttpClient) -> Result<Self, String> {
         let mail = &settings.mail;
-        Ok(Mailer {
+        Ok(Self {
             templates: Templates::new(mail, &settings.site_url, client),
             sender: Sender::new(settings)?,
             transport: transport(mail, &settings.external_url)?,
@@ -108,9 +108,9 @@ pub(crate) struct Post {
 
 impl Post {
     /// As [`Mailer::new`].
-    pub(crate) fn new(settings: &Settings) -> Result<Post, String> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         let transport = transport(&settings.mail, &settings.external_url)?;
-        Ok(Post { sender: Sender::new(settings)?, transport })
+        Ok(Self { sender: Sender::new(settings)?, transport })
     }
 
     /// Sends `letter`. Returns when the mail server or the file system has it.

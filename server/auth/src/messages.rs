@@ -81,8 +81,8 @@ impl Messages {
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
-    ) -> Messages {
-        Messages { settings, mailer, texter, hooks, limits, metrics, pace: SendingTime::default() }
+    ) -> Self {
+        Self { settings, mailer, texter, hooks, limits, metrics, pace: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.

@@ -43,11 +43,11 @@ impl<T: Type> Type for Nullable<T> {
 impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
         match value.unwrap_or_default() {
-            Value::Null => Ok(Nullable(None)),
+            Value::Null => Ok(Self(None)),
             value => {
                 let parsed =
                     T::parse_from_json(Some(value)).map_err(poem_openapi::types::ParseError::propagate)?;
-                Ok(Nullable(Some(parsed)))
+                Ok(Self(Some(parsed)))
             }
         }
     }

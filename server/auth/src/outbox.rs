@@ -46,8 +46,8 @@ enum Recipients {
 }
 
 impl Outbox {
-    pub(crate) fn new(settings: &Settings, key: String) -> Result<Outbox, String> {
-        Ok(Outbox { post: Post::new(settings)?, key })
+    pub(crate) fn new(settings: &Settings, key: String) -> Result<Self, String> {
+        Ok(Self { post: Post::new(settings)?, key })
     }
 
     async fn send(&self, request: &mut Request) -> Result<Uuid, (StatusCode, String)> {

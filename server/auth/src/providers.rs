@@ -83,8 +83,8 @@ enum Kind {
 }
 
 impl Providers {
-    pub(crate) fn new(http: HttpClient, settings: &ProviderSettings) -> Providers {
-        Providers {
+    pub(crate) fn new(http: HttpClient, settings: &ProviderSettings) -> Self {
+        Self {
             issuers: Issuers::new(http.clone(), settings.discovery_cache),
             http,
             custom_anywhere: settings.custom_oauth_private_addresses,

@@ -19,7 +19,7 @@ pub(crate) struct Redirects {
 
 impl Redirects {
     /// Patterns that are none are left out, with a warning: they would allow nothing.
-    pub(crate) fn new(settings: &Settings) -> Redirects {
+    pub(crate) fn new(settings: &Settings) -> Self {
         let allowed = settings.uri_allow_list.iter().filter_map(|pattern| {
             let glob = Glob::parse(pattern);
             if glob.is_none() {
@@ -27,7 +27,7 @@ impl Redirects {
             }
             glob
         });
-        Redirects {
+        Self {
             site_url: settings.site_url.clone(),
             site: Url::parse(&settings.site_url).ok(),
             allowed: allowed.collect(),

@@ -69,9 +69,9 @@ impl RefreshToken {
     }
 
     /// Errors: `validation_failed` for text that cannot be a token, without a look into the database.
-    pub(crate) fn parse(text: &str) -> Result<RefreshToken, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
-            return Ok(RefreshToken::Row(text.to_owned()));
+            return Ok(Self::Row(text.to_owned()));
         }
         let counted = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| parse_counted(&bytes));
         counted.map(RefreshToken::Counted).ok_or_else(|| Error::validation("Refresh token is not valid"))
@@ -125,8 +125,8 @@ fn write_varint(mut number: u64, bytes: &mut Vec<u8>) {
 pub(crate) struct Key(String);
 
 impl Key {
-    pub(crate) fn generate() -> Key {
-        Key(URL_SAFE_NO_PAD.encode(rand::rng().random::<[u8; 32]>()))
+    pub(crate) fn generate() -> Self {
+        Self(URL_SAFE_NO_PAD.encode(rand::rng().random::<[u8; 32]>()))
     }
 
     pub(crate) fn as_str(&self) -> &str {

@@ -75,18 +75,18 @@ impl LogoutScope {
     /// Returns the name that clients send.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            LogoutScope::Global => "global",
-            LogoutScope::Local => "local",
-            LogoutScope::Others => "others",
+            Self::Global => "global",
+            Self::Local => "local",
+            Self::Others => "others",
         }
     }
 
     /// Errors: `validation_failed` for an unknown name.
-    pub(crate) fn parse(name: Option<&str>) -> Result<LogoutScope, Error> {
+    pub(crate) fn parse(name: Option<&str>) -> Result<Self, Error> {
         match name.unwrap_or_default() {
-            "" | "global" => Ok(LogoutScope::Global),
-            "local" => Ok(LogoutScope::Local),
-            "others" => Ok(LogoutScope::Others),
+            "" | "global" => Ok(Self::Global),
+            "local" => Ok(Self::Local),
+            "others" => Ok(Self::Others),
             other => Err(Error::validation(format!("Unsupported logout scope {other:?}"))),
         }
     }

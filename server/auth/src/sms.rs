@@ -49,18 +49,18 @@ pub(crate) enum Channel {
 
 impl Channel {
     /// Returns the channel of this name; None for an unknown one.
-    pub(crate) fn parse(name: &str) -> Option<Channel> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
-            "" | "sms" => Some(Channel::Sms),
-            "whatsapp" => Some(Channel::Whatsapp),
+            "" | "sms" => Some(Self::Sms),
+            "whatsapp" => Some(Self::Whatsapp),
             _ => None,
         }
     }
 
     const fn name(self) -> &'static str {
         match self {
-            Channel::Sms => "sms",
-            Channel::Whatsapp => "whatsapp",
+            Self::Sms => "sms",
+            Self::Whatsapp => "whatsapp",
         }
     }
 }
@@ -83,11 +83,11 @@ impl SmsSender {
         settings: &SmsSettings,
         factor_template: &str,
         client: HttpClient,
-    ) -> Result<SmsSender, String> {
+    ) -> Result<Self, String> {
         let parse = |name: &str, source: &str| {
             Template::parse(source, Format::Text).map_err(|error| format!("{name}: {error}"))
         };
-        Ok(SmsSender {
+        Ok(Self {
             provider: settings.provider.clone(),
             base_url: settings.base_url.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
             template: parse("GOTRUE_SMS_TEMPLATE", &settings.template)?,

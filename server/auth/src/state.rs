@@ -52,7 +52,7 @@ impl Auth {
         database: Database,
         keys: Keys,
         nodes: &Nodes,
-    ) -> Result<Auth, String> {
+    ) -> Result<Self, String> {
         let client = HttpClient::new()?;
         let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone(), nodes.clone()));
         limits.listen();
@@ -60,7 +60,7 @@ impl Auth {
         let mailer = Mailer::new(&settings, client.clone())?;
         let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         let metrics = Arc::<Metrics>::default();
-        Ok(Auth {
+        Ok(Self {
             hasher: Hasher::new(&settings.passwords)?,
             leaks: Leaks::new(&settings.passwords, client.clone()),
             messages: Messages::new(

@@ -55,7 +55,7 @@ pub(crate) struct Mock {
 
 impl Mock {
     /// Returns a server that gives `answers` one after the other, and the last one again and again.
-    pub(crate) async fn start(answers: Vec<MockResponse>) -> Mock {
+    pub(crate) async fn start(answers: Vec<MockResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -64,7 +64,7 @@ impl Mock {
         let task = tokio::spawn(async move {
             Server::new_with_acceptor(acceptor).run(endpoint).await.unwrap();
         });
-        Mock { url, received, task }
+        Self { url, received, task }
     }
 
     /// Everything that was asked so far.

@@ -24,10 +24,10 @@ impl ThirdParties {
     /// are not known until [`keep_fresh`](Self::keep_fresh) has fetched them.
     ///
     /// Errors: [`InvalidSettings`] when TLS cannot be set up.
-    pub fn new(names: &[String]) -> Result<ThirdParties, InvalidSettings> {
+    pub fn new(names: &[String]) -> Result<Self, InvalidSettings> {
         let http = HttpClient::new().map_err(InvalidSettings)?;
         let issuers = names.iter().map(|name| Issuer::new(name)).collect();
-        Ok(ThirdParties { http: Issuers::new(http, LIFE), issuers })
+        Ok(Self { http: Issuers::new(http, LIFE), issuers })
     }
 
     /// Returns the issuers, for [`tokens::Verifier::with_issuers`].

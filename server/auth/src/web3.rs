@@ -20,22 +20,22 @@ impl Chain {
     /// Returns the name that clients send and identities keep.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Chain::Ethereum => "ethereum",
-            Chain::Solana => "solana",
+            Self::Ethereum => "ethereum",
+            Self::Solana => "solana",
         }
     }
 
     /// Returns the name for people.
     pub(crate) const fn title(self) -> &'static str {
         match self {
-            Chain::Ethereum => "Ethereum",
-            Chain::Solana => "Solana",
+            Self::Ethereum => "Ethereum",
+            Self::Solana => "Solana",
         }
     }
 
     /// Returns the chain of this name.
-    pub(crate) fn parse(name: &str) -> Option<Chain> {
-        [Chain::Ethereum, Chain::Solana].into_iter().find(|chain| chain.name() == name)
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::Ethereum, Self::Solana].into_iter().find(|chain| chain.name() == name)
     }
 }
 
@@ -56,7 +56,7 @@ impl<'a> Signed<'a> {
     /// Reads `message` and `signature`: 0x and 130 hexadecimal digits for Ethereum, base64 of 64 bytes for Solana.
     ///
     /// Errors: a sentence for the developer of the client, as upstream's.
-    pub(crate) fn parse(chain: Chain, message: &'a str, signature: &str) -> Result<Signed<'a>, String> {
+    pub(crate) fn parse(chain: Chain, message: &'a str, signature: &str) -> Result<Self, String> {
         if message.len() < SHORTEST {
             return Err("message is too short".to_owned());
         }

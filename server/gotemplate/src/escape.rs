@@ -86,8 +86,8 @@ pub(super) struct Escaper {
 }
 
 impl Escaper {
-    pub(super) fn new() -> Escaper {
-        Escaper {
+    pub(super) fn new() -> Self {
+        Self {
             output: String::new(),
             state: State::Text,
             element: String::new(),

@@ -34,8 +34,8 @@ enum Output {
 impl Output {
     fn len(&self) -> usize {
         match self {
-            Output::Text(text) => text.len(),
-            Output::Html(escaper) => escaper.len(),
+            Self::Text(text) => text.len(),
+            Self::Html(escaper) => escaper.len(),
         }
     }
 }

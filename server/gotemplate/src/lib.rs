@@ -45,8 +45,8 @@ pub struct TemplateError {
 }
 
 impl TemplateError {
-    fn new(line: usize, reason: impl Into<String>) -> TemplateError {
-        TemplateError { line, reason: reason.into() }
+    fn new(line: usize, reason: impl Into<String>) -> Self {
+        Self { line, reason: reason.into() }
     }
 }
 
@@ -71,9 +71,9 @@ impl Template {
     /// Reads `source`.
     ///
     /// Errors: [`TemplateError`] with the line where the syntax is broken or an unknown function is named.
-    pub fn parse(source: &str, format: Format) -> Result<Template, TemplateError> {
+    pub fn parse(source: &str, format: Format) -> Result<Self, TemplateError> {
         let parsed = parser::parse(lexer::tokens(source)?)?;
-        Ok(Template { format, nodes: parsed.nodes, defined: parsed.defined })
+        Ok(Self { format, nodes: parsed.nodes, defined: parsed.defined })
     }
 
     /// Returns the template with `data` as its dot.

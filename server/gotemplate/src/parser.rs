@@ -18,11 +18,11 @@ pub(super) enum Node {
     /// `{{ … }}`
     Action(Pipeline),
     /// `{{ if … }} … {{ else }} … {{ end }}`
-    If { condition: Pipeline, then: Vec<Node>, otherwise: Vec<Node> },
+    If { condition: Pipeline, then: Vec<Self>, otherwise: Vec<Self> },
     /// As `if`, with the dot set to the value.
-    With { value: Pipeline, then: Vec<Node>, otherwise: Vec<Node> },
+    With { value: Pipeline, then: Vec<Self>, otherwise: Vec<Self> },
     /// Once for each item of the value.
-    Range { items: Pipeline, body: Vec<Node>, otherwise: Vec<Node> },
+    Range { items: Pipeline, body: Vec<Self>, otherwise: Vec<Self> },
     /// `{{ template "name" … }}`
     Template { name: String, data: Option<Pipeline>, line: usize },
     /// `{{ break }}`

@@ -46,8 +46,8 @@ pub(super) fn printf(arguments: &[Value]) -> Result<String, String> {
 
 impl Verb {
     /// Reads what follows a `%`: the verb, its letter, the rest.
-    fn parse(text: &str) -> Result<(Verb, char, &str), String> {
-        let mut verb = Verb::default();
+    fn parse(text: &str) -> Result<(Self, char, &str), String> {
+        let mut verb = Self::default();
         let flags = text.len() - text.trim_start_matches(['-', '+', '0', ' ', '#']).len();
         for flag in text[..flags].chars() {
             match flag {

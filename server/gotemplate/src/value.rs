@@ -19,35 +19,35 @@ pub enum Value {
     /// A text.
     String(String),
     /// An array.
-    List(Vec<Value>),
+    List(Vec<Self>),
     /// An object.
-    Map(BTreeMap<String, Value>),
+    Map(BTreeMap<String, Self>),
 }
 
 impl Value {
     /// Returns a map of these fields.
-    pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-        Value::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    pub fn map<const N: usize>(fields: [(&str, Self); N]) -> Self {
+        Self::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// Returns whether `if` takes it for true: anything but nothing, `false`, zero and what is empty.
     pub(super) fn is_true(&self) -> bool {
         match self {
-            Value::Nil => false,
-            Value::Bool(value) => *value,
-            Value::Int(number) => *number != 0,
-            Value::Float(number) => *number != 0.0,
-            Value::String(text) => !text.is_empty(),
-            Value::List(items) => !items.is_empty(),
-            Value::Map(fields) => !fields.is_empty(),
+            Self::Nil => false,
+            Self::Bool(value) => *value,
+            Self::Int(number) => *number != 0,
+            Self::Float(number) => *number != 0.0,
+            Self::String(text) => !text.is_empty(),
+            Self::List(items) => !items.is_empty(),
+            Self::Map(fields) => !fields.is_empty(),
         }
     }
 
     /// Returns the field `name`; nothing for a key that is missing. Errors with the kind of a value that has no fields.
-    pub(super) fn field(&self, name: &str) -> Result<Value, &'static str> {
+    pub(super) fn field(&self, name: &str) -> Result<Self, &'static str> {
         match self {
-            Value::Map(fields) => Ok(fields.get(name).cloned().unwrap_or_default()),
-            Value::Nil => Ok(Value::Nil),
+            Self::Map(fields) => Ok(fields.get(name).cloned().unwrap_or_default()),
+            Self::Nil => Ok(Self::Nil),
             other => Err(other.kind()),
         }
     }
@@ -55,29 +55,29 @@ impl Value {
     /// For messages.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
-            Value::Nil => "nil",
-            Value::Bool(_) => "bool",
-            Value::Int(_) | Value::Float(_) => "number",
-            Value::String(_) => "string",
-            Value::List(_) => "list",
-            Value::Map(_) => "map",
+            Self::Nil => "nil",
+            Self::Bool(_) => "bool",
+            Self::Int(_) | Self::Float(_) => "number",
+            Self::String(_) => "string",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
         }
     }
 
     /// Returns how two values of one basic kind are ordered; none where they cannot be compared.
-    pub(super) fn order(&self, other: &Value) -> Option<Ordering> {
+    pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
-            (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
-            (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
+            (Self::String(a), Self::String(b)) => Some(a.cmp(b)),
             _ => self.number()?.partial_cmp(&other.number()?),
         }
     }
 
     /// Returns whether two values are the same; none where they cannot be compared.
-    pub(super) fn equals(&self, other: &Value) -> Option<bool> {
+    pub(super) fn equals(&self, other: &Self) -> Option<bool> {
         match (self, other) {
-            (Value::Bool(a), Value::Bool(b)) => Some(a == b),
-            (Value::Nil, _) | (_, Value::Nil) => Some(self == other),
+            (Self::Bool(a), Self::Bool(b)) => Some(a == b),
+            (Self::Nil, _) | (_, Self::Nil) => Some(self == other),
             _ => self.order(other).map(Ordering::is_eq),
         }
     }
@@ -86,29 +86,29 @@ impl Value {
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             // Beyond 2^53 neighbours fall together, as they do in JSON.
-            Value::Int(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
+            Self::Int(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
             _ => None,
         }
     }
 }
 
 impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::String(text.to_owned())
+    fn from(text: &str) -> Self {
+        Self::String(text.to_owned())
     }
 }
 
 impl From<&serde_json::Value> for Value {
-    fn from(value: &serde_json::Value) -> Value {
+    fn from(value: &serde_json::Value) -> Self {
         match value {
-            serde_json::Value::Null => Value::Nil,
-            serde_json::Value::Bool(value) => Value::Bool(*value),
-            serde_json::Value::Number(number) => number.as_f64().map_or(Value::Nil, Value::Float),
-            serde_json::Value::String(text) => Value::String(text.clone()),
-            serde_json::Value::Array(items) => Value::List(items.iter().map(Value::from).collect()),
+            serde_json::Value::Null => Self::Nil,
+            serde_json::Value::Bool(value) => Self::Bool(*value),
+            serde_json::Value::Number(number) => number.as_f64().map_or(Self::Nil, Value::Float),
+            serde_json::Value::String(text) => Self::String(text.clone()),
+            serde_json::Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
             serde_json::Value::Object(fields) => {
-                Value::Map(fields.iter().map(|(name, value)| (name.clone(), Value::from(value))).collect())
+                Self::Map(fields.iter().map(|(name, value)| (name.clone(), Self::from(value))).collect())
             }
         }
     }
@@ -118,19 +118,19 @@ impl From<&serde_json::Value> for Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Nil => f.write_str("<nil>"),
-            Value::Bool(value) => value.fmt(f),
-            Value::Int(number) => number.fmt(f),
-            Value::Float(number) => f.write_str(&shortest(*number)),
-            Value::String(text) => f.write_str(text),
-            Value::List(items) => {
+            Self::Nil => f.write_str("<nil>"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(number) => number.fmt(f),
+            Self::Float(number) => f.write_str(&shortest(*number)),
+            Self::String(text) => f.write_str(text),
+            Self::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
                     write!(f, "{}{item}", if index > 0 { " " } else { "" })?;
                 }
                 f.write_str("]")
             }
-            Value::Map(fields) => {
+            Self::Map(fields) => {
                 f.write_str("map[")?;
                 for (index, (name, value)) in fields.iter().enumerate() {
                     write!(f, "{}{name}:{value}", if index > 0 { " " } else { "" })?;

@@ -55,7 +55,7 @@ struct Attribute {
 
 impl Assertion {
     /// Reads the user's name and attributes from `element`.
-    pub(super) fn read(element: Element<'_>) -> Assertion {
+    pub(super) fn read(element: Element<'_>) -> Self {
         let name = element.child(ns::ASSERTION, "Subject").and_then(|subject| {
             let name = subject.child(ns::ASSERTION, "NameID")?;
             let format = name.attribute("Format").unwrap_or_default().to_owned();
@@ -70,7 +70,7 @@ impl Assertion {
             values: attribute.named(ns::ASSERTION, "AttributeValue").map(Element::text).collect(),
         });
         let mut statements = element.named(ns::ASSERTION, "AuthnStatement");
-        Assertion {
+        Self {
             id: element.attribute("ID").unwrap_or_default().to_owned(),
             name,
             attributes: attributes.collect(),

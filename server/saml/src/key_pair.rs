@@ -53,7 +53,7 @@ impl KeyPair {
     /// service again; `decrypts` says whether it also allows encryption.
     ///
     /// Errors: [`InvalidKey`].
-    pub fn new(private_key: &str, host: &str, decrypts: bool) -> Result<KeyPair, InvalidKey> {
+    pub fn new(private_key: &str, host: &str, decrypts: bool) -> Result<Self, InvalidKey> {
         let expected = format!(
             "expected an RSA key of at least {MIN_BITS} bits with exponent 65537, as PKCS#1 DER in base64 \
              (openssl genrsa -traditional {MIN_BITS} | openssl rsa -traditional -outform DER | base64 -w0)"
@@ -75,7 +75,7 @@ impl KeyPair {
         let public = key.to_spki_der().ok_or_else(|| wrong("a key without its public half"))?;
         let certificate = certify(&private, &public, host, decrypts)
             .map_err(|error| InvalidKey(format!("no certificate can be made of the key: {error}")))?;
-        Ok(KeyPair { key, private, certificate: STANDARD.encode(certificate) })
+        Ok(Self { key, private, certificate: STANDARD.encode(certificate) })
     }
 
     /// Returns the certificate, DER in base64.

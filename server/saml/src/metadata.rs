@@ -38,7 +38,7 @@ impl IdentityProvider {
     /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an `EntitiesDescriptor`.
     ///
     /// Errors: [`InvalidMetadata`].
-    pub fn parse(text: &str) -> Result<IdentityProvider, InvalidMetadata> {
+    pub fn parse(text: &str) -> Result<Self, InvalidMetadata> {
         let document = xml::parse(text).map_err(|cause| invalid(format!("is {cause}")))?;
         let root = Element::root(&document).ok_or_else(|| invalid("is empty"))?;
         let entity = entity(root)?;
@@ -57,7 +57,7 @@ impl IdentityProvider {
         let cache_duration = entity.attribute("cacheDuration").map(|text| {
             moment::duration(text).ok_or_else(|| invalid("has a cacheDuration that is no duration"))
         });
-        Ok(IdentityProvider {
+        Ok(Self {
             entity_id: entity_id.to_owned(),
             valid_until: valid_until.transpose()?,
             cache_duration: cache_duration.transpose()?.filter(|duration| !duration.is_zero()),

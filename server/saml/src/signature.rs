@@ -47,7 +47,7 @@ impl Trusted {
     /// Returns the keys of `certificates`, DER in base64, that are valid at `now`.
     ///
     /// Errors: a sentence for the log if there is none.
-    pub(super) fn new(certificates: &[String], now: OffsetDateTime) -> Result<Trusted, String> {
+    pub(super) fn new(certificates: &[String], now: OffsetDateTime) -> Result<Self, String> {
         let mut manager = KeysManager::new();
         let mut reasons = Vec::new();
         for certificate in certificates {
@@ -62,7 +62,7 @@ impl Trusted {
         }
         // Keys of the manager only, and strict about what is signed: the library's default, which this relies on.
         let context = DsigContext::new(manager).with_trusted_keys_only(true).with_strict_verification(true);
-        Ok(Trusted(context))
+        Ok(Self(context))
     }
 
     /// Verifies all signatures in `document`, which was parsed from `text`: they must be those of `elements`, which may

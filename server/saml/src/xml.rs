@@ -33,7 +33,7 @@ pub(super) struct Element<'d> {
 
 impl<'d> Element<'d> {
     /// Returns the outermost element.
-    pub(super) fn root(document: &'d Document<'d>) -> Option<Element<'d>> {
+    pub(super) fn root(document: &'d Document<'d>) -> Option<Self> {
         document.document_element().map(|node| Element { document, node })
     }
 
@@ -68,12 +68,12 @@ impl<'d> Element<'d> {
     }
 
     /// Returns the first child of this name.
-    pub(super) fn child(self, namespace: &'d str, name: &'d str) -> Option<Element<'d>> {
+    pub(super) fn child(self, namespace: &'d str, name: &'d str) -> Option<Self> {
         self.named(namespace, name).next()
     }
 
     /// Returns the child of this name, if there is exactly one.
-    pub(super) fn only(self, namespace: &'d str, name: &'d str) -> Option<Element<'d>> {
+    pub(super) fn only(self, namespace: &'d str, name: &'d str) -> Option<Self> {
         let mut found = self.named(namespace, name);
         found.next().filter(|_| found.next().is_none())
     }

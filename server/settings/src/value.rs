@@ -65,7 +65,7 @@ impl Value for String {
 
 impl Value for bool {
     const EXPECTED: &'static str = "true or false";
-    const IS_BARE: bool = true;
+    const IS_BARE: Self = true;
 
     /// Parses the usual words; any number above 0 is true, too, as in PostgREST.
     fn from_text(text: &str) -> Option<Self> {

@@ -51,25 +51,25 @@ impl Error {
     pub fn is_about_claims(&self) -> bool {
         matches!(
             self,
-            Error::Claims
-                | Error::Expired
-                | Error::NotYetValid
-                | Error::IssuedInFuture
-                | Error::Audience
-                | Error::ClaimType(_)
+            Self::Claims
+                | Self::Expired
+                | Self::NotYetValid
+                | Self::IssuedInFuture
+                | Self::Audience
+                | Self::ClaimType(_)
         )
     }
 
     /// Returns what the token said that did not fit, for an error's details; never a key or a signature.
     pub fn details(&self) -> Option<String> {
         match self {
-            Error::UnsupportedAlgorithm(name) if name.eq_ignore_ascii_case("none") => {
+            Self::UnsupportedAlgorithm(name) if name.eq_ignore_ascii_case("none") => {
                 Some("JWT is unsecured but expected 'alg' was not 'none'".to_owned())
             }
-            Error::UnsupportedAlgorithm(name) => {
+            Self::UnsupportedAlgorithm(name) => {
                 Some(format!("JWT is signed with unsupported algorithm '{name}'"))
             }
-            Error::NoSuitableKey => Some("None of the keys was able to decode the JWT".to_owned()),
+            Self::NoSuitableKey => Some("None of the keys was able to decode the JWT".to_owned()),
             _ => None,
         }
     }
@@ -117,7 +117,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    pub(crate) fn setting(setting: &'static str, reason: impl Into<String>) -> KeyError {
-        KeyError::Setting { setting, reason: reason.into() }
+    pub(crate) fn setting(setting: &'static str, reason: impl Into<String>) -> Self {
+        Self::Setting { setting, reason: reason.into() }
     }
 }

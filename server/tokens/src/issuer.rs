@@ -19,9 +19,9 @@ struct Inner {
 impl Issuer {
     /// Returns an issuer without keys, none of whose tokens is taken yet. `name` is claim `iss` of its tokens; a slash
     /// at the end makes no difference.
-    pub fn new(name: &str) -> Issuer {
+    pub fn new(name: &str) -> Self {
         let name = name.trim_end_matches('/').into();
-        Issuer(Arc::new(Inner { name, keys: RwLock::new(Arc::new([])) }))
+        Self(Arc::new(Inner { name, keys: RwLock::new(Arc::new([])) }))
     }
 
     /// Returns its name, without a slash at the end.

@@ -40,8 +40,8 @@ pub(crate) struct Key {
 
 impl Key {
     /// Returns a shared secret that signs HS256 and verifies every HMAC algorithm.
-    pub(crate) fn from_secret(secret: &[u8], id: Option<String>) -> Key {
-        Key {
+    pub(crate) fn from_secret(secret: &[u8], id: Option<String>) -> Self {
+        Self {
             id,
             algorithms: HMAC.to_vec(),
             decoding: DecodingKey::from_secret(secret),
@@ -54,11 +54,11 @@ impl Key {
     }
 
     /// Reads a public or private JWK. The error says which member is missing or wrong, never its value.
-    pub(crate) fn from_jwk(jwk: &Value) -> Result<Key, String> {
+    pub(crate) fn from_jwk(jwk: &Value) -> Result<Self, String> {
         let jwk = Jwk(jwk.as_object().ok_or("expected a JSON object")?);
         let key_type = jwk.text("kty")?;
         let mut key = match key_type {
-            "oct" => Key::from_secret(&jwk.bytes("k")?, None),
+            "oct" => Self::from_secret(&jwk.bytes("k")?, None),
             "RSA" => jwk.rsa()?,
             "EC" => jwk.elliptic_curve()?,
             "OKP" => jwk.edwards_curve()?,

@@ -33,12 +33,12 @@ pub(crate) struct KeyFile {
 impl KeyFile {
     /// Reads the file, or creates it with new keys. Of several processes that start at once on one folder, one
     /// creates it and the others read what that one wrote.
-    pub(crate) fn load_or_create(path: &Path) -> Result<KeyFile, KeyError> {
+    pub(crate) fn load_or_create(path: &Path) -> Result<Self, KeyError> {
         let at = |source| KeyError::File { path: path.to_owned(), source };
         if let Some(file) = read(path)? {
             return Ok(file);
         }
-        let text = serde_json::to_vec_pretty(&KeyFile::generate())
+        let text = serde_json::to_vec_pretty(&Self::generate())
             .map_err(|error| KeyError::Sign(error.to_string()))?;
         match create_private(path, &text) {
             Ok(()) => tracing::info!(path = %path.display(), "generated new signing keys"),
@@ -48,13 +48,13 @@ impl KeyFile {
         read(path)?.ok_or_else(|| at(ErrorKind::NotFound.into()))
     }
 
-    fn generate() -> KeyFile {
+    fn generate() -> Self {
         let mut rng = rand::rng();
         let private = p256::SecretKey::generate_from_rng(&mut rng);
         let point = private.public_key().to_sec1_point(false);
         let text =
             |bytes: Option<&p256::FieldBytes>| bytes.map(|b| URL_SAFE_NO_PAD.encode(b)).unwrap_or_default();
-        KeyFile {
+        Self {
             jwt_secret: STANDARD.encode(rand::random::<[u8; 48]>()),
             signing_key: json!({
                 "kty": "EC",

@@ -99,21 +99,21 @@ impl Keys {
     /// The opaque API keys follow from the secret, so nodes that share `JWT_SECRET` share them.
     ///
     /// Errors name the file or the setting and never quote a key.
-    pub fn load_or_create(path: &Path, overrides: KeyOverrides) -> Result<Keys, KeyError> {
+    pub fn load_or_create(path: &Path, overrides: KeyOverrides) -> Result<Self, KeyError> {
         let keys = Configured::read(&overrides)?;
         let complete =
             keys.secret.is_some() && overrides.anon_key.is_some() && overrides.service_role_key.is_some();
         let file = if complete { None } else { Some(KeyFile::load_or_create(path)?) };
-        Keys::new(keys, path, file, overrides)
+        Self::new(keys, path, file, overrides)
     }
 
     /// Returns the keys of settings that name at least the shared secret, without a file. API keys that they do not
     /// name follow from the secret, and are nobody's.
     ///
     /// Errors: as [`load_or_create`](Self::load_or_create).
-    pub fn from_settings(settings: KeyOverrides) -> Result<Keys, KeyError> {
+    pub fn from_settings(settings: KeyOverrides) -> Result<Self, KeyError> {
         let keys = Configured::read(&settings)?;
-        Keys::new(keys, Path::new(""), None, settings)
+        Self::new(keys, Path::new(""), None, settings)
     }
 
     fn new(
@@ -121,7 +121,7 @@ impl Keys {
         path: &Path,
         file: Option<KeyFile>,
         overrides: KeyOverrides,
-    ) -> Result<Keys, KeyError> {
+    ) -> Result<Self, KeyError> {
         let generated = keys.secret.is_none();
         let (secret_text, secret) = match (keys.secret.take(), &file) {
             (Some(secret), _) => secret,
@@ -154,7 +154,7 @@ impl Keys {
         let derivation = Hmac::new_from_slice(&secret).map_err(|error| KeyError::Sign(error.to_string()))?;
         let maker = ApiKeyMaker { shared: &shared, derivation: &derivation, verifier: &verifier, issued_at };
         let api_keys = maker.make(overrides)?;
-        Ok(Keys(Arc::new(Inner { secret_text, shared, signing, derivation, jwks, api_keys, verifier })))
+        Ok(Self(Arc::new(Inner { secret_text, shared, signing, derivation, jwks, api_keys, verifier })))
     }
 
     /// Signs `claims` with the current signing key; the header carries its `alg` and `kid`.
@@ -222,8 +222,8 @@ struct Configured {
 }
 
 impl Configured {
-    fn read(overrides: &KeyOverrides) -> Result<Configured, KeyError> {
-        let mut configured = Configured::default();
+    fn read(overrides: &KeyOverrides) -> Result<Self, KeyError> {
+        let mut configured = Self::default();
         if let Some(keys) = present(&overrides.jwt_keys) {
             configured.read_signing_keys(keys)?;
         } else if let Some(keys) = present(&overrides.signing_keys) {

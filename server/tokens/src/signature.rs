@@ -22,22 +22,22 @@ pub(crate) enum PublicNumbers {
 
 impl PublicNumbers {
     /// `None` for a modulus that ring does not accept.
-    pub(crate) fn rsa(n: &[u8], e: &[u8]) -> Option<PublicNumbers> {
+    pub(crate) fn rsa(n: &[u8], e: &[u8]) -> Option<Self> {
         let number = |bytes: &[u8]| {
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
             bytes[zeros..].to_vec()
         };
         let (n, e) = (number(n), number(e));
-        MODULI.contains(&n.len()).then_some(PublicNumbers::Rsa { n, e })
+        MODULI.contains(&n.len()).then_some(Self::Rsa { n, e })
     }
 
     /// Returns whether the key made `signature`; `None` for an algorithm that is left to jsonwebtoken.
     fn signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<bool> {
         let outcome = match (self, algorithm) {
-            (PublicNumbers::P256(point), Algorithm::ES256) => {
+            (Self::P256(point), Algorithm::ES256) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
             }
-            (PublicNumbers::Rsa { n, e }, Algorithm::RS256 | Algorithm::RS384 | Algorithm::RS512) => {
+            (Self::Rsa { n, e }, Algorithm::RS256 | Algorithm::RS384 | Algorithm::RS512) => {
                 let parameters = match algorithm {
                     Algorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
                     Algorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,

@@ -22,10 +22,10 @@ pub struct Verified {
 }
 
 impl Verified {
-    pub(crate) fn parse(payload: &[u8]) -> Result<Verified, Error> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, Error> {
         let claims: Map<String, Value> = serde_json::from_slice(payload).map_err(|_| Error::Claims)?;
         let json = serde_json::to_string(&claims).map_err(|_| Error::Claims)?.into_boxed_str();
-        Ok(Verified {
+        Ok(Self {
             expires: time(&claims, "exp")?,
             not_before: time(&claims, "nbf")?,
             issued_at: time(&claims, "iat")?,

@@ -53,8 +53,8 @@ pub struct CacheStatistics {
 }
 
 impl TokenCache {
-    fn new(bytes: u64) -> Arc<TokenCache> {
-        Arc::new(TokenCache {
+    fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self {
             tokens: Cache::with_weighter((bytes / TYPICAL_ENTRY) as usize, bytes, Bytes),
             requests: AtomicU64::new(0),
             hits: AtomicU64::new(0),
@@ -96,37 +96,31 @@ struct Header {
 }
 
 impl Verifier {
-    pub(crate) fn new(keys: Vec<Key>) -> Verifier {
+    pub(crate) fn new(keys: Vec<Key>) -> Self {
         let (keys, issuers) = (keys.into(), Arc::default());
-        Verifier {
-            keys,
-            issuers,
-            cache: TokenCache::new(CACHE_BYTES),
-            audience: None,
-            ignores_beginning: false,
-        }
+        Self { keys, issuers, cache: TokenCache::new(CACHE_BYTES), audience: None, ignores_beginning: false }
     }
 
     /// Returns a verifier for the keys of `secret`, in the forms of PostgREST's `jwt-secret`: a plain secret of at
     /// least 32 bytes, which need not be text, a JWK or a JWKS; each in base64 if `is_base64`.
     ///
     /// Errors: [`KeyError::Setting`], which never quotes the secret.
-    pub fn from_secret(secret: &[u8], is_base64: bool) -> Result<Verifier, KeyError> {
-        Ok(Verifier::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
+    pub fn from_secret(secret: &[u8], is_base64: bool) -> Result<Self, KeyError> {
+        Ok(Self::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
     /// Returns a verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are
     /// not for signatures, or of a type that is not known here, are skipped. It remembers no tokens.
-    pub fn from_published(jwks: &serde_json::Value) -> Verifier {
+    pub fn from_published(jwks: &serde_json::Value) -> Self {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
-        Verifier { keys, issuers: Arc::default(), cache, audience: None, ignores_beginning: false }
+        Self { keys, issuers: Arc::default(), cache, audience: None, ignores_beginning: false }
     }
 
     /// Returns the same verifier for a service that takes a key's tokens with the algorithm that it signs with alone,
     /// and with a cache of its own. Where `methods` names any, those that fit the key are taken instead (GoTrue's
     /// `JWT_VALID_METHODS`).
-    pub fn with_methods(&self, methods: &[String]) -> Verifier {
+    pub fn with_methods(&self, methods: &[String]) -> Self {
         let restricted = self.keys.iter().cloned().map(|mut key| {
             let own = key.algorithm();
             key.algorithms.retain(|algorithm| match methods {
@@ -135,20 +129,20 @@ impl Verifier {
             });
             key
         });
-        Verifier { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
+        Self { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
     /// Returns the same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
     /// (PostgREST's `jwt-cache-max-entries`).
-    pub fn with_cache_of(&self, entries: usize) -> Verifier {
+    pub fn with_cache_of(&self, entries: usize) -> Self {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
-        Verifier { cache: TokenCache::new(bytes), ..self.clone() }
+        Self { cache: TokenCache::new(bytes), ..self.clone() }
     }
 
     /// Returns the same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key
     /// of theirs is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
-    pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Verifier {
-        Verifier { issuers: issuers.into(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
+    pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Self {
+        Self { issuers: issuers.into(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
     /// Returns how the cache has done since it was made.
@@ -162,13 +156,13 @@ impl Verifier {
     }
 
     /// Returns the same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
-    pub fn with_audience(&self, audience: impl Into<Arc<str>>) -> Verifier {
-        Verifier { audience: Some(audience.into()), ..self.clone() }
+    pub fn with_audience(&self, audience: impl Into<Arc<str>>) -> Self {
+        Self { audience: Some(audience.into()), ..self.clone() }
     }
 
     /// Returns the same verifier for a service that does not ask when a token's time begins (`nbf`, `iat`).
-    pub fn ignoring_beginning(&self) -> Verifier {
-        Verifier { ignores_beginning: true, ..self.clone() }
+    pub fn ignoring_beginning(&self) -> Self {
+        Self { ignores_beginning: true, ..self.clone() }
     }
 
     /// Checks the signature, then `exp`, `nbf`, `iat` (30 s of leeway) and `aud`. The signature's result is

@@ -24,7 +24,7 @@ enum ApiVersion {
 
 impl ApiVersion {
     /// Returns the newest version that is not newer than the date asked for; the initial one for anything else.
-    fn of(request: &Request) -> ApiVersion {
+    fn of(request: &Request) -> Self {
         let date = request.headers().get(API_VERSION).map_or(&b""[..], HeaderValue::as_bytes);
         let shape = b"dddd-dd-dd";
         let is_date = date.len() == shape.len()
@@ -33,7 +33,7 @@ impl ApiVersion {
                 .zip(shape)
                 .all(|(byte, kind)| if *kind == b'd' { byte.is_ascii_digit() } else { byte == kind });
         // Dates of this form sort as text.
-        if is_date && date >= &b"2024-01-01"[..] { ApiVersion::V20240101 } else { ApiVersion::Initial }
+        if is_date && date >= &b"2024-01-01"[..] { Self::V20240101 } else { Self::Initial }
     }
 }
 
@@ -44,8 +44,8 @@ pub(super) struct Answers<E> {
 }
 
 impl<E> Answers<E> {
-    pub(super) fn new(timeout: Duration, routes: E) -> Answers<E> {
-        Answers { timeout, routes }
+    pub(super) fn new(timeout: Duration, routes: E) -> Self {
+        Self { timeout, routes }
     }
 }
 
@@ -140,6 +140,6 @@ fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
 
 impl ResponseError for Error {
     fn status(&self) -> StatusCode {
-        Error::status(self)
+        Self::status(self)
     }
 }

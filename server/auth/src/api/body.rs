@@ -144,13 +144,13 @@ impl<'a, T: Type, F: Format> ApiExtractor<'a> for RequestFields<T, F> {
         request: &'a Request,
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
-    ) -> poem::Result<RequestFields<T, F>> {
+    ) -> poem::Result<Self> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_json = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("application/json"));
         let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
             poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
             other => refusals::bad_json(other),
         })?;
-        Ok(RequestFields { bytes, is_json, shape: PhantomData })
+        Ok(Self { bytes, is_json, shape: PhantomData })
     }
 }

@@ -63,7 +63,7 @@ pub(super) struct Sent {
 
 impl Sent {
     /// Empty for no message.
-    pub(super) fn new(message_id: String) -> Sent {
-        Sent { message_id: Some(message_id).filter(|id| !id.is_empty()) }
+    pub(super) fn new(message_id: String) -> Self {
+        Self { message_id: Some(message_id).filter(|id| !id.is_empty()) }
     }
 }

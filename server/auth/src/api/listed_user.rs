@@ -57,7 +57,7 @@ impl ParseFromJSON for ListedUser {
             members.insert("identities".to_owned(), Value::Array(Vec::new()));
         }
         let user = User::parse_from_json(Some(value)).map_err(poem_openapi::types::ParseError::propagate)?;
-        Ok(ListedUser(user))
+        Ok(Self(user))
     }
 }
 

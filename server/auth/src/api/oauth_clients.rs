@@ -103,10 +103,10 @@ struct Client {
 }
 
 impl From<OauthClient> for Client {
-    fn from(client: OauthClient) -> Client {
+    fn from(client: OauthClient) -> Self {
         let redirect_uris = client.redirect_uris().map(str::to_owned).collect();
         let grant_types = client.grant_types().map(str::to_owned).collect();
-        Client {
+        Self {
             client_id: client.id,
             client_secret: None,
             client_type: client.client_type.name().to_owned(),
@@ -125,8 +125,8 @@ impl From<OauthClient> for Client {
 }
 
 impl From<Registered> for Client {
-    fn from(registered: Registered) -> Client {
-        Client { client_secret: registered.secret, ..Client::from(registered.client) }
+    fn from(registered: Registered) -> Self {
+        Self { client_secret: registered.secret, ..Self::from(registered.client) }
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) struct ClientDetails {
 }
 
 impl From<OauthClient> for ClientDetails {
-    fn from(client: OauthClient) -> ClientDetails {
-        ClientDetails {
+    fn from(client: OauthClient) -> Self {
+        Self {
             id: client.id,
             name: client.client_name.filter(|text| !text.is_empty()),
             uri: client.client_uri.filter(|text| !text.is_empty()),
@@ -50,8 +50,8 @@ struct GrantAnswer {
 }
 
 impl From<Grant> for GrantAnswer {
-    fn from(grant: Grant) -> GrantAnswer {
-        GrantAnswer {
+    fn from(grant: Grant) -> Self {
+        Self {
             client: grant.client.into(),
             scopes: scopes::parse(&grant.scopes).into_iter().map(str::to_owned).collect(),
             granted_at: grant.granted_at,

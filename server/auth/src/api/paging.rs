@@ -28,9 +28,9 @@ impl Page {
     /// Returns the page of query parameters `page` and `per_page`; empty ones count as missing.
     ///
     /// Errors: `validation_failed` for what is no whole number, and for pages without elements.
-    pub(super) fn parse(number: Option<&str>, size: Option<&str>) -> Result<Page, Error> {
+    pub(super) fn parse(number: Option<&str>, size: Option<&str>) -> Result<Self, Error> {
         let number = whole_number("page", number)?.unwrap_or(1).max(1);
-        Ok(Page { number, size: positive("per_page", size)?.unwrap_or(SIZE) })
+        Ok(Self { number, size: positive("per_page", size)?.unwrap_or(SIZE) })
     }
 
     pub(super) fn limit(self) -> i64 {
@@ -63,16 +63,16 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(created_at: Option<&str>, id: Uuid) -> Cursor {
-        Cursor { created_at: created_at.unwrap_or("-infinity").to_owned(), id }
+    pub(super) fn new(created_at: Option<&str>, id: Uuid) -> Self {
+        Self { created_at: created_at.unwrap_or("-infinity").to_owned(), id }
     }
 
     /// Errors: `validation_failed` for text that is not of [`encode`](Self::encode).
-    pub(super) fn parse(text: &str) -> Result<Cursor, Error> {
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let cursor = URL_SAFE_NO_PAD.decode(text).ok().and_then(|json| serde_json::from_slice(&json).ok());
         let is_time = |text: &str| text == "-infinity" || OffsetDateTime::parse(text, &Rfc3339).is_ok();
         cursor
-            .filter(|cursor: &Cursor| !cursor.id.is_nil() && is_time(&cursor.created_at))
+            .filter(|cursor: &Self| !cursor.id.is_nil() && is_time(&cursor.created_at))
             .ok_or_else(|| bad("cursor must be one that the page before has answered"))
     }
 

@@ -35,8 +35,8 @@ struct Ceremony {
 }
 
 impl From<StartedCeremony> for Ceremony {
-    fn from(started: StartedCeremony) -> Ceremony {
-        Ceremony { challenge_id: started.challenge, options: started.options, expires_at: started.expires_at }
+    fn from(started: StartedCeremony) -> Self {
+        Self { challenge_id: started.challenge, options: started.options, expires_at: started.expires_at }
     }
 }
 
@@ -73,8 +73,8 @@ pub(super) struct PasskeyItem {
 }
 
 impl From<store::passkeys::Passkey> for PasskeyItem {
-    fn from(passkey: store::passkeys::Passkey) -> PasskeyItem {
-        PasskeyItem {
+    fn from(passkey: store::passkeys::Passkey) -> Self {
+        Self {
             id: passkey.id,
             friendly_name: Some(passkey.friendly_name).filter(|name| !name.is_empty()),
             created_at: passkey.created_at,

@@ -14,8 +14,8 @@ pub(super) struct Sweep<E> {
 }
 
 impl<E> Sweep<E> {
-    pub(super) fn new(auth: Arc<Auth>, answers: E) -> Sweep<E> {
-        Sweep { auth, answers }
+    pub(super) fn new(auth: Arc<Auth>, answers: E) -> Self {
+        Self { auth, answers }
     }
 }
 

@@ -12,8 +12,8 @@ pub struct WeakPassword {
 }
 
 impl WeakPassword {
-    pub(crate) fn new(message: String, reasons: Vec<String>) -> WeakPassword {
-        WeakPassword { message, reasons }
+    pub(crate) fn new(message: String, reasons: Vec<String>) -> Self {
+        Self { message, reasons }
     }
 
     /// Adds a reason.

@@ -24,7 +24,7 @@ pub(crate) struct Signed {
 pub(crate) struct Assertion(PublicKeyCredential);
 
 impl Assertion {
-    pub(crate) fn parse(response: &Value) -> Result<Assertion, Failure> {
+    pub(crate) fn parse(response: &Value) -> Result<Self, Failure> {
         from_browser(response).map(Assertion)
     }
 

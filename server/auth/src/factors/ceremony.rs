@@ -51,9 +51,9 @@ impl Ceremony {
         user: Option<&str>,
         allowed: &[Credential],
         algorithms: &[i128],
-    ) -> Ceremony {
+    ) -> Self {
         let kind = || "public-key".to_owned();
-        Ceremony {
+        Self {
             challenge: BASE64_URL_SAFE_NO_PAD.encode(challenge),
             rp_id: rp_id.to_owned(),
             user_id: user.map(|user| BASE64_STANDARD.encode(user)),

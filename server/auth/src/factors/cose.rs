@@ -24,16 +24,16 @@ pub(crate) enum PublicKey {
 
 impl PublicKey {
     /// None for what is no key, and for an algorithm or a curve that upstream does not offer either.
-    pub(crate) fn parse(cbor: &[u8]) -> Option<PublicKey> {
+    pub(crate) fn parse(cbor: &[u8]) -> Option<Self> {
         let Ok(Value::Map(members)) = serde_cbor_2::from_slice(cbor) else { return None };
         let members = Members(members);
         // Kind of key and algorithm (RFC 9052, table 4); `crv` (-1) must fit both.
         Some(match (members.number(1)?, members.number(3)?) {
             (2, -7) => plain(&ECDSA_P256_SHA256_ASN1, members.point(1)?),
             (2, -35) => plain(&ECDSA_P384_SHA384_ASN1, members.point(2)?),
-            (2, -36) => PublicKey::P521(p521::ecdsa::VerifyingKey::from_sec1_bytes(&members.point(3)?).ok()?),
+            (2, -36) => Self::P521(p521::ecdsa::VerifyingKey::from_sec1_bytes(&members.point(3)?).ok()?),
             (1, -8) if members.number(-1)? == 6 => plain(&ED25519, members.bytes(-2)?.to_vec()),
-            (3, algorithm) => PublicKey::Rsa {
+            (3, algorithm) => Self::Rsa {
                 parameters: rsa(algorithm)?,
                 n: without_zeros(members.bytes(-1)?),
                 e: without_zeros(members.bytes(-2)?),
@@ -45,12 +45,12 @@ impl PublicKey {
     /// Returns whether `signature` is the key's, of `message`.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
-            PublicKey::Plain { algorithm, bytes } => {
+            Self::Plain { algorithm, bytes } => {
                 UnparsedPublicKey::new(*algorithm, bytes).verify(message, signature).is_ok()
             }
-            PublicKey::P521(key) => p521::ecdsa::Signature::from_der(signature)
+            Self::P521(key) => p521::ecdsa::Signature::from_der(signature)
                 .is_ok_and(|signature| key.verify(message, &signature).is_ok()),
-            PublicKey::Rsa { parameters, n, e } => {
+            Self::Rsa { parameters, n, e } => {
                 RsaPublicKeyComponents { n, e }.verify(parameters, message, signature).is_ok()
             }
         }

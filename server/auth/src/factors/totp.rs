@@ -34,12 +34,12 @@ pub(crate) struct Secret(Vec<u8>);
 
 impl Secret {
     /// Returns a new secret of 160 bits, the length that RFC 4226 recommends (section 4, R6).
-    pub(crate) fn generate() -> Secret {
-        Secret(rand::random::<[u8; 20]>().into())
+    pub(crate) fn generate() -> Self {
+        Self(rand::random::<[u8; 20]>().into())
     }
 
     /// Reads base32, whatever its case and padding. None for anything else.
-    pub(crate) fn parse(text: &str) -> Option<Secret> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches('=').to_ascii_uppercase();
         BASE32_NOPAD.decode(text.as_bytes()).ok().map(Secret)
     }

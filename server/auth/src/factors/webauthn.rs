@@ -74,8 +74,8 @@ pub(crate) enum Failure {
 
 impl RelyingParty {
     /// Settings that make no relying party are told when somebody needs one: most projects never do.
-    pub(crate) fn new(settings: &Settings) -> RelyingParty {
-        RelyingParty { site: site(&settings.webauthn, &settings.site_url) }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self { site: site(&settings.webauthn, &settings.site_url) }
     }
 
     fn site(&self) -> Result<&Site, Error> {

@@ -69,13 +69,13 @@ impl Session {
     }
 
     /// Tells why the password should be changed.
-    pub(crate) fn with_weak_password(mut self, weakness: Option<WeakPassword>) -> Session {
+    pub(crate) fn with_weak_password(mut self, weakness: Option<WeakPassword>) -> Self {
         self.weak_password = weakness;
         self
     }
 
     /// Adds the tokens of the OAuth provider that vouched for the user; empty ones are left out.
-    pub(crate) fn with_provider_tokens(mut self, access: String, refresh: String) -> Session {
+    pub(crate) fn with_provider_tokens(mut self, access: String, refresh: String) -> Self {
         self.provider_token = Some(access).filter(|token| !token.is_empty());
         self.provider_refresh_token = Some(refresh).filter(|token| !token.is_empty());
         self

@@ -166,8 +166,8 @@ enum CallbackFailure {
 }
 
 impl<E: Into<Error>> From<E> for CallbackFailure {
-    fn from(error: E) -> CallbackFailure {
-        CallbackFailure::Ours(error.into())
+    fn from(error: E) -> Self {
+        Self::Ours(error.into())
     }
 }
 
@@ -175,10 +175,10 @@ impl CallbackFailure {
     /// Returns what the redirect tells of it.
     fn members(&self) -> Vec<(&'static str, String)> {
         match self {
-            CallbackFailure::Provider { error, description } => {
+            Self::Provider { error, description } => {
                 vec![("error", error.clone()), ("error_description", description.clone())]
             }
-            CallbackFailure::Ours(error) => error_members(error),
+            Self::Ours(error) => error_members(error),
         }
     }
 }

@@ -12,16 +12,16 @@ use crate::store::one_time_tokens::PendingCode;
 
 impl OneTimeCode {
     /// Returns a new code of `length` digits for `address`; `pkce` tells whether its link will end in a code.
-    pub(crate) fn generate(address: &str, length: usize, pkce: bool) -> OneTimeCode {
+    pub(crate) fn generate(address: &str, length: usize, pkce: bool) -> Self {
         let mut rng = rand::rng();
         let digits = (0..length.clamp(6, 10)).map(|_| char::from(b'0' + rng.random_range(0..10u8)));
-        OneTimeCode::of(address, digits.collect(), pkce)
+        Self::of(address, digits.collect(), pkce)
     }
 
     /// `code` as the one that is sent to `address`.
-    pub(crate) fn of(address: &str, code: String, pkce: bool) -> OneTimeCode {
+    pub(crate) fn of(address: &str, code: String, pkce: bool) -> Self {
         let prefix = if pkce { pkce::PREFIX } else { "" };
-        OneTimeCode { hash: format!("{prefix}{}", hash(address, &code)), code }
+        Self { hash: format!("{prefix}{}", hash(address, &code)), code }
     }
 }
 

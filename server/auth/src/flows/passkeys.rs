@@ -40,14 +40,14 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Errors: `validation_failed` for what is missing or no UUID.
-    pub(crate) fn parse(challenge: &str, credential: Option<Value>) -> Result<Answer, Error> {
+    pub(crate) fn parse(challenge: &str, credential: Option<Value>) -> Result<Self, Error> {
         if challenge.is_empty() {
             return Err(Error::validation("challenge_id is required"));
         }
         let credential = credential.ok_or_else(|| Error::validation("credential is required"))?;
         let challenge = challenge.parse();
         let challenge = challenge.map_err(|_| Error::validation("challenge_id must be a valid UUID"))?;
-        Ok(Answer { challenge, credential })
+        Ok(Self { challenge, credential })
     }
 }
 

@@ -25,10 +25,10 @@ enum Method {
 }
 
 impl Method {
-    fn parse(name: &str) -> Option<Method> {
+    fn parse(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
-            "s256" => Some(Method::S256),
-            "plain" => Some(Method::Plain),
+            "s256" => Some(Self::S256),
+            "plain" => Some(Self::Plain),
             _ => None,
         }
     }
@@ -39,7 +39,7 @@ impl Challenge {
     ///
     /// Errors: `validation_failed` for only one of the two, an unknown method, fewer than 43 or more than 128
     /// characters, and characters that RFC 7636 does not know.
-    pub(crate) fn parse(challenge: Option<&str>, method: Option<&str>) -> Result<Option<Challenge>, Error> {
+    pub(crate) fn parse(challenge: Option<&str>, method: Option<&str>) -> Result<Option<Self>, Error> {
         let (text, method) = match (challenge.unwrap_or_default(), method.unwrap_or_default()) {
             ("", "") => return Ok(None),
             (text, method) if !text.is_empty() && !method.is_empty() => (text, method),
@@ -58,7 +58,7 @@ impl Challenge {
         }
         let method = Method::parse(method)
             .ok_or_else(|| Error::validation(format!("unsupported code_challenge method {method:?}")))?;
-        Ok(Some(Challenge { text: text.to_owned(), method }))
+        Ok(Some(Self { text: text.to_owned(), method }))
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -159,12 +159,12 @@ pub(crate) enum Repeat {
 
 impl Repeat {
     /// Errors: `validation_failed` for an unknown name.
-    pub(crate) fn parse(name: &str) -> Result<Repeat, Error> {
+    pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {
-            "signup" => Ok(Repeat::SignUp),
-            "email_change" => Ok(Repeat::EmailChange),
-            "sms" => Ok(Repeat::Sms),
-            "phone_change" => Ok(Repeat::PhoneChange),
+            "signup" => Ok(Self::SignUp),
+            "email_change" => Ok(Self::EmailChange),
+            "sms" => Ok(Self::Sms),
+            "phone_change" => Ok(Self::PhoneChange),
             _ => {
                 Err(Error::validation("Missing one of these types: signup, email_change, sms, phone_change"))
             }
@@ -177,10 +177,10 @@ impl Repeat {
     /// Errors: `validation_failed`; `email_provider_disabled`, `phone_provider_disabled`.
     pub(crate) fn address(self, context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
         match self {
-            Repeat::SignUp if email.is_empty() => {
+            Self::SignUp if email.is_empty() => {
                 return Err(Error::validation("Type provided requires an email address"));
             }
-            Repeat::Sms if phone.is_empty() => {
+            Self::Sms if phone.is_empty() => {
                 return Err(Error::validation("Type provided requires a phone number"));
             }
             _ => {}
@@ -204,10 +204,10 @@ impl Repeat {
     fn is_due(self, account: &Account) -> bool {
         let user = &account.user;
         match self {
-            Repeat::SignUp => user.email_confirmed_at.is_none() && !user.email.is_empty(),
-            Repeat::Sms => user.phone_confirmed_at.is_none() && !user.phone.is_empty(),
-            Repeat::EmailChange => user.new_email.is_some(),
-            Repeat::PhoneChange => user.new_phone.is_some(),
+            Self::SignUp => user.email_confirmed_at.is_none() && !user.email.is_empty(),
+            Self::Sms => user.phone_confirmed_at.is_none() && !user.phone.is_empty(),
+            Self::EmailChange => user.new_email.is_some(),
+            Self::PhoneChange => user.new_phone.is_some(),
         }
     }
 }

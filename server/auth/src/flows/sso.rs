@@ -191,11 +191,11 @@ enum SamlMessage {
 
 impl SamlMessage {
     /// Errors: `validation_failed`.
-    fn of(callback: &SamlCallback) -> Result<SamlMessage, Error> {
+    fn of(callback: &SamlCallback) -> Result<Self, Error> {
         match (callback.artifact.as_str(), callback.response.as_str()) {
             ("", "") => Err(Error::validation("SAMLResponse is missing")),
             ("", response) => decode(response).map(SamlMessage::Response),
-            (artifact, _) => Ok(SamlMessage::Artifact(artifact.to_owned())),
+            (artifact, _) => Ok(Self::Artifact(artifact.to_owned())),
         }
     }
 }

@@ -32,16 +32,16 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    fn parse(name: &str) -> Option<Purpose> {
+    fn parse(name: &str) -> Option<Self> {
         Some(match name {
-            "signup" => Purpose::SignUp,
-            "invite" => Purpose::Invite,
-            "recovery" => Purpose::Recovery,
-            "magiclink" => Purpose::MagicLink,
-            "email_change" => Purpose::EmailChange,
-            "email" => Purpose::Email,
-            "sms" => Purpose::Sms,
-            "phone_change" => Purpose::PhoneChange,
+            "signup" => Self::SignUp,
+            "invite" => Self::Invite,
+            "recovery" => Self::Recovery,
+            "magiclink" => Self::MagicLink,
+            "email_change" => Self::EmailChange,
+            "email" => Self::Email,
+            "sms" => Self::Sms,
+            "phone_change" => Self::PhoneChange,
             _ => return None,
         })
     }
@@ -49,21 +49,21 @@ impl Purpose {
     /// Returns the name that redirects tell.
     const fn name(self) -> &'static str {
         match self {
-            Purpose::SignUp => "signup",
-            Purpose::Invite => "invite",
-            Purpose::Recovery => "recovery",
-            Purpose::MagicLink => "magiclink",
-            Purpose::EmailChange => "email_change",
-            Purpose::Email => "email",
-            Purpose::Sms => "sms",
-            Purpose::PhoneChange => "phone_change",
+            Self::SignUp => "signup",
+            Self::Invite => "invite",
+            Self::Recovery => "recovery",
+            Self::MagicLink => "magiclink",
+            Self::EmailChange => "email_change",
+            Self::Email => "email",
+            Self::Sms => "sms",
+            Self::PhoneChange => "phone_change",
         }
     }
 
     /// Returns the method of flows with PKCE that end in such a link.
     const fn flow_method(self) -> &'static str {
         match self {
-            Purpose::SignUp | Purpose::Email => "email/signup",
+            Self::SignUp | Self::Email => "email/signup",
             other => other.name(),
         }
     }
@@ -71,11 +71,11 @@ impl Purpose {
     /// Returns which codes may serve.
     const fn kinds(self) -> &'static [Kind] {
         match self {
-            Purpose::SignUp | Purpose::Invite | Purpose::Sms => &[Kind::Confirmation],
-            Purpose::Recovery | Purpose::MagicLink => &[Kind::Recovery],
-            Purpose::EmailChange => &[Kind::EmailChangeCurrent, Kind::EmailChangeNew],
-            Purpose::Email => &[Kind::Confirmation, Kind::Recovery],
-            Purpose::PhoneChange => &[Kind::PhoneChange],
+            Self::SignUp | Self::Invite | Self::Sms => &[Kind::Confirmation],
+            Self::Recovery | Self::MagicLink => &[Kind::Recovery],
+            Self::EmailChange => &[Kind::EmailChangeCurrent, Kind::EmailChangeNew],
+            Self::Email => &[Kind::Confirmation, Kind::Recovery],
+            Self::PhoneChange => &[Kind::PhoneChange],
         }
     }
 }
@@ -97,11 +97,11 @@ impl Proof {
         (code, hash): (&str, &str),
         (email, phone): (&str, &str),
         redirect_to: &str,
-    ) -> Result<Proof, Error> {
+    ) -> Result<Self, Error> {
         match (code, hash) {
             ("", "") => Err(Error::validation("Verify requires either a token or a token hash")),
             ("", hash) if email.is_empty() && phone.is_empty() && redirect_to.is_empty() => {
-                Ok(Proof::Hash(hash.to_owned()))
+                Ok(Self::Hash(hash.to_owned()))
             }
             ("", _) => Err(Error::validation("Only the token_hash and type should be provided")),
             (code, "") => {
@@ -120,7 +120,7 @@ impl Proof {
                         ));
                     }
                 };
-                Ok(Proof::Code { code: code.to_owned(), address })
+                Ok(Self::Code { code: code.to_owned(), address })
             }
             _ => Err(Error::validation("Verify requires either a token or a token hash")),
         }

@@ -29,8 +29,8 @@ pub(super) struct HookTimeouts {
 }
 
 impl Default for HookTimeouts {
-    fn default() -> HookTimeouts {
-        HookTimeouts { total: Duration::from_secs(5), pause: Duration::from_secs(2) }
+    fn default() -> Self {
+        Self { total: Duration::from_secs(5), pause: Duration::from_secs(2) }
     }
 }
 

@@ -13,9 +13,9 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Fixture {
+    fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Fixture { inbox: Inbox::new(folder.path().join("mail")), folder }
+        Self { inbox: Inbox::new(folder.path().join("mail")), folder }
     }
 
     fn put(&self, to: &str) -> String {

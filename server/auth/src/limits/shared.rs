@@ -51,8 +51,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(database: Database) -> Shared {
-        Shared { database, taken: AtomicU32::new(0) }
+    pub(super) fn new(database: Database) -> Self {
+        Self { database, taken: AtomicU32::new(0) }
     }
 
     /// Takes one of what `client` may do. Returns whether there was one.

@@ -17,8 +17,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn new(path: PathBuf) -> Folder {
-        Folder { path }
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
     }
 
     /// Writes `message` into a file that only this user may read.

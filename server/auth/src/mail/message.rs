@@ -25,12 +25,12 @@ pub(super) struct Sender {
 
 impl Sender {
     /// Errors: a sentence for an address or a header's name that cannot be used.
-    pub(super) fn new(settings: &Settings) -> Result<Sender, String> {
+    pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         let domain = host(&settings.external_url);
         let Some(smtp) = &settings.mail.smtp else {
             let address = Address::new("no-reply", "localhost").map_err(|error| error.to_string())?;
             let from = Mailbox::new(Some("Basalt".to_owned()), address);
-            return Ok(Sender { from, headers: BTreeMap::new(), domain });
+            return Ok(Self { from, headers: BTreeMap::new(), domain });
         };
         let address: Address = smtp.admin_email.parse().map_err(|error| {
             format!("GOTRUE_SMTP_ADMIN_EMAIL: expected a mail address, found {:?}: {error}", smtp.admin_email)
@@ -41,7 +41,7 @@ impl Sender {
                 .map_err(|_| format!("GOTRUE_SMTP_HEADERS: {name:?} is not the name of a header"))?;
         }
         let from = Mailbox::new((!name.is_empty()).then(|| name.to_owned()), address);
-        Ok(Sender { from, headers: smtp.headers.0.clone(), domain })
+        Ok(Self { from, headers: smtp.headers.0.clone(), domain })
     }
 
     /// Returns the message of `kind` to `to`: `html` with its text as an alternative for programs that show none.

@@ -42,7 +42,7 @@ pub(super) struct Smtp {
 
 impl Smtp {
     /// Errors: a sentence for certificates that cannot be read.
-    pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Smtp, String> {
+    pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Self, String> {
         let mut tls = TlsParameters::builder(settings.host.clone());
         if let Some(file) = &settings.root_certificate {
             let refuse =
@@ -52,7 +52,7 @@ impl Smtp {
             tls = tls.add_root_certificate(certificate);
         }
         let credentials = || Credentials::new(settings.user.clone(), settings.password.expose().to_owned());
-        Ok(Smtp {
+        Ok(Self {
             host: settings.host.clone(),
             port: settings.port,
             implicit_tls: settings.port == IMPLICIT_TLS_PORT,

@@ -40,7 +40,7 @@ pub(super) struct Templates {
 
 impl Templates {
     /// Reads nothing yet. URLs without a host lie below `site_url`.
-    pub(super) fn new(settings: &MailSettings, site_url: &str, client: HttpClient) -> Templates {
+    pub(super) fn new(settings: &MailSettings, site_url: &str, client: HttpClient) -> Self {
         let slot = |kind: MailKind| KindTemplates {
             subject: settings.subjects.get(&kind).filter(|subject| !subject.is_empty()).cloned(),
             source: settings.templates.get(&kind).filter(|source| !source.is_empty()).map(|source| {
@@ -49,7 +49,7 @@ impl Templates {
             }),
             cached: Mutex::new(None),
         };
-        Templates {
+        Self {
             slots: MailKind::ALL.into_iter().map(|kind| (kind, slot(kind))).collect(),
             client,
             max_size: settings.template_max_size,
@@ -139,9 +139,9 @@ impl Templates {
 pub(super) const FILE: &str = "file:";
 
 impl Pair {
-    fn parse(subject: &str, body: &str) -> Result<Pair, TemplateError> {
+    fn parse(subject: &str, body: &str) -> Result<Self, TemplateError> {
         // Upstream escapes subjects as HTML, too.
-        Ok(Pair {
+        Ok(Self {
             subject: Template::parse(subject, Format::Html)?,
             body: Template::parse(body, Format::Html)?,
         })

@@ -25,13 +25,13 @@ pub(crate) enum ProviderType {
 impl ProviderType {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            ProviderType::Oauth2 => "oauth2",
-            ProviderType::Oidc => "oidc",
+            Self::Oauth2 => "oauth2",
+            Self::Oidc => "oidc",
         }
     }
 
-    pub(crate) fn parse(name: &str) -> Option<ProviderType> {
-        [ProviderType::Oauth2, ProviderType::Oidc].into_iter().find(|kind| kind.name() == name)
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::Oauth2, Self::Oidc].into_iter().find(|kind| kind.name() == name)
     }
 }
 

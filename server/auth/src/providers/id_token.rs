@@ -25,17 +25,17 @@ pub(crate) enum Wording {
 
 impl Wording {
     /// Returns the words of an issuer that nobody configured.
-    pub(crate) fn of(issuer: &str) -> Wording {
+    pub(crate) fn of(issuer: &str) -> Self {
         match issuer {
-            GOOGLE => Wording::Google,
-            LINKEDIN => Wording::Linkedin,
-            KAKAO => Wording::Kakao,
-            VERCEL_MARKETPLACE => Wording::VercelMarketplace,
-            FACEBOOK => Wording::Facebook,
-            SNAPCHAT => Wording::Snapchat,
-            apple if APPLE_ISSUERS.contains(&apple) => Wording::Apple,
-            azure if is_azure(azure) => Wording::Azure,
-            _ => Wording::Standard,
+            GOOGLE => Self::Google,
+            LINKEDIN => Self::Linkedin,
+            KAKAO => Self::Kakao,
+            VERCEL_MARKETPLACE => Self::VercelMarketplace,
+            FACEBOOK => Self::Facebook,
+            SNAPCHAT => Self::Snapchat,
+            apple if APPLE_ISSUERS.contains(&apple) => Self::Apple,
+            azure if is_azure(azure) => Self::Azure,
+            _ => Self::Standard,
         }
     }
 
@@ -44,15 +44,15 @@ impl Wording {
     /// Errors: what the claims lack.
     pub(crate) fn profile(self, claims: &Map<String, Value>) -> Result<Profile, String> {
         match self {
-            Wording::Apple => Ok(apple(claims)),
-            Wording::Azure => Ok(azure(claims)),
-            Wording::Facebook => Ok(facebook(claims)),
-            Wording::Google => Ok(google(claims)),
-            Wording::Kakao => Ok(kakao(claims)),
-            Wording::Linkedin => linkedin(claims),
-            Wording::Snapchat => snapchat(claims),
-            Wording::VercelMarketplace => Ok(vercel_marketplace(claims)),
-            Wording::Standard => mapping::standard(claims),
+            Self::Apple => Ok(apple(claims)),
+            Self::Azure => Ok(azure(claims)),
+            Self::Facebook => Ok(facebook(claims)),
+            Self::Google => Ok(google(claims)),
+            Self::Kakao => Ok(kakao(claims)),
+            Self::Linkedin => linkedin(claims),
+            Self::Snapchat => snapchat(claims),
+            Self::VercelMarketplace => Ok(vercel_marketplace(claims)),
+            Self::Standard => mapping::standard(claims),
         }
     }
 }

@@ -40,13 +40,8 @@ pub(crate) struct IssuerAddress {
 
 impl IssuerAddress {
     /// Returns an issuer that the operator trusts.
-    pub(crate) fn trusted(issuer: &str) -> IssuerAddress {
-        IssuerAddress {
-            issuer: issuer.to_owned(),
-            discovery_url: None,
-            reach: Reach::Anywhere,
-            any_name: false,
-        }
+    pub(crate) fn trusted(issuer: &str) -> Self {
+        Self { issuer: issuer.to_owned(), discovery_url: None, reach: Reach::Anywhere, any_name: false }
     }
 
     /// Returns where the document is.
@@ -163,8 +158,8 @@ pub(crate) struct Issuers {
 }
 
 impl Issuers {
-    pub(crate) fn new(http: HttpClient, lifetime: Duration) -> Issuers {
-        Issuers { http, lifetime, known: Cache::new(REMEMBERED) }
+    pub(crate) fn new(http: HttpClient, lifetime: Duration) -> Self {
+        Self { http, lifetime, known: Cache::new(REMEMBERED) }
     }
 
     /// Returns the issuer at `place`. Requests that come while it is being fetched wait for the same answer; once

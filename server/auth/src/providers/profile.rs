@@ -16,15 +16,15 @@ pub(crate) struct Email {
 
 impl Email {
     /// Returns the user's main address; none if it is empty.
-    pub(crate) fn primary(address: &str, verified: bool) -> Option<Email> {
-        Email::new(address, verified, true)
+    pub(crate) fn primary(address: &str, verified: bool) -> Option<Self> {
+        Self::new(address, verified, true)
     }
 
     /// Returns an address; none if it is empty.
-    pub(crate) fn new(address: &str, verified: bool, primary: bool) -> Option<Email> {
+    pub(crate) fn new(address: &str, verified: bool, primary: bool) -> Option<Self> {
         let address = address.to_lowercase();
         let exists = !address.is_empty() && !address.contains('\0');
-        exists.then_some(Email { address, verified, primary })
+        exists.then_some(Self { address, verified, primary })
     }
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Profile {
 
 impl Profile {
     /// Returns a profile with the one address that most providers tell.
-    pub(crate) fn with_email(claims: Claims, email: Option<Email>) -> Profile {
-        Profile { claims, emails: email.into_iter().collect() }
+    pub(crate) fn with_email(claims: Claims, email: Option<Email>) -> Self {
+        Self { claims, emails: email.into_iter().collect() }
     }
 
     /// Returns the provider's id of the user; empty if it told none, or one that no text in Postgres can hold.
@@ -98,13 +98,13 @@ const TEXTS: [&str; 22] = [
 
 impl Claims {
     /// Returns the claims of `subject` at `issuer`.
-    pub(crate) fn of(issuer: &str, subject: &str) -> Claims {
-        Claims::default().with("iss", issuer).with("sub", subject).with("provider_id", subject)
+    pub(crate) fn of(issuer: &str, subject: &str) -> Self {
+        Self::default().with("iss", issuer).with("sub", subject).with("provider_id", subject)
     }
 
     /// Adds `name`, unless `value` is empty.
     #[must_use]
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Claims {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         if !value.is_empty() {
             self.0.insert(name.to_owned(), value.into());
         }
@@ -113,25 +113,25 @@ impl Claims {
 
     /// Adds the name of a person, under both names that it has.
     #[must_use]
-    pub(crate) fn named(self, name: &str) -> Claims {
+    pub(crate) fn named(self, name: &str) -> Self {
         self.with("name", name).with("full_name", name)
     }
 
     /// Adds the address of a picture, under both names that it has.
     #[must_use]
-    pub(crate) fn pictured(self, address: &str) -> Claims {
+    pub(crate) fn pictured(self, address: &str) -> Self {
         self.with("picture", address).with("avatar_url", address)
     }
 
     /// Adds a claim that only this provider has, empty or not.
     #[must_use]
-    pub(crate) fn custom(self, name: &str, value: impl Into<Value>) -> Claims {
+    pub(crate) fn custom(self, name: &str, value: impl Into<Value>) -> Self {
         self.all_custom(Map::from_iter([(name.to_owned(), value.into())]))
     }
 
     /// Adds all of `custom` as claims that only this provider has.
     #[must_use]
-    pub(crate) fn all_custom(mut self, custom: Map<String, Value>) -> Claims {
+    pub(crate) fn all_custom(mut self, custom: Map<String, Value>) -> Self {
         let mut all = match self.0.remove("custom_claims") {
             Some(Value::Object(known)) => known,
             _ => Map::new(),
@@ -155,9 +155,9 @@ impl Claims {
     /// out.
     ///
     /// Errors: the name of a claim of the wrong type.
-    pub(crate) fn standard(document: &Map<String, Value>) -> Result<Claims, String> {
+    pub(crate) fn standard(document: &Map<String, Value>) -> Result<Self, String> {
         let wrong = |name: &str| format!("claim {name:?} has an unexpected type");
-        let mut claims = Claims::default();
+        let mut claims = Self::default();
         for (name, value) in document.iter().filter(|(_, value)| !value.is_null()) {
             let value = match name.as_str() {
                 text if TEXTS.contains(&text) => match value.as_str() {

@@ -48,7 +48,7 @@ const fn at(host: &'static str, path: &'static str) -> EndpointUrl {
 impl EndpointUrl {
     /// Returns the address of the place, below `url` unless that is empty.
     pub(crate) fn below(&self, url: &str) -> String {
-        let EndpointUrl { host, path } = self;
+        let Self { host, path } = self;
         if url.is_empty() { format!("https://{host}{path}") } else { format!("{}{path}", trim(url)) }
     }
 }
@@ -119,7 +119,7 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// Returns the provider of this lowercase name.
-    pub(crate) fn find(name: &str) -> Option<&'static Provider> {
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 

@@ -26,11 +26,11 @@ const MOST_ALTERNATIVES: usize = 256;
 
 impl Glob {
     /// None for a pattern with an open bracket or brace, or with too many alternatives.
-    pub(crate) fn parse(pattern: &str) -> Option<Glob> {
+    pub(crate) fn parse(pattern: &str) -> Option<Self> {
         let characters: Vec<char> = pattern.chars().collect();
         let mut rest = characters.as_slice();
         let sequences = alternatives(&mut rest, false)?;
-        rest.is_empty().then_some(Glob(sequences))
+        rest.is_empty().then_some(Self(sequences))
     }
 
     /// Returns whether the whole of `text` is of this form. Takes time in proportion to the product of both lengths at

@@ -79,9 +79,9 @@ pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {
     /// Reads base64url without padding. None unless that is 32 bytes.
-    pub fn parse(text: &str) -> Option<EncryptionKey> {
+    pub fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        Some(EncryptionKey(bytes.try_into().ok()?))
+        Some(Self(bytes.try_into().ok()?))
     }
 
     /// The key itself.

@@ -25,26 +25,26 @@ pub enum HookName {
 
 impl HookName {
     /// All hooks.
-    pub const ALL: [HookName; 7] = [
-        HookName::CustomAccessToken,
-        HookName::SendEmail,
-        HookName::SendSms,
-        HookName::MfaVerificationAttempt,
-        HookName::PasswordVerificationAttempt,
-        HookName::BeforeUserCreated,
-        HookName::AfterUserCreated,
+    pub const ALL: [Self; 7] = [
+        Self::CustomAccessToken,
+        Self::SendEmail,
+        Self::SendSms,
+        Self::MfaVerificationAttempt,
+        Self::PasswordVerificationAttempt,
+        Self::BeforeUserCreated,
+        Self::AfterUserCreated,
     ];
 
     /// The name in upstream's settings, lowercase: `custom_access_token`, ….
     pub const fn setting(self) -> &'static str {
         match self {
-            HookName::CustomAccessToken => "custom_access_token",
-            HookName::SendEmail => "send_email",
-            HookName::SendSms => "send_sms",
-            HookName::MfaVerificationAttempt => "mfa_verification_attempt",
-            HookName::PasswordVerificationAttempt => "password_verification_attempt",
-            HookName::BeforeUserCreated => "before_user_created",
-            HookName::AfterUserCreated => "after_user_created",
+            Self::CustomAccessToken => "custom_access_token",
+            Self::SendEmail => "send_email",
+            Self::SendSms => "send_sms",
+            Self::MfaVerificationAttempt => "mfa_verification_attempt",
+            Self::PasswordVerificationAttempt => "password_verification_attempt",
+            Self::BeforeUserCreated => "before_user_created",
+            Self::AfterUserCreated => "after_user_created",
         }
     }
 }

@@ -41,57 +41,57 @@ pub enum MailKind {
 
 impl MailKind {
     /// All kinds.
-    pub const ALL: [MailKind; 13] = [
-        MailKind::Confirmation,
-        MailKind::Invite,
-        MailKind::Recovery,
-        MailKind::MagicLink,
-        MailKind::EmailChange,
-        MailKind::Reauthentication,
-        MailKind::PasswordChanged,
-        MailKind::EmailChanged,
-        MailKind::PhoneChanged,
-        MailKind::IdentityLinked,
-        MailKind::IdentityUnlinked,
-        MailKind::MfaFactorEnrolled,
-        MailKind::MfaFactorUnenrolled,
+    pub const ALL: [Self; 13] = [
+        Self::Confirmation,
+        Self::Invite,
+        Self::Recovery,
+        Self::MagicLink,
+        Self::EmailChange,
+        Self::Reauthentication,
+        Self::PasswordChanged,
+        Self::EmailChanged,
+        Self::PhoneChanged,
+        Self::IdentityLinked,
+        Self::IdentityUnlinked,
+        Self::MfaFactorEnrolled,
+        Self::MfaFactorUnenrolled,
     ];
 
     /// The name in upstream's settings, lowercase: `confirmation`, …, `password_changed`, ….
     pub const fn name(self) -> &'static str {
         match self {
-            MailKind::Confirmation => "confirmation",
-            MailKind::Invite => "invite",
-            MailKind::Recovery => "recovery",
-            MailKind::MagicLink => "magic_link",
-            MailKind::EmailChange => "email_change",
-            MailKind::Reauthentication => "reauthentication",
-            MailKind::PasswordChanged => "password_changed",
-            MailKind::EmailChanged => "email_changed",
-            MailKind::PhoneChanged => "phone_changed",
-            MailKind::IdentityLinked => "identity_linked",
-            MailKind::IdentityUnlinked => "identity_unlinked",
-            MailKind::MfaFactorEnrolled => "mfa_factor_enrolled",
-            MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled",
+            Self::Confirmation => "confirmation",
+            Self::Invite => "invite",
+            Self::Recovery => "recovery",
+            Self::MagicLink => "magic_link",
+            Self::EmailChange => "email_change",
+            Self::Reauthentication => "reauthentication",
+            Self::PasswordChanged => "password_changed",
+            Self::EmailChanged => "email_changed",
+            Self::PhoneChanged => "phone_changed",
+            Self::IdentityLinked => "identity_linked",
+            Self::IdentityUnlinked => "identity_unlinked",
+            Self::MfaFactorEnrolled => "mfa_factor_enrolled",
+            Self::MfaFactorUnenrolled => "mfa_factor_unenrolled",
         }
     }
 
     /// What hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
     pub(crate) const fn action_type(self) -> &'static str {
         match self {
-            MailKind::Confirmation => "signup",
-            MailKind::Invite => "invite",
-            MailKind::Recovery => "recovery",
-            MailKind::MagicLink => "magiclink",
-            MailKind::EmailChange => "email_change",
-            MailKind::Reauthentication => "reauthentication",
-            MailKind::PasswordChanged => "password_changed_notification",
-            MailKind::EmailChanged => "email_changed_notification",
-            MailKind::PhoneChanged => "phone_changed_notification",
-            MailKind::IdentityLinked => "identity_linked_notification",
-            MailKind::IdentityUnlinked => "identity_unlinked_notification",
-            MailKind::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
-            MailKind::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
+            Self::Confirmation => "signup",
+            Self::Invite => "invite",
+            Self::Recovery => "recovery",
+            Self::MagicLink => "magiclink",
+            Self::EmailChange => "email_change",
+            Self::Reauthentication => "reauthentication",
+            Self::PasswordChanged => "password_changed_notification",
+            Self::EmailChanged => "email_changed_notification",
+            Self::PhoneChanged => "phone_changed_notification",
+            Self::IdentityLinked => "identity_linked_notification",
+            Self::IdentityUnlinked => "identity_unlinked_notification",
+            Self::MfaFactorEnrolled => "mfa_factor_enrolled_notification",
+            Self::MfaFactorUnenrolled => "mfa_factor_unenrolled_notification",
         }
     }
 
@@ -99,12 +99,12 @@ impl MailKind {
     pub const fn is_notification(self) -> bool {
         !matches!(
             self,
-            MailKind::Confirmation
-                | MailKind::Invite
-                | MailKind::Recovery
-                | MailKind::MagicLink
-                | MailKind::EmailChange
-                | MailKind::Reauthentication
+            Self::Confirmation
+                | Self::Invite
+                | Self::Recovery
+                | Self::MagicLink
+                | Self::EmailChange
+                | Self::Reauthentication
         )
     }
 }

@@ -227,7 +227,7 @@ pub struct Web3Settings {
 }
 
 impl Default for Web3Settings {
-    fn default() -> Web3Settings {
-        Web3Settings { enabled: false, maximum_validity: Duration::from_secs(600) }
+    fn default() -> Self {
+        Self { enabled: false, maximum_validity: Duration::from_secs(600) }
     }
 }

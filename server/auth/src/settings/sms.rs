@@ -28,11 +28,11 @@ impl SmsProvider {
     /// The name in `GOTRUE_SMS_PROVIDER`.
     pub const fn name(&self) -> &'static str {
         match self {
-            SmsProvider::Twilio { .. } => "twilio",
-            SmsProvider::TwilioVerify { .. } => "twilio_verify",
-            SmsProvider::Messagebird { .. } => "messagebird",
-            SmsProvider::Textlocal { .. } => "textlocal",
-            SmsProvider::Vonage { .. } => "vonage",
+            Self::Twilio { .. } => "twilio",
+            Self::TwilioVerify { .. } => "twilio_verify",
+            Self::Messagebird { .. } => "messagebird",
+            Self::Textlocal { .. } => "textlocal",
+            Self::Vonage { .. } => "vonage",
         }
     }
 }

@@ -41,8 +41,8 @@ pub(crate) fn check_url(settings: &Settings, url: &str) -> Result<(), Error> {
 }
 
 impl IdentityProviderClient {
-    pub(crate) fn new(client: HttpClient, settings: &Settings) -> IdentityProviderClient {
-        IdentityProviderClient {
+    pub(crate) fn new(client: HttpClient, settings: &Settings) -> Self {
+        Self {
             client,
             reach: if settings.saml.private_addresses { Reach::Anywhere } else { Reach::Public },
             timeout: TIMEOUT.min(settings.request_timeout / 2),

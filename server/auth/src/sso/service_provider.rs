@@ -35,7 +35,7 @@ impl ServiceProvider {
     /// Returns None if settings switch SAML off.
     ///
     /// Errors: a sentence for the operator about a key or an address that cannot be used.
-    pub(crate) fn new(settings: &Settings) -> Result<Option<ServiceProvider>, String> {
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, String> {
         let saml = &settings.saml;
         if !saml.enabled {
             return Ok(None);
@@ -59,7 +59,7 @@ impl ServiceProvider {
             allow_encrypted_assertions: saml.allow_encrypted_assertions,
         };
         let permits = Arc::new(Semaphore::new(PARALLEL_RESPONSES));
-        Ok(Some(ServiceProvider { inner: Arc::new(inner), permits }))
+        Ok(Some(Self { inner: Arc::new(inner), permits }))
     }
 
     /// Returns a signed request to `provider`, from which the user comes back with `relay_state`.

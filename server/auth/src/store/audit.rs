@@ -44,31 +44,31 @@ pub(crate) enum Action {
 impl Action {
     const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Action::Login => ("login", "account"),
-            Action::Logout => ("logout", "account"),
-            Action::InviteAccepted => ("invite_accepted", "account"),
-            Action::UserSignedUp => ("user_signedup", "team"),
-            Action::UserInvited => ("user_invited", "team"),
-            Action::UserDeleted => ("user_deleted", "team"),
-            Action::TokenRevoked => ("token_revoked", "token"),
-            Action::TokenRefreshed => ("token_refreshed", "token"),
-            Action::UserModified => ("user_modified", "user"),
-            Action::UserRecoveryRequested => ("user_recovery_requested", "user"),
-            Action::UserReauthenticateRequested => ("user_reauthenticate_requested", "user"),
-            Action::UserConfirmationRequested => ("user_confirmation_requested", "user"),
-            Action::UserRepeatedSignup => ("user_repeated_signup", "user"),
-            Action::UserUpdatedPassword => ("user_updated_password", "user"),
-            Action::IdentityLinked => ("identity_linked", "user"),
-            Action::IdentityUnlinked => ("identity_unlinked", "user"),
-            Action::PasskeyCreated => ("passkey_created", "user"),
-            Action::PasskeyUpdated => ("passkey_updated", "user"),
-            Action::PasskeyDeleted => ("passkey_deleted", "user"),
-            Action::FactorInProgress => ("factor_in_progress", "factor"),
-            Action::FactorUnenrolled => ("factor_unenrolled", "factor"),
-            Action::ChallengeCreated => ("challenge_created", "factor"),
-            Action::VerificationAttempted => ("verification_attempted", "factor"),
-            Action::FactorDeleted => ("factor_deleted", "factor"),
-            Action::FactorUpdated => ("factor_updated", "factor"),
+            Self::Login => ("login", "account"),
+            Self::Logout => ("logout", "account"),
+            Self::InviteAccepted => ("invite_accepted", "account"),
+            Self::UserSignedUp => ("user_signedup", "team"),
+            Self::UserInvited => ("user_invited", "team"),
+            Self::UserDeleted => ("user_deleted", "team"),
+            Self::TokenRevoked => ("token_revoked", "token"),
+            Self::TokenRefreshed => ("token_refreshed", "token"),
+            Self::UserModified => ("user_modified", "user"),
+            Self::UserRecoveryRequested => ("user_recovery_requested", "user"),
+            Self::UserReauthenticateRequested => ("user_reauthenticate_requested", "user"),
+            Self::UserConfirmationRequested => ("user_confirmation_requested", "user"),
+            Self::UserRepeatedSignup => ("user_repeated_signup", "user"),
+            Self::UserUpdatedPassword => ("user_updated_password", "user"),
+            Self::IdentityLinked => ("identity_linked", "user"),
+            Self::IdentityUnlinked => ("identity_unlinked", "user"),
+            Self::PasskeyCreated => ("passkey_created", "user"),
+            Self::PasskeyUpdated => ("passkey_updated", "user"),
+            Self::PasskeyDeleted => ("passkey_deleted", "user"),
+            Self::FactorInProgress => ("factor_in_progress", "factor"),
+            Self::FactorUnenrolled => ("factor_unenrolled", "factor"),
+            Self::ChallengeCreated => ("challenge_created", "factor"),
+            Self::VerificationAttempted => ("verification_attempted", "factor"),
+            Self::FactorDeleted => ("factor_deleted", "factor"),
+            Self::FactorUpdated => ("factor_updated", "factor"),
         }
     }
 }
@@ -143,11 +143,11 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// None for an unknown name.
-    pub(crate) fn parse(name: &str) -> Option<Scope> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
-            "author" => Scope::Author,
-            "action" => Scope::Action,
-            "type" => Scope::Type,
+            "author" => Self::Author,
+            "action" => Self::Action,
+            "type" => Self::Type,
             _ => return None,
         })
     }
@@ -155,11 +155,11 @@ impl Scope {
     /// Returns a SQL condition on entry `e`; the first parameter is a pattern.
     const fn condition(self) -> &'static str {
         match self {
-            Scope::Author => {
+            Self::Author => {
                 "(e.payload ->> 'actor_username' ilike $1::text or e.payload ->> 'actor_name' ilike $1::text)"
             }
-            Scope::Action => "e.payload ->> 'action' ilike $1::text",
-            Scope::Type => "e.payload ->> 'log_type' ilike $1::text",
+            Self::Action => "e.payload ->> 'action' ilike $1::text",
+            Self::Type => "e.payload ->> 'log_type' ilike $1::text",
         }
     }
 }

@@ -28,9 +28,9 @@ struct Statement {
 
 impl Cleanup {
     /// Without statements unless the settings ask for it.
-    pub(crate) fn new(settings: &Settings) -> Cleanup {
+    pub(crate) fn new(settings: &Settings) -> Self {
         let statements = if settings.cleanup_enabled { statements(settings) } else { Vec::new() };
-        Cleanup { statements, next: AtomicUsize::new(0), broom: Mutex::new(()) }
+        Self { statements, next: AtomicUsize::new(0), broom: Mutex::new(()) }
     }
 
     /// Runs the next of the statements, unless another request is at it. Whoever asks is not to fail because of it.

@@ -17,18 +17,18 @@ pub(crate) enum ClientType {
 
 impl ClientType {
     /// None for an unknown name.
-    pub(crate) fn parse(name: &str) -> Option<ClientType> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
-            "public" => ClientType::Public,
-            "confidential" => ClientType::Confidential,
+            "public" => Self::Public,
+            "confidential" => Self::Confidential,
             _ => return None,
         })
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            ClientType::Public => "public",
-            ClientType::Confidential => "confidential",
+            Self::Public => "public",
+            Self::Confidential => "confidential",
         }
     }
 }
@@ -44,28 +44,28 @@ pub(crate) enum AuthMethod {
 
 impl AuthMethod {
     /// None for an unknown name.
-    pub(crate) fn parse(name: &str) -> Option<AuthMethod> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
-            "none" => AuthMethod::None,
-            "client_secret_basic" => AuthMethod::ClientSecretBasic,
-            "client_secret_post" => AuthMethod::ClientSecretPost,
+            "none" => Self::None,
+            "client_secret_basic" => Self::ClientSecretBasic,
+            "client_secret_post" => Self::ClientSecretPost,
             _ => return None,
         })
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            AuthMethod::None => "none",
-            AuthMethod::ClientSecretBasic => "client_secret_basic",
-            AuthMethod::ClientSecretPost => "client_secret_post",
+            Self::None => "none",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
         }
     }
 
     /// Returns the only type of client that proves itself like this.
     pub(crate) const fn client_type(self) -> ClientType {
         match self {
-            AuthMethod::None => ClientType::Public,
-            AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost => ClientType::Confidential,
+            Self::None => ClientType::Public,
+            Self::ClientSecretBasic | Self::ClientSecretPost => ClientType::Confidential,
         }
     }
 }

@@ -26,35 +26,35 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 6] = [
-        Kind::Confirmation,
-        Kind::Recovery,
-        Kind::EmailChangeNew,
-        Kind::EmailChangeCurrent,
-        Kind::PhoneChange,
-        Kind::Reauthentication,
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Confirmation,
+        Self::Recovery,
+        Self::EmailChangeNew,
+        Self::EmailChangeCurrent,
+        Self::PhoneChange,
+        Self::Reauthentication,
     ];
 
     /// Returns the column of `auth.users` and the value of the enum `auth.one_time_token_type`.
     pub(super) const fn column(self) -> &'static str {
         match self {
-            Kind::Confirmation => "confirmation_token",
-            Kind::Recovery => "recovery_token",
-            Kind::EmailChangeNew => "email_change_token_new",
-            Kind::EmailChangeCurrent => "email_change_token_current",
-            Kind::PhoneChange => "phone_change_token",
-            Kind::Reauthentication => "reauthentication_token",
+            Self::Confirmation => "confirmation_token",
+            Self::Recovery => "recovery_token",
+            Self::EmailChangeNew => "email_change_token_new",
+            Self::EmailChangeCurrent => "email_change_token_current",
+            Self::PhoneChange => "phone_change_token",
+            Self::Reauthentication => "reauthentication_token",
         }
     }
 
     /// Returns the column that tells when the code was sent.
     pub(super) const fn sent_at(self) -> &'static str {
         match self {
-            Kind::Confirmation => "confirmation_sent_at",
-            Kind::Recovery => "recovery_sent_at",
-            Kind::EmailChangeNew | Kind::EmailChangeCurrent => "email_change_sent_at",
-            Kind::PhoneChange => "phone_change_sent_at",
-            Kind::Reauthentication => "reauthentication_sent_at",
+            Self::Confirmation => "confirmation_sent_at",
+            Self::Recovery => "recovery_sent_at",
+            Self::EmailChangeNew | Self::EmailChangeCurrent => "email_change_sent_at",
+            Self::PhoneChange => "phone_change_sent_at",
+            Self::Reauthentication => "reauthentication_sent_at",
         }
     }
 }

@@ -21,8 +21,8 @@ pub(crate) enum Ceremony {
 impl Ceremony {
     const fn name(self) -> &'static str {
         match self {
-            Ceremony::Registration => "registration",
-            Ceremony::Authentication => "authentication",
+            Self::Registration => "registration",
+            Self::Authentication => "authentication",
         }
     }
 }

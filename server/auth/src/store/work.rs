@@ -59,13 +59,13 @@ pub(crate) enum Executor<'a> {
 }
 
 impl<'a> From<&'a Database> for Executor<'a> {
-    fn from(database: &'a Database) -> Executor<'a> {
+    fn from(database: &'a Database) -> Self {
         Executor::Alone(database)
     }
 }
 
 impl<'a, 'c: 'a> From<&'a Work<'c>> for Executor<'a> {
-    fn from(work: &'a Work<'c>) -> Executor<'a> {
+    fn from(work: &'a Work<'c>) -> Self {
         Executor::Within(work)
     }
 }

@@ -14,26 +14,26 @@ pub(crate) enum Dialect {
 impl Dialect {
     const fn prefix(self) -> &'static str {
         match self {
-            Dialect::Ethereum => "siwe",
-            Dialect::Solana => "siws",
+            Self::Ethereum => "siwe",
+            Self::Solana => "siws",
         }
     }
 
     const fn header(self) -> &'static str {
         match self {
-            Dialect::Ethereum => " wants you to sign in with your Ethereum account:",
-            Dialect::Solana => " wants you to sign in with your Solana account:",
+            Self::Ethereum => " wants you to sign in with your Ethereum account:",
+            Self::Solana => " wants you to sign in with your Solana account:",
         }
     }
 
     fn check_address(self, address: &str) -> Result<(), &'static str> {
         match self {
-            Dialect::Ethereum => {
+            Self::Ethereum => {
                 let digits = address.strip_prefix("0x").unwrap_or_default();
                 let valid = digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
                 valid.then_some(()).ok_or("wallet address is not a valid Ethereum address")
             }
-            Dialect::Solana => {
+            Self::Solana => {
                 let valid = (32..=44).contains(&address.len())
                     && address.bytes().all(|byte| byte.is_ascii_alphanumeric());
                 valid.then_some(()).ok_or("wallet address is not in base58 format")
@@ -44,8 +44,8 @@ impl Dialect {
     /// Ethereum's networks have numbers (EIP-155), Solana's have names, and its messages may do without.
     fn check_network(self, network: &str) -> Result<(), &'static str> {
         let valid = match self {
-            Dialect::Ethereum => network.parse::<i64>().is_ok_and(|number| number > 0),
-            Dialect::Solana => matches!(
+            Self::Ethereum => network.parse::<i64>().is_ok_and(|number| number > 0),
+            Self::Solana => matches!(
                 network,
                 "" | "solana:mainnet" | "solana:devnet" | "solana:testnet" | "solana:localnet"
             ),
@@ -88,7 +88,7 @@ impl<'a> Message<'a> {
     /// Reads the text form. Unknown fields are ignored, the last of repeated ones counts.
     ///
     /// Errors: a sentence that says which line is wrong, as upstream's.
-    pub(crate) fn parse(raw: &'a str, dialect: Dialect) -> Result<Message<'a>, String> {
+    pub(crate) fn parse(raw: &'a str, dialect: Dialect) -> Result<Self, String> {
         let fail = |reason: &str| format!("{}: {reason}", dialect.prefix());
         let lines: Vec<&str> = raw.split('\n').collect();
         let &[header, address, empty, fourth, fifth, _, ..] = lines.as_slice() else {
@@ -120,7 +120,7 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn parse(lines: &[&'a str], start: usize, dialect: Dialect) -> Result<Fields<'a>, String> {
+    fn parse(lines: &[&'a str], start: usize, dialect: Dialect) -> Result<Self, String> {
         let mut fields = Fields::default();
         let mut resources = None;
         for (index, line) in lines.iter().enumerate().skip(start) {

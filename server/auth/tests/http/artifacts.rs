@@ -35,7 +35,7 @@ impl Drop for Resolver {
 }
 
 impl Resolver {
-    async fn start() -> Resolver {
+    async fn start() -> Self {
         let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
         let address = acceptor.local_addr()[0].as_socket_addr().copied().unwrap();
         let (answers, asked) = (Answers::default(), Arc::new(Mutex::new(String::new())));
@@ -59,7 +59,7 @@ impl Resolver {
         let task = tokio::spawn(async move {
             let _ = poem::Server::new_with_acceptor(acceptor).run(routes).await;
         });
-        Resolver { url: format!("http://{address}"), answers, asked, task }
+        Self { url: format!("http://{address}"), answers, asked, task }
     }
 
     /// The provider's metadata, with artifacts resolved at `path`.

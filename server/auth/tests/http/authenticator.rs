@@ -32,8 +32,8 @@ pub(crate) struct Authenticator {
 
 impl Authenticator {
     /// One for pages of `http://localhost:3000`.
-    pub(crate) fn new() -> Authenticator {
-        Authenticator {
+    pub(crate) fn new() -> Self {
+        Self {
             key: SigningKey::generate(),
             id: rand::random::<[u8; 16]>().into(),
             origin: "http://localhost:3000".to_owned(),

@@ -11,7 +11,7 @@ impl Server {
     pub(crate) async fn at_once(
         &self,
         count: usize,
-        ask: impl AsyncFn(&Server, usize) -> Answer,
+        ask: impl AsyncFn(&Self, usize) -> Answer,
     ) -> Vec<Answer> {
         let nodes = [self.clone(), self.second_node().await];
         join_all((0..count).map(|number| ask(&nodes[number % 2], number))).await

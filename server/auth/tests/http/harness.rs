@@ -54,28 +54,28 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start() -> Server {
-        Server::with(Settings::default()).await
+    pub(crate) async fn start() -> Self {
+        Self::with(Settings::default()).await
     }
 
     /// With the cheapest hashes: what is tested is not how slow they are.
-    pub(crate) async fn with(mut settings: Settings) -> Server {
+    pub(crate) async fn with(mut settings: Settings) -> Self {
         settings.passwords.bcrypt_cost = 4;
         let database = Arc::new(testkit::Database::create().await);
         database.client().await.batch_execute(&refuse_unreadable_rows()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
-        Server::on(settings, database, keys).await
+        Self::on(settings, database, keys).await
     }
 
     /// On a database that came with the schemas of 2022, brought up to date as every start does.
-    pub(crate) async fn on_schemas_of_2022(settings: Settings) -> Server {
-        let server = Server::with(settings).await;
+    pub(crate) async fn on_schemas_of_2022(settings: Settings) -> Self {
+        let server = Self::with(settings).await;
         server.sql(include_str!("../../../database/tests/migrate/auth_2022.sql")).await;
         let mut client = server.database.client().await;
         Migrator::new(&mut client).platform().await.unwrap();
         // Connections of before know statements of before.
-        Server::on(server.settings, server.database, server.keys).await
+        Self::on(server.settings, server.database, server.keys).await
     }
 
     /// What a server says of settings that it cannot work with.
@@ -90,28 +90,28 @@ impl Server {
     }
 
     /// Another node on the same database.
-    pub(crate) async fn second_node(&self) -> Server {
+    pub(crate) async fn second_node(&self) -> Self {
         self.second_node_with(self.settings.clone()).await
     }
 
     /// Another node on the same database, with other settings.
-    pub(crate) async fn second_node_with(&self, settings: Settings) -> Server {
-        Server::on(settings, Arc::clone(&self.database), self.keys.clone()).await
+    pub(crate) async fn second_node_with(&self, settings: Settings) -> Self {
+        Self::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
     /// Another node on the same database, with other keys.
-    pub(crate) async fn second_node_with_keys(&self, keys: Keys) -> Server {
-        Server::on(self.settings.clone(), Arc::clone(&self.database), keys).await
+    pub(crate) async fn second_node_with_keys(&self, keys: Keys) -> Self {
+        Self::on(self.settings.clone(), Arc::clone(&self.database), keys).await
     }
 
-    async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Server {
+    async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Self {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));
-        Server { endpoint, keys, database, settings }
+        Self { endpoint, keys, database, settings }
     }
 
     /// A request with the public API key, unless `headers` have another.

@@ -36,23 +36,23 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) async fn start() -> App {
-        App::with(settings()).await
+    pub(crate) async fn start() -> Self {
+        Self::with(settings()).await
     }
 
-    pub(crate) async fn with(settings: Settings) -> App {
+    pub(crate) async fn with(settings: Settings) -> Self {
         let server = Server::with(settings).await;
         server.user("ada@example.com").await;
         let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
         let client = client(&server, json!({})).await;
         let (id, secret) = (client.text("client_id").to_owned(), client.text("client_secret").to_owned());
-        App { server, id, secret, token }
+        Self { server, id, secret, token }
     }
 
     /// The same client and user at another node.
-    pub(crate) async fn on_second_node(&self) -> App {
+    pub(crate) async fn on_second_node(&self) -> Self {
         let (id, secret, token) = (self.id.clone(), self.secret.clone(), self.token.clone());
-        App { server: self.server.second_node().await, id, secret, token }
+        Self { server: self.server.second_node().await, id, secret, token }
     }
 
     /// What the browser of a user is sent here with, `changes` made.

@@ -77,7 +77,7 @@ impl Endpoint for Answers {
 }
 
 impl Provider {
-    pub(crate) async fn start() -> Provider {
+    pub(crate) async fn start() -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
         let address = acceptor.local_addr()[0].as_socket_addr().copied().unwrap();
@@ -86,7 +86,7 @@ impl Provider {
         let task = tokio::spawn(async move {
             let _ = server.run(answers).await;
         });
-        let provider = Provider { url: format!("http://{address}"), state, task };
+        let provider = Self { url: format!("http://{address}"), state, task };
         provider.publish("first");
         provider
     }

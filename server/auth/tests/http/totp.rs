@@ -16,8 +16,8 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(factor: &str, secret: &str) -> App {
-        App { factor: factor.to_owned(), secret: BASE32_NOPAD.decode(secret.as_bytes()).unwrap() }
+    pub(crate) fn new(factor: &str, secret: &str) -> Self {
+        Self { factor: factor.to_owned(), secret: BASE32_NOPAD.decode(secret.as_bytes()).unwrap() }
     }
 
     /// The code that it shows now.

@@ -25,42 +25,42 @@ enum Wallet {
 }
 
 impl Wallet {
-    fn ethereum() -> Wallet {
-        Wallet::Ethereum(k256::ecdsa::SigningKey::from_slice(&[7; 32]).unwrap())
+    fn ethereum() -> Self {
+        Self::Ethereum(k256::ecdsa::SigningKey::from_slice(&[7; 32]).unwrap())
     }
 
-    fn solana() -> Wallet {
-        Wallet::Solana(SigningKey::from_bytes(&[7; 32]))
+    fn solana() -> Self {
+        Self::Solana(SigningKey::from_bytes(&[7; 32]))
     }
 
     fn chain(&self) -> &'static str {
         match self {
-            Wallet::Ethereum(_) => "ethereum",
-            Wallet::Solana(_) => "solana",
+            Self::Ethereum(_) => "ethereum",
+            Self::Solana(_) => "solana",
         }
     }
 
     fn address(&self) -> String {
         match self {
-            Wallet::Ethereum(key) => {
+            Self::Ethereum(key) => {
                 let point = key.verifying_key().to_sec1_point(false);
                 let hash = Keccak256::digest(&point.as_bytes()[1..]);
                 hash[12..].iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
             }
-            Wallet::Solana(key) => bs58::encode(key.verifying_key().as_bytes()).into_string(),
+            Self::Solana(key) => bs58::encode(key.verifying_key().as_bytes()).into_string(),
         }
     }
 
     fn sign(&self, text: &str) -> String {
         match self {
-            Wallet::Ethereum(key) => {
+            Self::Ethereum(key) => {
                 let prefixed = format!("\x19Ethereum Signed Message:\n{}{text}", text.len());
                 let digest = Keccak256::digest(prefixed);
                 let (numbers, recovery) = key.sign_prehash_recoverable(&digest);
                 let bytes = [numbers.to_bytes().as_slice(), &[recovery.to_byte() + 27]].concat();
                 bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
             }
-            Wallet::Solana(key) => BASE64_STANDARD.encode(key.sign(text.as_bytes()).to_bytes()),
+            Self::Solana(key) => BASE64_STANDARD.encode(key.sign(text.as_bytes()).to_bytes()),
         }
     }
 

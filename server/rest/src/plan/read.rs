@@ -124,7 +124,7 @@ pub enum Condition {
         /// What joins them.
         operator: LogicOperator,
         /// The conditions.
-        members: Vec<Condition>,
+        members: Vec<Self>,
     },
     /// That the embed of this index has a row, or (negated) none.
     Embedded {

@@ -128,7 +128,7 @@ pub enum Logic {
         /// What joins the members.
         operator: LogicOperator,
         /// The conditions joined.
-        members: Vec<Logic>,
+        members: Vec<Self>,
     },
 }
 

@@ -176,7 +176,7 @@ fn any_name_is_quoted_right() {
 #[derive(Debug, Clone)]
 enum Tree {
     Leaf { column: char, negated: bool, operator: &'static str, value: i64 },
-    Group { negated: bool, is_or: bool, members: Vec<Tree> },
+    Group { negated: bool, is_or: bool, members: Vec<Self> },
 }
 
 fn tree() -> impl Strategy<Value = Tree> {

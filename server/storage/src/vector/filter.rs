@@ -18,9 +18,9 @@ const EMPTY: &str = "Filter must contain at least one clause";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Filter {
     /// All of these hold.
-    And(Vec<Filter>),
+    And(Vec<Self>),
     /// One of these holds.
-    Or(Vec<Filter>),
+    Or(Vec<Self>),
     /// This holds of a field.
     Comparison { field: String, operator: Operator, value: Value },
 }

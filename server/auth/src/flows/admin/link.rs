@@ -30,14 +30,14 @@ pub(crate) enum LinkType {
 
 impl LinkType {
     /// Errors: `validation_failed` for an unknown name.
-    pub(crate) fn parse(name: &str) -> Result<LinkType, Error> {
+    pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         Ok(match name {
-            "signup" => LinkType::SignUp,
-            "invite" => LinkType::Invite,
-            "magiclink" => LinkType::MagicLink,
-            "recovery" => LinkType::Recovery,
-            "email_change_current" => LinkType::EmailChangeCurrent,
-            "email_change_new" => LinkType::EmailChangeNew,
+            "signup" => Self::SignUp,
+            "invite" => Self::Invite,
+            "magiclink" => Self::MagicLink,
+            "recovery" => Self::Recovery,
+            "email_change_current" => Self::EmailChangeCurrent,
+            "email_change_new" => Self::EmailChangeNew,
             _ => {
                 return Err(Error::validation(format!(
                     "Invalid email action link type requested: {name:?}; expected signup, invite, magiclink, \
@@ -49,32 +49,32 @@ impl LinkType {
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            LinkType::SignUp => "signup",
-            LinkType::Invite => "invite",
-            LinkType::MagicLink => "magiclink",
-            LinkType::Recovery => "recovery",
-            LinkType::EmailChangeCurrent => "email_change_current",
-            LinkType::EmailChangeNew => "email_change_new",
+            Self::SignUp => "signup",
+            Self::Invite => "invite",
+            Self::MagicLink => "magiclink",
+            Self::Recovery => "recovery",
+            Self::EmailChangeCurrent => "email_change_current",
+            Self::EmailChangeNew => "email_change_new",
         }
     }
 
     /// Returns the mail that would hold the link.
     const fn mail(self) -> MailKind {
         match self {
-            LinkType::SignUp => MailKind::Confirmation,
-            LinkType::Invite => MailKind::Invite,
-            LinkType::MagicLink => MailKind::MagicLink,
-            LinkType::Recovery => MailKind::Recovery,
-            LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => MailKind::EmailChange,
+            Self::SignUp => MailKind::Confirmation,
+            Self::Invite => MailKind::Invite,
+            Self::MagicLink => MailKind::MagicLink,
+            Self::Recovery => MailKind::Recovery,
+            Self::EmailChangeCurrent | Self::EmailChangeNew => MailKind::EmailChange,
         }
     }
 
     const fn token(self) -> Kind {
         match self {
-            LinkType::SignUp | LinkType::Invite => Kind::Confirmation,
-            LinkType::MagicLink | LinkType::Recovery => Kind::Recovery,
-            LinkType::EmailChangeCurrent => Kind::EmailChangeCurrent,
-            LinkType::EmailChangeNew => Kind::EmailChangeNew,
+            Self::SignUp | Self::Invite => Kind::Confirmation,
+            Self::MagicLink | Self::Recovery => Kind::Recovery,
+            Self::EmailChangeCurrent => Kind::EmailChangeCurrent,
+            Self::EmailChangeNew => Kind::EmailChangeNew,
         }
     }
 }

@@ -21,10 +21,10 @@ pub(crate) enum ConsentDecision {
 
 impl ConsentDecision {
     /// Errors: `validation_failed` for an unknown name.
-    pub(crate) fn parse(name: &str) -> Result<ConsentDecision, Error> {
+    pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {
-            "approve" => Ok(ConsentDecision::Approve),
-            "deny" => Ok(ConsentDecision::Deny),
+            "approve" => Ok(Self::Approve),
+            "deny" => Ok(Self::Deny),
             _ => Err(Error::validation("action must be 'approve' or 'deny'")),
         }
     }

@@ -31,29 +31,25 @@ impl Credentials {
     /// Returns what follows `Basic` in header `Authorization`.
     ///
     /// Errors: `invalid_credentials`.
-    pub(crate) fn of_header(encoded: &str) -> Result<Credentials, Error> {
+    pub(crate) fn of_header(encoded: &str) -> Result<Self, Error> {
         let decoded = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let decoded =
             decoded.ok_or_else(|| refuse("Invalid client credentials: invalid basic auth encoding"))?;
         let (id, secret) = decoded
             .split_once(':')
             .ok_or_else(|| refuse("Invalid client credentials: invalid basic auth format"))?;
-        Ok(Credentials {
-            id: id.to_owned(),
-            secret: secret.to_owned(),
-            method: AuthMethod::ClientSecretBasic,
-        })
+        Ok(Self { id: id.to_owned(), secret: secret.to_owned(), method: AuthMethod::ClientSecretBasic })
     }
 
     /// Returns the fields of a body.
     ///
     /// Errors: `invalid_credentials` without an id.
-    pub(crate) fn of_body(id: &str, secret: &str) -> Result<Credentials, Error> {
+    pub(crate) fn of_body(id: &str, secret: &str) -> Result<Self, Error> {
         if id.is_empty() {
             return Err(refuse("Invalid client credentials: client_id is required"));
         }
         let method = if secret.is_empty() { AuthMethod::None } else { AuthMethod::ClientSecretPost };
-        Ok(Credentials { id: id.to_owned(), secret: secret.to_owned(), method })
+        Ok(Self { id: id.to_owned(), secret: secret.to_owned(), method })
     }
 }
 

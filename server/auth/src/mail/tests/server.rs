@@ -51,7 +51,7 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 impl MailServer {
-    pub(super) async fn start(traits: Traits) -> MailServer {
+    pub(super) async fn start(traits: Traits) -> Self {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let mut certificate = tempfile::NamedTempFile::new().unwrap();
         certificate.write_all(key.cert.pem().as_bytes()).unwrap();
@@ -81,7 +81,7 @@ impl MailServer {
                 tokio::spawn(async move { drop(shared.serve(Box::new(stream)).await) });
             }
         });
-        MailServer { port, certificate, state }
+        Self { port, certificate, state }
     }
 
     pub(super) fn mails(&self) -> Vec<ReceivedMail> {

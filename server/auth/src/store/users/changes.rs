@@ -18,12 +18,12 @@ pub(crate) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    pub(crate) fn new() -> Changes<'a> {
+    pub(crate) fn new() -> Self {
         Changes::default()
     }
 
     /// Sets `column` to `value`, which Postgres reads as a `kind`.
-    fn set(mut self, column: &'static str, kind: &'static str, value: Parameter<'a>) -> Changes<'a> {
+    fn set(mut self, column: &'static str, kind: &'static str, value: Parameter<'a>) -> Self {
         self.parameters.push(value);
         // The first parameter is the user's id.
         let number = self.parameters.len() + 1;
@@ -31,7 +31,7 @@ impl<'a> Changes<'a> {
         self
     }
 
-    fn assign(mut self, assignment: &'static str) -> Changes<'a> {
+    fn assign(mut self, assignment: &'static str) -> Self {
         self.assignments.push(assignment.into());
         self
     }
@@ -41,37 +41,37 @@ impl<'a> Changes<'a> {
     }
 
     /// Marks the e-mail address as confirmed.
-    pub(crate) fn confirm_email(self) -> Changes<'a> {
+    pub(crate) fn confirm_email(self) -> Self {
         self.assign("email_confirmed_at = now()")
     }
 
     /// Marks the phone number as confirmed.
-    pub(crate) fn confirm_phone(self) -> Changes<'a> {
+    pub(crate) fn confirm_phone(self) -> Self {
         self.assign("phone_confirmed_at = now()")
     }
 
     /// Marks the e-mail address as not confirmed.
-    pub(crate) fn unconfirm_email(self) -> Changes<'a> {
+    pub(crate) fn unconfirm_email(self) -> Self {
         self.assign("email_confirmed_at = null")
     }
 
     /// Empty for none.
-    pub(crate) fn email(self, email: &'a str) -> Changes<'a> {
+    pub(crate) fn email(self, email: &'a str) -> Self {
         self.set("email", "text", text_unless_empty(email))
     }
 
     /// Empty for none.
-    pub(crate) fn phone(self, phone: &'a str) -> Changes<'a> {
+    pub(crate) fn phone(self, phone: &'a str) -> Self {
         self.set("phone", "text", text_unless_empty(phone))
     }
 
     /// Marks the phone number as not confirmed.
-    pub(crate) fn unconfirm_phone(self) -> Changes<'a> {
+    pub(crate) fn unconfirm_phone(self) -> Self {
         self.assign("phone_confirmed_at = null")
     }
 
     /// Sets the address that is to replace the current one, and how many addresses have confirmed that.
-    pub(crate) fn email_change(self, email: &'a str, confirmed: i16) -> Changes<'a> {
+    pub(crate) fn email_change(self, email: &'a str, confirmed: i16) -> Self {
         self.set("email_change", "text", text(email)).set(
             "email_change_confirm_status",
             "smallint",
@@ -80,37 +80,37 @@ impl<'a> Changes<'a> {
     }
 
     /// Sets the number that is to replace the current one.
-    pub(crate) fn phone_change(self, phone: &'a str) -> Changes<'a> {
+    pub(crate) fn phone_change(self, phone: &'a str) -> Self {
         self.set("phone_change", "text", text(phone))
     }
 
     /// Sets the password's hash; empty for no password.
-    pub(crate) fn encrypted_password(self, hash: &'a str) -> Changes<'a> {
+    pub(crate) fn encrypted_password(self, hash: &'a str) -> Self {
         self.set("encrypted_password", "text", text(hash))
     }
 
-    pub(crate) fn role(self, role: &'a str) -> Changes<'a> {
+    pub(crate) fn role(self, role: &'a str) -> Self {
         self.set("role", "text", text(role))
     }
 
-    pub(crate) fn invited(self) -> Changes<'a> {
+    pub(crate) fn invited(self) -> Self {
         self.assign("invited_at = now()")
     }
 
     /// No code was ever sent: the next may follow at once.
-    pub(crate) fn unsend_all(self) -> Changes<'a> {
+    pub(crate) fn unsend_all(self) -> Self {
         self.assign(
             "confirmation_sent_at = null, recovery_sent_at = null, email_change_sent_at = null,
                phone_change_sent_at = null, reauthentication_sent_at = null",
         )
     }
 
-    pub(crate) fn anonymous(self, anonymous: bool) -> Changes<'a> {
+    pub(crate) fn anonymous(self, anonymous: bool) -> Self {
         self.set("is_anonymous", "boolean", owned(anonymous))
     }
 
     /// No sign-in for that many seconds from now; zero lifts the ban.
-    pub(crate) fn ban(mut self, seconds: f64) -> Changes<'a> {
+    pub(crate) fn ban(mut self, seconds: f64) -> Self {
         if seconds == 0.0 {
             return self.assign("banned_until = null");
         }
@@ -121,21 +121,21 @@ impl<'a> Changes<'a> {
     }
 
     /// Merges an object into what the user says of themself; members that are null go.
-    pub(crate) fn merge_user_metadata(self, data: &Value) -> Changes<'a> {
+    pub(crate) fn merge_user_metadata(self, data: &Value) -> Self {
         self.merge("raw_user_meta_data", data)
     }
 
     /// Merges an object into what the service says of the user; members that are null go.
-    pub(crate) fn merge_app_metadata(self, data: &Value) -> Changes<'a> {
+    pub(crate) fn merge_app_metadata(self, data: &Value) -> Self {
         self.merge("raw_app_meta_data", data)
     }
 
     /// Replaces what the user says of themself.
-    pub(crate) fn replace_user_metadata(self, data: &Value) -> Changes<'a> {
+    pub(crate) fn replace_user_metadata(self, data: &Value) -> Self {
         self.set("raw_user_meta_data", "jsonb", owned(data))
     }
 
-    fn merge(mut self, column: &'static str, data: &Value) -> Changes<'a> {
+    fn merge(mut self, column: &'static str, data: &Value) -> Self {
         self.parameters.push(owned(data));
         let number = self.parameters.len() + 1;
         // Only the members that are being set to null go: others may be null since before.

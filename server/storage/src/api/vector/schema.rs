@@ -27,9 +27,9 @@ pub(super) enum Rule {
     /// A whole number within these limits.
     Integer(u64, u64),
     /// A list of at least and at most so many values.
-    List(usize, usize, &'static Rule),
+    List(usize, usize, &'static Self),
     /// A list as before whose values differ from each other.
-    Set(usize, usize, &'static Rule),
+    Set(usize, usize, &'static Self),
     Object(&'static Schema),
     /// Fields that hold a text, a number, a truth value or a list of these.
     Metadata,
