@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use database::ServerError;
 use gateway::Caller;
+use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode};
 use poem::error::ResponseError;
 use poem::{Endpoint, PathPattern, Request, Response};
@@ -124,6 +125,9 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
     if version == ApiVersion::V20240101 {
         headers.insert(API_VERSION, HeaderValue::from_static("2024-01-01"));
     }
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     response
 }
 
@@ -141,5 +145,22 @@ fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
 impl ResponseError for Error {
     fn status(&self) -> StatusCode {
         Self::status(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_away_is_worth_another_attempt() {
+        let away = Error::from(database::Error::Unavailable("no server".to_owned()));
+        for version in [ApiVersion::Initial, ApiVersion::V20240101] {
+            let response = render(&away, version, None);
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(response.headers()[RETRY_AFTER], "1");
+            let refused = render(&refusals::conflict(), version, None);
+            assert!(!refused.headers().contains_key(RETRY_AFTER));
+        }
     }
 }
