@@ -148,17 +148,19 @@ impl Target {
         }
         let mut last = Error::Unavailable("no host to connect to".to_owned());
         for index in order {
-            match tokio::time::timeout(self.connect_timeout, self.log_in_to(index)).await {
+            let error = match tokio::time::timeout(self.connect_timeout, self.log_in_to(index)).await {
                 Ok(Ok((session, state))) if required.is_met_by(state) => return Ok(session),
-                Ok(Ok(_)) => last = Error::Unavailable(format!("no server is {required:?}")),
+                Ok(Ok(_)) => Error::Unavailable(format!("no server is {required:?}")),
                 // 57P03: the server is still starting. Any other refusal would be repeated by the next server.
                 Ok(Err(Error::Postgres(refusal))) if refusal.code != "57P03" => {
                     return Err(Error::Postgres(refusal));
                 }
-                Ok(Err(error)) => last = error,
-                Err(_) => {
-                    last = Error::Unavailable(format!("no connection within {:?}", self.connect_timeout));
-                }
+                Ok(Err(error)) => error,
+                Err(_) => Error::Unavailable(format!("no connection within {:?}", self.connect_timeout)),
+            };
+            // A server that is full may be the one that is required.
+            if !matches!(last, Error::TooManyConnections(_)) {
+                last = error;
             }
         }
         Err(last)

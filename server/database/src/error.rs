@@ -15,6 +15,9 @@ pub enum Error {
     /// Postgres cannot be reached, is starting or is shutting down. Trying again later may help.
     #[error("the database is not available: {0}")]
     Unavailable(String),
+    /// Postgres takes no more connections (53300). Trying again later may help.
+    #[error("the database is not available: {0}")]
+    TooManyConnections(String),
     /// No connection became free in this time.
     #[error("no database connection became free within {0:?}")]
     AcquireTimeout(Duration),
@@ -43,6 +46,7 @@ impl Error {
         match self {
             Self::Configuration(_) => "configuration",
             Self::Unavailable(_) => "unavailable",
+            Self::TooManyConnections(_) => "too_many_connections",
             Self::AcquireTimeout(_) => "pool_timeout",
             Self::Timeout(_) => "timeout",
             Self::Postgres(error) => &error.code,
@@ -50,9 +54,9 @@ impl Error {
         }
     }
 
-    /// Reports whether Postgres was not reached at all, so that the same request may succeed later.
+    /// Reports whether Postgres has not begun to work on the request, so that the same request may succeed later.
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
+        matches!(self, Self::Unavailable(_) | Self::TooManyConnections(_))
     }
 
     /// Reports whether the reason is a replication slot that another connection uses (SQLSTATE 55006). It is free when
@@ -132,10 +136,10 @@ impl ServerError {
 
 impl From<ServerError> for Error {
     fn from(error: ServerError) -> Self {
-        if error.is_unavailable() {
-            Self::Unavailable(error.to_string())
-        } else {
-            Self::Postgres(Box::new(error))
+        match error.is_unavailable() {
+            true if error.code == "53300" => Self::TooManyConnections(error.to_string()),
+            true => Self::Unavailable(error.to_string()),
+            false => Self::Postgres(Box::new(error)),
         }
     }
 }

@@ -133,7 +133,8 @@ impl Database {
     /// what it lacks, but for what the primary had acknowledged in its last moment.
     ///
     /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
-    /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`].
+    /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`];
+    /// [`Error::TooManyConnections`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let statement = self.inner.statements.begin(|| transaction.sql());
         let answer = self.run_unwatched(transaction).await;
@@ -148,7 +149,8 @@ impl Database {
             return answer;
         }
         let answer = self.inner.batches.run(transaction).await;
-        if answer.as_ref().is_err_and(Error::is_unavailable)
+        // A primary that is there, but full, may know what the replicas lack.
+        if matches!(answer, Err(Error::Unavailable(_)))
             && transaction.is_read_only()
             && let Some(answer) = self.inner.replicas.run(transaction, replication::Lsn(0)).await
         {

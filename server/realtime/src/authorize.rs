@@ -102,6 +102,9 @@ fn refusal(error: &database::Error, name: &str) -> Refusal {
             );
             Refusal::Unauthorized(name.to_owned())
         }
-        Error::Unavailable(_) | Error::Configuration(_) | Error::Protocol(_) => Refusal::NoDatabase,
+        Error::Unavailable(_)
+        | Error::TooManyConnections(_)
+        | Error::Configuration(_)
+        | Error::Protocol(_) => Refusal::NoDatabase,
     }
 }

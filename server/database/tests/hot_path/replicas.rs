@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use database::cluster::{Cluster, Options};
-use database::{Database, Settings, Transaction};
+use database::{Database, Error, Settings, Transaction};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -160,5 +160,41 @@ async fn reads_alternate_between_replicas_and_continue_without_the_primary() {
     assert!(pair.is_on_standby(read()).await);
     let write = Transaction::anonymous().statement("select 1", Vec::new());
     assert!(pair.database.run(&write).await.is_err());
+    pair.stop().await;
+}
+
+/// Returns the only value that `sql` finds on `cluster`.
+async fn value(cluster: &Cluster, sql: &str) -> String {
+    let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
+    let answer = database.run(&Transaction::anonymous().statement(sql, Vec::new())).await.unwrap();
+    database.close().await;
+    answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_full_primary_is_not_taken_for_one_that_is_away() {
+    let pair = Pair::start().await;
+    pair.wait_for_healthy(2).await;
+    admin(&pair.primary, "create role reader login password 'reader'").await;
+    let mut settings = Settings::new(pair.primary.tcp_login("reader", "reader").unwrap());
+    settings.replicas = vec![pair.standby.tcp_login("reader", "reader").unwrap()];
+    settings.replica_max_lag = LIMIT;
+    settings.replica_probe_interval = Duration::from_millis(50);
+    let database = Database::connect(settings).await.unwrap();
+    while database.healthy_replicas() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // The standby does not get to know of the limit.
+    admin(&pair.standby, "select pg_wal_replay_pause()").await;
+    admin(&pair.primary, "alter role reader connection limit 0").await;
+    let position = value(&pair.primary, "select pg_current_wal_lsn()::text").await.parse().unwrap();
+    let end = "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'reader'";
+    admin(&pair.primary, end).await;
+    let one = read().statement("select 1", Vec::new());
+    assert!(database.run(&one).await.is_ok(), "any read");
+    let fresh = read().sees(position).statement("select 1", Vec::new());
+    let refused = database.run(&fresh).await;
+    assert!(matches!(refused, Err(Error::TooManyConnections(_))), "{:?}", refused.err());
+    database.close().await;
     pair.stop().await;
 }
