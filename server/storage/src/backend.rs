@@ -29,11 +29,12 @@ use crate::settings::{BackendKind, S3Settings};
 use crate::{Error, Settings};
 
 /// Bytes up to which an object counts as small: it is read at once and kept in memory.
-const SMALL: u64 = 64 * 1024;
+const SMALL: u64 = 1 << 20;
 /// Bytes of memory that small objects may take.
 const SMALL_CAPACITY: u64 = 16 << 20;
 /// How many objects that is about.
-const ESTIMATED_SMALL: usize = 2048;
+/// The cache has no more parts than 32nds of that, and keeps nothing that is larger than a part.
+const ESTIMATED_SMALL: usize = 256;
 /// Bytes that are written to a file at a time.
 const WRITE_BUFFER: usize = 1 << 20;
 /// Parts of one upload that are on their way at the same time, so that its memory is bounded.
