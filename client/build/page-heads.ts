@@ -34,6 +34,7 @@ import { ARTICLE_WIDTHS, DEMO_WIDTHS, widthsOf, type PictureWidths } from '../sr
 import { aliases } from './aliases.ts'
 import { filesOf, filesOfAllPages } from './chunks.ts'
 import { renderFirstScreens } from './first-screens.ts'
+import { LATER } from './preload-first-screen.ts'
 
 /** The file with the templates of the pages' heads. Its format: docs/page-heads.md. */
 const FILE = '.heads.json'
@@ -236,13 +237,13 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
   return written
 }
 
-/** Returns links that preload a page's own files together with the shared ones. */
+/** Returns links to a page's own files, which are loaded together with the shared ones. */
 function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle) {
   const ofAll = filesOfAllPages(bundle)
   const module = `${aliases['@']}/app/pages/${name}.tsx`
   for (const file of filesOf(module, bundle).filter((file) => !ofAll.includes(file))) {
     const attributes = {
-      rel: 'modulepreload',
+      rel: LATER,
       fetchpriority: 'low',
       crossorigin: '',
       href: `/${file}`,

@@ -2,6 +2,9 @@ import type { HtmlTagDescriptor, Plugin } from 'vite'
 
 import { filesOfAllPages } from './chunks.ts'
 
+/** The relation of a script that is preloaded once the first screen is painted (src/app/main.tsx). */
+export const LATER = 'module-later'
+
 /** The two font files that the first screen of every page needs; other alphabets load when a text needs them. */
 const FIRST_SCREEN_FONT = /(?:bricolage-grotesque|hanken-grotesk)-latin-wght-normal.*\.woff2$/
 
@@ -11,7 +14,7 @@ function preload(attrs: Record<string, string>): HtmlTagDescriptor {
 
 /**
  * Vite plugin that adds preload links to files whose hashed names only the bundler knows: the fonts of the first screen,
- * and after them the scripts that are started once it is visible.
+ * and links to the scripts that are loaded once it is painted.
  */
 export function preloadFirstScreen(): Plugin {
   return {
@@ -27,7 +30,7 @@ export function preloadFirstScreen(): Plugin {
             preload({ rel: 'preload', as: 'font', type: 'font/woff2', href: `/${fileName}` }),
           ),
           ...filesOfAllPages(bundle ?? {}).map((file) =>
-            preload({ rel: 'modulepreload', fetchpriority: 'low', href: `/${file}` }),
+            preload({ rel: LATER, fetchpriority: 'low', href: `/${file}` }),
           ),
         ]
       },

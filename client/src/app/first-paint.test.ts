@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 
-import { firstScreenShown } from './first-paint'
+import { framePainted, pictureShown } from './first-paint'
 
 function rootWith(html: string) {
   const root = document.createElement('div')
@@ -14,9 +14,9 @@ async function isSettled(promise: Promise<unknown>) {
   return (await Promise.race([promise, Promise.resolve(pending)])) !== pending
 }
 
-it('waits for nothing where the server sent no first screen', async () => {
+it('waits for nothing where the first screen has no picture', async () => {
   const frames = vi.spyOn(window, 'requestAnimationFrame')
-  await firstScreenShown(rootWith(''))
+  await pictureShown(rootWith('<h1>Hello</h1>'))
   expect(frames).not.toHaveBeenCalled()
 })
 
@@ -26,7 +26,7 @@ it('waits for the first picture and the frame that shows it', async () => {
   if (!picture) throw new Error('no picture')
   let decoded: () => void = () => undefined
   picture.decode = () => new Promise((resolve) => (decoded = resolve))
-  const shown = firstScreenShown(root)
+  const shown = pictureShown(root)
   await vi.advanceTimersByTimeAsync(1000)
   expect(await isSettled(shown)).toBe(false)
   decoded()
@@ -39,14 +39,14 @@ it('waits for no picture longer than two seconds', async () => {
   const picture = root.querySelector('img')
   if (!picture) throw new Error('no picture')
   picture.decode = () => new Promise(() => undefined)
-  const shown = firstScreenShown(root)
+  const shown = pictureShown(root)
   await vi.advanceTimersByTimeAsync(2100)
   await shown
 })
 
 it('waits for no frame longer than half a second', async () => {
   vi.stubGlobal('requestAnimationFrame', () => 0)
-  const shown = firstScreenShown(rootWith('<h1>Hello</h1>'))
+  const shown = framePainted()
   await vi.advanceTimersByTimeAsync(490)
   expect(await isSettled(shown)).toBe(false)
   await vi.advanceTimersByTimeAsync(20)

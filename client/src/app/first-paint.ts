@@ -9,18 +9,19 @@ function atMost(ms: number, done: Promise<unknown>) {
   return Promise.race([done, new Promise((resolve) => setTimeout(resolve, ms))])
 }
 
-/**
- * Resolves once the first screen that the server sent inside `root` is visible, including its picture: scripts that run
- * earlier would delay it. Resolves at once if there is none or the page is hidden, and never later than the limits above.
- */
-export async function firstScreenShown(root: HTMLElement) {
-  if (root.childElementCount === 0 || document.hidden) return
+/** Resolves once a frame is painted with what is in the document now, or after half a second without one. */
+export async function framePainted() {
+  await atMost(
+    FRAME_LIMIT_MS,
+    new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))),
+  )
+}
+
+/** Resolves once the picture of the first screen inside `root`, if it has one, is visible; after two seconds at most. */
+export async function pictureShown(root: HTMLElement) {
   const picture = root.querySelector<HTMLImageElement>('img[fetchpriority="high"]')
-  if (picture)
-    await atMost(
-      PICTURE_LIMIT_MS,
-      picture.decode().catch(() => undefined),
-    )
-  const isPainted = new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
-  await atMost(FRAME_LIMIT_MS, isPainted)
+  if (!picture) return
+  const decoded = picture.decode().catch(() => undefined)
+  await atMost(PICTURE_LIMIT_MS, decoded)
+  await framePainted()
 }

@@ -33,7 +33,9 @@ export function Reveal({ children, delayMs = 0, className }: RevealProps) {
       (entries) => {
         const last = entries.at(-1)
         if (!last) return
-        if (!last.isIntersecting && last.boundingClientRect.top >= window.innerHeight) {
+        const { top, width } = last.boundingClientRect
+        // What has no width is not laid out yet, and so below the screen.
+        if (!last.isIntersecting && (width === 0 || top >= window.innerHeight)) {
           element.style.opacity = '0'
           return
         }

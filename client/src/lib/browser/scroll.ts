@@ -1,4 +1,5 @@
 import { HASH_SCROLL } from '@/lib/constants'
+import { layOutAll } from '@/lib/loading/later-layout'
 
 function behavior(wanted: ScrollBehavior): ScrollBehavior {
   return window.matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : wanted
@@ -11,6 +12,7 @@ function behavior(wanted: ScrollBehavior): ScrollBehavior {
 export function scrollToElement(id: string, wanted: ScrollBehavior) {
   const target = document.getElementById(id)
   if (!target) return false
+  layOutAll()
   const top = target.getBoundingClientRect().top + window.scrollY - HASH_SCROLL.offset
   window.scrollTo({ top, behavior: behavior(wanted) })
   target.focus({ preventScroll: true })

@@ -1,0 +1,40 @@
+import { expect, it, vi } from 'vitest'
+
+import { layOutAll, layOutLater } from './later-layout'
+
+function elements(count: number) {
+  return Array.from({ length: count }, () => {
+    const element = document.createElement('section')
+    element.setAttribute('data-layout', 'later')
+    return element
+  })
+}
+
+function waiting(all: HTMLElement[]) {
+  return all.map((element) => element.hasAttribute('data-layout'))
+}
+
+it('lays out one element per frame, in their order', () => {
+  let next: () => void = () => undefined
+  vi.stubGlobal('requestAnimationFrame', (callback: () => void) => {
+    next = callback
+    return 1
+  })
+  const all = elements(3)
+  for (const element of all) layOutLater(element)
+  expect(waiting(all)).toEqual([true, true, true])
+  next()
+  expect(waiting(all)).toEqual([false, true, true])
+  next()
+  next()
+  expect(waiting(all)).toEqual([false, false, false])
+})
+
+it('lays out the rest at once for who asks, but nothing that is gone', () => {
+  vi.stubGlobal('requestAnimationFrame', () => 1)
+  const all = elements(3)
+  const forget = all.map((element) => layOutLater(element))
+  forget[1]?.()
+  layOutAll()
+  expect(waiting(all)).toEqual([false, true, false])
+})
