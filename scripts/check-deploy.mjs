@@ -83,6 +83,8 @@ function checkCompose() {
       const secret = /^\/run\/secrets\/(.+)$/.exec(value)?.[1]
       if (secret) expect(service.secrets?.includes(secret), at, `${variable} names a secret that it is not given`)
     }
+    const started = [service.entrypoint, service.command].flat().join(' ')
+    expect(!/\$\(.*\/run\/secrets\//.test(started), at, 'shows a secret in the list of processes')
     if (service.build) checkSettings(at, service.environment)
     expect(service.restart, at, 'has no restart policy')
     expect(service.read_only, at, 'may write to its root file system')
