@@ -14,6 +14,9 @@ use crate::Error;
 /// How long a transaction of this service may take.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
 
+/// Where names in triggers and policies are looked for. Source: upstream's search path.
+const SEARCH_PATH: &str = "storage, public, extensions";
+
 /// The role that the service itself acts as.
 const SERVICE_ROLE: &str = "service_role";
 const ANONYMOUS_ROLE: &str = "anon";
@@ -110,6 +113,7 @@ impl Caller {
         claims: &'a str,
     ) -> Transaction<'a> {
         transaction
+            .setting("search_path", SEARCH_PATH)
             .setting("request.jwt.claims", claims)
             .setting("request.jwt.claim.role", role)
             .setting("request.headers", &*self.headers)
@@ -135,6 +139,7 @@ impl Caller {
 /// Returns a transaction of the service itself, for work that nobody's request asked for.
 pub(crate) fn service_transaction(operation: &'static str) -> Transaction<'static> {
     Transaction::new(SERVICE_ROLE)
+        .setting("search_path", SEARCH_PATH)
         .setting("request.jwt.claims", SERVICE_CLAIMS)
         .setting("storage.operation", operation)
         .setting("storage.allow_delete_query", "true")

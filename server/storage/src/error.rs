@@ -328,7 +328,9 @@ fn database_shape(error: &database::Error) -> Shape {
             code: "SlowDown",
         },
         database::Error::Timeout(_) => timeout(),
-        database::Error::Unavailable(_) => unavailable("DatabaseTimeout"),
+        database::Error::Unavailable(_) | database::Error::TooManyConnections(_) => {
+            unavailable("DatabaseTimeout")
+        }
         database::Error::Configuration(_) | database::Error::Protocol(_) => internal("InternalError"),
     }
 }

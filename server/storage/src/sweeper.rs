@@ -22,7 +22,7 @@ const SECOND_LOOK: Duration = Duration::from_secs(15 * 60);
 /// How often there are two looks.
 const PERIOD: Duration = Duration::from_secs(24 * 3600);
 /// From how many orphans on they have to be fewer than what has rows. A database that knows hardly anything of the store
-/// is more likely not the store's than to have lost so much.
+/// is more likely not the store's, or not restored yet, than to have lost so much; and so is one that knows nothing.
 const SUSPICIOUS: usize = 100;
 
 /// Looks for bytes without rows, one look after the other.
@@ -74,12 +74,12 @@ impl Sweeper {
             live += named.len();
             orphans.extend(stored.into_iter().filter(|version| !named.contains(version)));
         }
-        if orphans.len() > SUSPICIOUS && orphans.len() > live {
+        if orphans.len() > live && (live == 0 || orphans.len() > SUSPICIOUS) {
             let (orphans, live) = (orphans.len(), live);
             tracing::warn!(
                 orphans,
                 live,
-                "the store holds mostly what the database does not know: nothing is removed"
+                "the object store holds mostly what the database does not know: nothing is removed"
             );
             self.suspects.clear();
             return Ok(0);

@@ -269,3 +269,19 @@ async fn a_trigger_that_refuses_leaves_nothing() {
     assert_eq!(refused.json()["message"], "database error, code: P0001");
     assert_eq!(server.stored_files(), 0);
 }
+
+#[tokio::test]
+async fn triggers_find_names_of_the_projects_own_schema() {
+    let server = server().await;
+    server
+        .sql(
+            "create table public.documents (name text); \
+             create function public.note() returns trigger language plpgsql security definer as \
+             $$ begin insert into documents values (new.name); return new; end $$; \
+             create trigger note after insert on storage.objects for each row execute function public.note()",
+        )
+        .await;
+    let service = server.service_role().to_owned();
+    let stored = server.upload(&service, "files/a", &[], b"x").await;
+    assert_eq!(stored.status, StatusCode::OK, "{}", stored.text());
+}
