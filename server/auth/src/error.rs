@@ -40,8 +40,14 @@ pub enum Error {
         description: Cow<'static, str>,
     },
     /// The database cannot be reached, or has refused a statement of ours. Told to the log, not to the caller.
-    #[error("{}", database_message(.0))]
-    Database(#[source] database::Error),
+    #[error("{}", database_message(.error, .purpose))]
+    Database {
+        /// The reason.
+        #[source]
+        error: database::Error,
+        /// What the statement was for, in upstream's words after "Database error".
+        purpose: &'static str,
+    },
     /// A defect of ours, or of something that this service depends on. Told to the log, not to the caller.
     #[error("Unexpected failure, please check server logs for more information")]
     Internal(String),
@@ -51,6 +57,14 @@ impl Error {
     /// Returns an OAuth-style refusal.
     pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
         Self::OAuth { error, description: description.into() }
+    }
+
+    /// Returns the error with what the statement was for, if it is the database's.
+    pub(crate) fn of(self, purpose: &'static str) -> Self {
+        match self {
+            Self::Database { error, .. } => Self::Database { error, purpose },
+            other => other,
+        }
     }
 
     /// Returns a 400 `validation_failed` with this message.
@@ -64,7 +78,7 @@ impl Error {
             Self::Refused { code, .. } => Some(*code),
             Self::WeakPassword(_) => Some(Code::WeakPassword),
             Self::OAuth { .. } => None,
-            Self::Database(_) | Self::Internal(_) => Some(Code::UnexpectedFailure),
+            Self::Database { .. } | Self::Internal(_) => Some(Code::UnexpectedFailure),
         }
     }
 
@@ -74,15 +88,15 @@ impl Error {
             Self::Refused { status, .. } => *status,
             Self::WeakPassword(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::OAuth { .. } => StatusCode::BAD_REQUEST,
-            Self::Database(error) if error.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Database(_) | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Database { error, .. } if error.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Database { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     /// Returns what a trigger or a constraint of the project said, which is meant for the client, and with which
     /// status: 500, or nnn if it was raised with SQLSTATE `PTnnn`.
     pub(crate) fn raised(&self) -> Option<(StatusCode, &ServerError)> {
-        let Self::Database(error) = self else { return None };
+        let Self::Database { error, .. } = self else { return None };
         let server = error.server()?;
         let status = match server.code.as_str() {
             // raise_exception and the integrity constraint violations
@@ -94,7 +108,7 @@ impl Error {
 
     /// Returns whether a row was refused because the unique value `constraint` guards is taken.
     pub(crate) fn violates(&self, constraint: &str) -> bool {
-        let Self::Database(error) = self else { return false };
+        let Self::Database { error, .. } = self else { return false };
         error
             .server()
             .is_some_and(|server| server.code == "23505" && server.constraint.as_deref() == Some(constraint))
@@ -111,7 +125,7 @@ impl From<database::Error> for Error {
             (database::Error::AcquireTimeout(_) | database::Error::Timeout(_), _) => {
                 refusals::request_timeout()
             }
-            _ => Self::Database(error),
+            _ => Self::Database { error, purpose: "querying schema" },
         }
     }
 }
@@ -127,10 +141,10 @@ impl From<tokio_postgres::Error> for Error {
 #[error("{0}")]
 pub struct InvalidSettings(pub(crate) String);
 
-fn database_message(error: &database::Error) -> &'static str {
+fn database_message(error: &database::Error, purpose: &str) -> Cow<'static, str> {
     if error.is_unavailable() {
-        "Database is not available, please retry"
+        "Database is not available, please retry".into()
     } else {
-        "Database error querying schema"
+        format!("Database error {purpose}").into()
     }
 }

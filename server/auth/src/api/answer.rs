@@ -87,7 +87,7 @@ fn log_as(error: &Error, request_id: Option<&str>) {
         return;
     }
     let cause = match error {
-        Error::Database(cause) => cause.to_string(),
+        Error::Database { error, .. } => error.to_string(),
         Error::Internal(cause) => cause.clone(),
         _ => String::new(),
     };

@@ -304,3 +304,31 @@ async fn triggers_cannot_harm_those_who_come_next() {
         assert_eq!(server.post("/token?grant_type=refresh_token", refreshed).await.status, StatusCode::OK);
     }
 }
+
+/// A trigger that fails is what people look for by upstream's words.
+#[tokio::test]
+async fn what_the_database_was_asked_for_is_told() {
+    let server = Server::with(autoconfirm()).await;
+    let signed_up = server.post("/signup", json!({ "email": "ada@example.com", "password": PASSWORD })).await;
+    let ada = signed_up.body["user"]["id"].as_str().unwrap().to_owned();
+    server
+        .sql(
+            "create function public.broken() returns trigger language plpgsql as $$
+             begin insert into nowhere values (1); return null; end $$;
+             create trigger broken after insert or update or delete on auth.users
+               for each row execute function public.broken()",
+        )
+        .await;
+    let body = json!({ "email": "grace@example.com", "password": PASSWORD });
+    let key = format!("Bearer {}", server.keys.api_keys().service_role());
+    let (path, admin) = (format!("/admin/users/{ada}"), [("authorization", key.as_str())]);
+    for (answer, message) in [
+        (server.post("/signup", body.clone()).await, "Database error saving new user"),
+        (server.post("/signup", json!({})).await, "Database error creating anonymous user"),
+        (server.post_as_admin("/admin/users", body).await, "Database error creating new user"),
+        (server.send(Method::DELETE, &path, &admin, ()).await, "Database error deleting user"),
+    ] {
+        assert_eq!(answer.refusal(), (500, "unexpected_failure"), "{message}: {}", answer.body);
+        assert_eq!(answer.text("msg"), message);
+    }
+}

@@ -165,7 +165,8 @@ impl<'a> Changes<'a> {
         );
         let mut parameters = vec![owned(id)];
         parameters.append(&mut self.parameters);
-        let account = executor.into().fetch(&sql, parameters).await?;
+        let account = executor.into().fetch(&sql, parameters).await;
+        let account = account.map_err(|error| error.of("updating user"))?;
         account.ok_or_else(|| Error::Internal("the user who is to change is gone".to_owned()))
     }
 }

@@ -71,7 +71,8 @@ impl NewUser {
             owned(self.is_sso_user),
             owned(self.is_anonymous),
         ];
-        executor.execute(&insert, parameters).await?;
+        let saved = executor.execute(&insert, parameters).await;
+        saved.map_err(|error| error.of("saving new user"))?;
         // A statement of its own: only it sees what triggers after the insert have done to the row.
         let select = format!("select {} from auth.users u where u.id = $1::uuid", documents::account("u"));
         let account = executor.fetch(&select, vec![owned(self.id)]).await?;

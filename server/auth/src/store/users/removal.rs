@@ -10,7 +10,8 @@ use crate::store::{Executor, owned};
 /// Errors: a foreign key violation of a table of the project that refers to the user and does not let go.
 pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.users where id = $1::uuid";
-    Ok(executor.into().execute(sql, vec![owned(id)]).await? > 0)
+    let removed = executor.into().execute(sql, vec![owned(id)]).await;
+    Ok(removed.map_err(|error| error.of("deleting user"))? > 0)
 }
 
 /// Returns a SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which
