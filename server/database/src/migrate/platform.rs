@@ -45,6 +45,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0022_message_publication.sql",
     "0023_rights_watch.sql",
     "0024_scheduled_calls.sql",
+    "0025_database_webhooks.sql",
 ];
 
 impl PlatformFile {
