@@ -29,13 +29,14 @@ const LONG_PAUSE: Duration = Duration::from_secs(3);
 /// How often answers that are too old are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Works on the queue of `database`, whose login must be able to read it, until `stop`.
+/// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this server, to
+/// which the names lead that the Supabase CLI's containers have for its gateway.
 ///
 /// Errors: a sentence when TLS cannot be set up.
-pub async fn work(database: Database, stop: CancellationToken) -> Result<(), String> {
+pub async fn work(database: Database, api: &str, stop: CancellationToken) -> Result<(), String> {
     let mut worker = Worker {
         database,
-        sender: Sender::new()?,
+        sender: Sender::new(api)?,
         under_way: JoinSet::new(),
         is_ours: false,
         expired: Instant::now(),

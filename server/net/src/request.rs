@@ -4,9 +4,10 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
 use serde_json::{Map, Value};
+use tokio::net::lookup_host;
 
 /// The longest that one request may take, whatever it asks for.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -36,18 +37,31 @@ pub(crate) struct Outcome {
     pub(crate) error: Option<String>,
 }
 
+/// Hosts by which the Supabase CLI's containers reach its gateway, on [`GATEWAY_PORT`]; seeds and webhooks name them.
+const GATEWAY_HOSTS: [&str; 2] = ["kong", "api.supabase.internal"];
+const GATEWAY_PORT: u16 = 8000;
+
+/// The name by which containers reach their machine.
+const CONTAINERS_HOST: &str = "host.docker.internal";
+
 /// An HTTP client that trusts the machine's certificate authorities. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Sender(Client);
+pub(crate) struct Sender {
+    client: Client,
+    /// The URL of this server.
+    api: Url,
+}
 
 impl Sender {
-    /// Errors: a sentence when TLS cannot be set up.
-    pub(crate) fn new() -> Result<Self, String> {
+    /// Errors: a sentence when TLS cannot be set up, or `api` is no URL.
+    pub(crate) fn new(api: &str) -> Result<Self, String> {
+        let api = Url::parse(api).map_err(|error| format!("{api}: {error}"))?;
         let client = Client::builder()
             .tls_backend_preconfigured(tls::client_config()?)
             .user_agent(concat!("basalt-pg_net/", env!("CARGO_PKG_VERSION")))
             .build();
-        client.map(Self).map_err(|error| format!("no HTTP client: {error}"))
+        let client = client.map_err(|error| format!("no HTTP client: {error}"))?;
+        Ok(Self { client, api })
     }
 
     /// Sends `request` and waits for the whole answer, within its time limit.
@@ -65,10 +79,26 @@ impl Sender {
         }
     }
 
+    /// Returns `url`, with the address of this server or machine for a name that only the CLI's containers have.
+    async fn reachable(&self, url: &str) -> Result<Url, String> {
+        let mut url = Url::parse(url).map_err(|error| format!("not a URL: {error}"))?;
+        let host = url.host_str().unwrap_or_default();
+        let port = if GATEWAY_HOSTS.contains(&host) && url.port() == Some(GATEWAY_PORT) {
+            self.api.port()
+        } else if host == CONTAINERS_HOST && lookup_host((CONTAINERS_HOST, 0)).await.is_err() {
+            url.port()
+        } else {
+            return Ok(url);
+        };
+        let is_set = url.set_host(self.api.host_str()).is_ok() && url.set_port(port).is_ok();
+        if is_set { Ok(url) } else { Err("not a URL of HTTP".to_owned()) }
+    }
+
     async fn exchange(&self, request: &Request) -> Result<Outcome, String> {
         let method = request.method.to_ascii_uppercase().parse();
         let method: reqwest::Method = method.map_err(|_| format!("no HTTP method: {}", request.method))?;
-        let mut sent = self.0.request(method, &request.url).headers(headers(&request.headers)?);
+        let url = self.reachable(&request.url).await?;
+        let mut sent = self.client.request(method, url).headers(headers(&request.headers)?);
         if let Some(body) = &request.body {
             sent = sent.body(body.clone());
         }

@@ -59,10 +59,10 @@ async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }
 
-/// A database with the extension and a worker, and its administrator's connection; `None` where there is no such
+/// A database with the extension and a worker of the server `api`, and its administrator's connection; `None` where there is no such
 /// extension.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
-async fn working() -> Option<(testkit::Database, Client, CancellationToken)> {
+async fn working(api: &str) -> Option<(testkit::Database, Client, CancellationToken)> {
     let database = testkit::Database::create().await;
     let client = database.client().await;
     let known =
@@ -76,7 +76,8 @@ async fn working() -> Option<(testkit::Database, Client, CancellationToken)> {
         Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri().parse().unwrap()) };
     let pool = Database::connect(settings).await.unwrap();
     let stop = CancellationToken::new();
-    tokio::spawn(net::work(pool, stop.clone()));
+    let (api, end) = (api.to_owned(), stop.clone());
+    tokio::spawn(async move { net::work(pool, &api, end).await });
     Some((database, client, stop))
 }
 
@@ -101,7 +102,7 @@ async fn number(client: &Client, sql: &str) -> i64 {
 
 #[tokio::test]
 async fn requests_are_sent_after_the_commit_and_answers_kept() {
-    let Some((_database, client, stop)) = working().await else { return };
+    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
     let (origin, mut requests) = listen().await;
     client.batch_execute("set role authenticated; begin").await.unwrap();
     client.query_one(&format!("select net.http_get('{origin}/undone')"), &[]).await.unwrap();
@@ -146,7 +147,7 @@ async fn requests_are_sent_after_the_commit_and_answers_kept() {
 
 #[tokio::test]
 async fn what_fails_is_told_and_holds_up_nothing() {
-    let Some((_database, client, stop)) = working().await else { return };
+    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
     let (origin, _requests) = listen().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let hung =
@@ -178,7 +179,7 @@ async fn what_fails_is_told_and_holds_up_nothing() {
 
 #[tokio::test]
 async fn only_the_administrator_and_the_service_see_what_is_queued() {
-    let Some((_database, client, stop)) = working().await else { return };
+    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
     client.batch_execute("create role outsider; set role outsider").await.unwrap();
     let refused = client.batch_execute("select net.http_get('http://127.0.0.1:1')").await.unwrap_err();
     assert_eq!(refused.code().unwrap().code(), "42501");
@@ -196,7 +197,7 @@ async fn only_the_administrator_and_the_service_see_what_is_queued() {
 
 #[tokio::test]
 async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
-    let Some((_database, client, stop)) = working().await else { return };
+    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
     let (origin, mut requests) = listen().await;
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let own = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00";
@@ -217,5 +218,58 @@ async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
         let sent = request.lines().find_map(|line| line.strip_prefix("traceparent: "));
         assert_eq!(sent, expected, "{headers} {argument}: {request}");
     }
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn names_that_only_containers_have_lead_here() {
+    let (origin, mut requests) = listen().await;
+    let Some((_database, client, stop)) = working(&origin).await else { return };
+    let port = origin.rsplit(':').next().unwrap();
+    for url in [
+        "http://kong:8000/functions/v1/a".to_owned(),
+        "http://api.supabase.internal:8000/functions/v1/a".to_owned(),
+        format!("http://host.docker.internal:{port}/functions/v1/a"),
+    ] {
+        let id = number(&client, &format!("select net.http_get('{url}')")).await;
+        assert_eq!(response(&client, id).await.get::<_, Option<i32>>(0), Some(201), "{url}");
+        assert!(next(&mut requests).await.starts_with("GET /functions/v1/a "), "{url}");
+    }
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn webhooks_of_the_dashboard_tell_of_rows() {
+    let (origin, mut requests) = listen().await;
+    let Some((_database, client, stop)) = working(&origin).await else { return };
+    let sql = format!(
+        "create table public.orders (id int primary key, note text);
+         create trigger hook after insert or update or delete on public.orders for each row
+           execute function supabase_functions.http_request('{origin}/hook', 'POST', '{{\"x-key\":\"k\"}}', '{{}}', '5000');
+         grant all on public.orders to service_role; set role service_role;
+         insert into public.orders values (1, 'a'); update public.orders set note = 'b'; delete from public.orders"
+    );
+    client.batch_execute(&sql).await.unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let request = next(&mut requests).await;
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("POST /hook ") && head.contains("x-key: k"), "{head}");
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&body["schema"], &body["table"]), (&"public".into(), &"orders".into()));
+        seen.push(format!(
+            "{}: {} {}",
+            body["type"].as_str().unwrap(),
+            body["old_record"]["note"],
+            body["record"]["note"]
+        ));
+    }
+    seen.sort();
+    assert_eq!(seen, ["DELETE: \"b\" null", "INSERT: null \"a\"", "UPDATE: \"a\" \"b\""]);
+    client.batch_execute("reset role").await.unwrap();
+    assert_eq!(
+        number(&client, "select count(*) from supabase_functions.hooks where request_id > 0").await,
+        3
+    );
     stop.cancel();
 }

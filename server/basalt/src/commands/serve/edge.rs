@@ -51,7 +51,7 @@ fn mail_key(keys: &tokens::Keys) -> String {
 }
 
 /// Returns the URL of this server for programs on this machine, without a name to resolve or a proxy.
-fn local_url(address: SocketAddr) -> String {
+pub(super) fn local_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         ip if !ip.is_unspecified() => ip,
         IpAddr::V4(_) => IpAddr::from([127, 0, 0, 1]),

@@ -1,5 +1,6 @@
 //! The running services with their pools and tasks: started in order, stopped in the opposite order.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{DatabaseAccess, metrics, nodes, scheduled_calls};
+use super::{DatabaseAccess, edge, metrics, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
@@ -126,7 +127,7 @@ impl RunningServices {
             self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
         }
-        self.start_workers(access.backend).await?;
+        self.start_workers(settings, access.backend).await?;
         self.report();
         Ok(())
     }
@@ -192,7 +193,7 @@ impl RunningServices {
     }
 
     /// Starts the workers behind the extensions pg_cron and pg_net, which only the embedded Postgres has.
-    async fn start_workers(&mut self, backend: &Backend) -> Result<(), Error> {
+    async fn start_workers(&mut self, settings: &Settings, backend: &Backend) -> Result<(), Error> {
         if backend.cluster.is_none() {
             return Ok(());
         }
@@ -200,8 +201,9 @@ impl RunningServices {
         self.databases.push(("workers", admin.clone()));
         self.tasks.spawn(cron::work(admin.clone(), self.stop.clone()));
         let stop = self.stop.clone();
+        let api = edge::local_url(SocketAddr::new(settings.server.host, settings.server.port));
         self.tasks.spawn(async move {
-            if let Err(error) = net::work(admin, stop).await {
+            if let Err(error) = net::work(admin, &api, stop).await {
                 tracing::error!(error, "requests of pg_net are not sent");
             }
         });
