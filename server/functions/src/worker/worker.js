@@ -110,6 +110,17 @@ globalThis.EdgeRuntime = {
   },
 }
 
+// The hosted runtime has models built in, which Deno has not.
+globalThis.Supabase = {
+  ai: {
+    Session: class {
+      constructor(model) {
+        throw new Error(`Supabase.ai.Session('${model}') needs the hosted platform's models; call a model's own API instead`)
+      }
+    },
+  },
+}
+
 async function obey(request) {
   if (request.url.endsWith('/drain')) {
     globalThis.dispatchEvent(new Event('beforeunload'))
