@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use tokio_postgres::error::SqlState;
+
 use crate::{Client, Error};
 
 const VAULT_EXISTS: &str = "select to_regclass('vault.decrypted_secrets') is not null";
@@ -27,7 +29,8 @@ impl Secrets {
     /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many
     /// were created or changed; `None` if the database has no vault.
     ///
-    /// Errors: those of its statements; nothing has been changed then.
+    /// Errors: [`Error::Configuration`] where the vault's key is not the one that a secret was encrypted with; those of its
+    /// statements. Nothing has been changed then.
     pub async fn store(&self, client: &mut Client) -> Result<Option<usize>, Error> {
         let transaction = client.transaction().await?;
         if !transaction.query_typed_one(VAULT_EXISTS, &[]).await?.get::<_, bool>(0) {
@@ -36,10 +39,22 @@ impl Secrets {
         let mut changed = 0;
         for (name, secret) in &self.0 {
             for sql in [UPDATE, CREATE] {
-                changed += transaction.query(sql, &[name, secret]).await?.len();
+                let written = transaction.query(sql, &[name, secret]).await;
+                changed += written.map_err(|error| failure(name, error))?.len();
             }
         }
         transaction.commit().await?;
         Ok(Some(changed))
+    }
+}
+
+/// Returns why secret `name` could not be written. 39000 is what pgsodium and supabase_vault say of a wrong key.
+fn failure(name: &str, error: tokio_postgres::Error) -> Error {
+    match error.code() {
+        Some(&SqlState::EXTERNAL_ROUTINE_INVOCATION_EXCEPTION) => Error::Configuration(format!(
+            "the vault's secret \"{name}\" was encrypted with another key: postgres/vault.key in the data folder is not \
+             the one that belongs to this database"
+        )),
+        _ => error.into(),
     }
 }
