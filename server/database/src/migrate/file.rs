@@ -13,6 +13,18 @@ use super::split::{Statement, line_at, split};
 /// that create them, and that stock Postgres does not have.
 const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
 
+/// The role to which extensions of a project belong on hosted Supabase, where supautils creates them.
+const EXTENSION_OWNER: &str = "supabase_admin";
+
+/// Returns the setting `role` of the session, if the roles that are logged in and in force and `supabase_admin` are all
+/// superusers, so that a change to the latter is possible and gives no rights.
+const ROLE_OF_SUPERUSER: &str = "
+select pg_catalog.current_setting('role')
+ where not exists (
+   select from pg_catalog.unnest(array[session_user, current_user, $1::name]) as needed (name)
+     left join pg_catalog.pg_roles r on r.rolname = needed.name
+    where r.rolsuper is not true)";
+
 /// The size in bytes of the pieces in which rows of `copy … from stdin` are sent.
 const COPY_CHUNK: usize = 64 * 1024;
 
@@ -21,6 +33,8 @@ pub(super) struct File<'a> {
     pub(super) name: &'a str,
     pub(super) sql: &'a str,
     pub(super) statements: Vec<Statement<'a>>,
+    /// Whether this is a file of a project, whose extensions belong to [`EXTENSION_OWNER`].
+    pub(super) is_project: bool,
 }
 
 /// Statements that are run in one transaction, or one that Postgres does not run in a transaction.
@@ -62,7 +76,7 @@ impl<'a> File<'a> {
                 ));
             }
         }
-        Ok(Self { name, sql, statements })
+        Ok(Self { name, sql, statements, is_project: false })
     }
 
     /// Returns the steps before the last, and the statements of the last, in whose transaction the file is recorded.
@@ -122,9 +136,31 @@ impl<'a> File<'a> {
                 );
                 continue;
             }
-            self.run_one(client, statement).await?;
+            if self.is_project && changes_extension(statement) {
+                self.run_as_extension_owner(client, statement).await?;
+            } else {
+                self.run_one(client, statement).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Runs a statement about an extension as the role that owns extensions, if the database has that role and the current
+    /// one is a superuser, too. Otherwise default privileges of the current role, such as `revoke execute on functions from
+    /// public`, would apply to the functions of extensions.
+    async fn run_as_extension_owner(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement<'_>,
+    ) -> Result<(), Error> {
+        let owner = EXTENSION_OWNER;
+        let former = client.query_typed_opt(ROLE_OF_SUPERUSER, &[(&owner, Type::TEXT)]).await;
+        let Some(row) = former.map_err(Error::database("look for the owner of extensions"))? else {
+            return self.run_one(client, statement).await;
+        };
+        set_local_role(client, owner).await?;
+        self.run_one(client, statement).await?;
+        set_local_role(client, row.get(0)).await
     }
 
     async fn run_one(&self, client: &impl GenericClient, statement: &Statement<'_>) -> Result<(), Error> {
@@ -160,6 +196,13 @@ impl<'a> File<'a> {
     }
 }
 
+/// Sets the role until the end of the transaction; `none` is the one that is logged in.
+async fn set_local_role(client: &impl GenericClient, role: &str) -> Result<(), Error> {
+    let sql = "select pg_catalog.set_config('role', $1, true)";
+    let result = client.query_typed_one(sql, &[(&role, Type::TEXT)]).await;
+    result.map(drop).map_err(Error::database("change the role for an extension"))
+}
+
 /// Runs `copy … from stdin` with `rows`.
 async fn copy(client: &impl GenericClient, sql: &str, rows: &str) -> Result<(), tokio_postgres::Error> {
     let sink: CopyInSink<Bytes> = client.client().copy_in(sql).await?;
@@ -168,6 +211,11 @@ async fn copy(client: &impl GenericClient, sql: &str, rows: &str) -> Result<(), 
         sink.send(Bytes::copy_from_slice(chunk)).await?;
     }
     sink.finish().await.map(drop)
+}
+
+/// Reports whether the statement creates an extension or runs scripts of a newer version of it.
+fn changes_extension(statement: &Statement<'_>) -> bool {
+    matches!(words(statement).as_slice(), ["CREATE" | "ALTER", "EXTENSION", ..])
 }
 
 /// Returns the extension that `create extension if not exists …` creates, if it is one that every hosted project has.

@@ -19,10 +19,11 @@ pub(super) enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn file(self) -> Result<File<'a>, Error> {
-        match self {
+        let file = match self {
             Self::Migration(file) => File::parse(&file.file, &file.sql),
             Self::Seed { path, sql, .. } => File::parse(path, sql),
-        }
+        }?;
+        Ok(File { is_project: true, ..file })
     }
 
     /// Reports whether the file is recorded already, because another process was faster.
