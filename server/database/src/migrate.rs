@@ -1,13 +1,13 @@
 //! Migrations: the platform's own schema, a project's migrations, its seed files, and the login roles' passwords.
 //!
-//! A [`Migrator`] brings a database up to date. Each file is run in a transaction of its own, which also records it and
-//! holds an advisory lock, so that a file is applied completely or not at all, and only once, even if several nodes start
-//! at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase CLI; either
+//! A [`Migrator`] brings a database up to date. Each file is run in a transaction of its own, which also records it, so
+//! that it is applied completely or not at all. An advisory lock sees to it that it is applied only once, even if several
+//! nodes start at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase CLI; either
 //! tool can continue where the other stopped.
 //!
-//! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may contain `begin`
-//! and `commit`, may create extensions that every hosted project has, and may be the output of `pg_dump`. If it contains
-//! statements that Postgres does not run in a transaction, it is applied in several steps.
+//! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may create extensions
+//! that every hosted project has, and may be the output of `pg_dump`. If it commits before its last statement, or contains
+//! statements that Postgres does not run in a transaction, it is applied in several steps, and recorded with the last.
 //!
 //! A file that was changed after it had been applied is reported and not run again. A file that only `psql` could run is
 //! an error with file and line. See `docs/decisions/0036`.
@@ -65,8 +65,8 @@ pub struct Report {
 
 /// Brings a database up to date, over an administrator's connection (for the platform's schema, a superuser's).
 ///
-/// The connection may go through a pooler in transaction mode. It stays usable after an error, except after
-/// [`Error::TooSlow`] and [`Error::Database`].
+/// The connection may go through a pooler in transaction mode, unless there are files that are applied in several steps. It
+/// stays usable after an error, except after [`Error::TooSlow`] and [`Error::Database`].
 pub struct Migrator<'a> {
     client: &'a mut Client,
     limits: Limits,

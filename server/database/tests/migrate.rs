@@ -14,6 +14,8 @@ mod platform;
 mod storage;
 #[path = "migrate/support.rs"]
 mod support;
+#[path = "migrate/transactions.rs"]
+mod transactions;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -207,21 +209,6 @@ async fn an_error_inside_a_block_shows_the_line_and_hides_passwords() {
     folder.write("1_block.sql", "alter role nobody_at_all password 'hunter2';");
     let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
     assert!(!error.to_string().contains("hunter2"), "{error}");
-}
-
-#[tokio::test]
-async fn begin_and_commit_in_a_file_do_not_end_its_transaction() {
-    let database = Database::empty().await;
-    let mut client = database.client().await;
-    let folder = Folder::new();
-    folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\ncommit;\nselect 1/0;");
-    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
-    assert_eq!((error.line, error.code.as_str()), (4, "22012"));
-    assert_eq!(count(&client, "select count(*) from pg_class where relname = 'kept'").await, 0);
-
-    folder.write("1_bracketed.sql", "begin;\ncreate table kept (id int);\nrollback;\n");
-    let error = Migrator::new(&mut client).project(folder.path()).await.unwrap_err();
-    assert!(error.to_string().starts_with("1_bracketed.sql, line 3: found ROLLBACK"), "{error}");
 }
 
 #[tokio::test]

@@ -59,8 +59,11 @@ pub enum Error {
          transaction that holds an advisory lock in pg_locks"
     )]
     Busy(Duration),
-    /// A file took too long and was rolled back.
-    #[error("{file} was not done within {limit:?} and was rolled back. Split it, or allow it more time")]
+    /// A file took too long. What it had not committed was rolled back.
+    #[error(
+        "{file} was not done within {limit:?}, and what it had not committed was rolled back. Split it, or allow it more \
+         time"
+    )]
     TooSlow {
         /// The file's name.
         file: String,
@@ -157,8 +160,8 @@ impl fmt::Display for StatementError {
             None => write!(f, "  Nothing of this file was applied"),
             Some(line) => write!(
                 f,
-                "  The statements up to line {line} were applied, since they cannot be part of one transaction, and will be \
-                 run again at the next attempt: undo them, or write them so that they can be run twice (if not exists)"
+                "  The statements up to line {line} were applied and committed before that, and will be run again at the \
+                 next attempt: undo them, or write them so that they can be run twice (if not exists)"
             ),
         }
     }
@@ -194,10 +197,13 @@ impl StatementError {
 fn hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "25001" => {
-            "A file is one transaction as far as Postgres allows, and this statement was not recognized as one that cannot \
-             run inside one. Run it by hand with psql."
+            "Statements are run in a transaction as far as Postgres allows, and this one was not recognized as one that \
+             cannot run inside one. Run it by hand with psql."
         }
-        "55P04" => "A new value of an enum can be used from the next migration on: split this file in two.",
+        "55P04" => {
+            "A new value of an enum can be used once it is committed: write commit; between the statement that adds it and \
+             this one, or split the file in two."
+        }
         "55P03" => "Another session held a lock on the table for too long. Try again when it is idle.",
         "57014" => "The statement took longer than a migration may. Split it, or allow more time.",
         _ => return None,

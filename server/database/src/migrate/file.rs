@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::SinkExt as _;
 use tokio_postgres::types::Type;
-use tokio_postgres::{CopyInSink, GenericClient};
+use tokio_postgres::{CopyInSink, GenericClient, Transaction};
 
 use super::error::{Error, StatementError};
 use super::holds;
@@ -13,6 +13,18 @@ use super::split::{Statement, line_at, split};
 /// that create them, and that stock Postgres does not have.
 const HOSTED_EXTENSIONS: &[&str] = &["pg_graphql", "pg_net", "pgjwt", "pgsodium", "supabase_vault"];
 
+/// The role to which extensions of a project belong on hosted Supabase, where supautils creates them.
+const EXTENSION_OWNER: &str = "supabase_admin";
+
+/// Returns the setting `role` of the session, if the roles that are logged in and in force and `supabase_admin` are all
+/// superusers, so that a change to the latter is possible and gives no rights.
+const ROLE_OF_SUPERUSER: &str = "
+select pg_catalog.current_setting('role')
+ where not exists (
+   select from pg_catalog.unnest(array[session_user, current_user, $1::name]) as needed (name)
+     left join pg_catalog.pg_roles r on r.rolname = needed.name
+    where r.rolsuper is not true)";
+
 /// The size in bytes of the pieces in which rows of `copy … from stdin` are sent.
 const COPY_CHUNK: usize = 64 * 1024;
 
@@ -21,6 +33,8 @@ pub(super) struct File<'a> {
     pub(super) name: &'a str,
     pub(super) sql: &'a str,
     pub(super) statements: Vec<Statement<'a>>,
+    /// Whether this is a file of a project, whose extensions belong to [`EXTENSION_OWNER`].
+    pub(super) is_project: bool,
 }
 
 /// Statements that are run in one transaction, or one that Postgres does not run in a transaction.
@@ -55,37 +69,38 @@ impl<'a> File<'a> {
                 return Err(unsuitable(
                     statement.first_token,
                     format!(
-                        "{}, which would end or change the transaction that holds the whole file",
+                        "{}, which would undo or change the transaction that the statements around it are in",
                         statement.words[0]
                     ),
                     "Remove it.",
                 ));
             }
         }
-        Ok(Self { name, sql, statements })
+        Ok(Self { name, sql, statements, is_project: false })
     }
 
     /// Returns the steps before the last, and the statements of the last, in whose transaction the file is recorded.
     ///
-    /// A file is one step, unless it has a statement that cannot be run in a transaction, or commits after it has added
-    /// a value to an enum, which can be used only after a commit.
+    /// A file is one step, unless it has a statement that cannot be run in a transaction, or commits before its end: a
+    /// `commit` belongs to the step that it ends.
     pub(super) fn steps(&self) -> (Vec<Step<'_>>, &[Statement<'_>]) {
-        let (mut steps, mut start, mut has_new_value) = (Vec::new(), 0, false);
+        let (mut steps, mut start) = (Vec::new(), 0);
         for (index, statement) in self.statements.iter().enumerate() {
-            has_new_value |= adds_enum_value(statement);
             let is_single = refuses_transactions(statement);
-            let is_border = has_new_value && commits(statement) && does_work(&self.statements[index..]);
+            let is_border = transaction_control(statement) == TransactionControl::Commit
+                && does_work(&self.statements[index..]);
             if !is_single && !is_border {
                 continue;
             }
-            let before = &self.statements[start..index];
+            let end = if is_border { index + 1 } else { index };
+            let before = &self.statements[start..end];
             if does_work(before) {
                 steps.push(Step::InTransaction(before));
             }
             if is_single {
                 steps.push(Step::WithoutTransaction(statement));
             }
-            (start, has_new_value) = (index + 1, false);
+            start = index + 1;
         }
         (steps, &self.statements[start..])
     }
@@ -99,7 +114,7 @@ impl<'a> File<'a> {
         missing_extensions: &mut Vec<String>,
     ) -> Result<(), Error> {
         for statement in statements {
-            if transaction_control(statement) == TransactionControl::Redundant {
+            if transaction_control(statement) != TransactionControl::None {
                 continue;
             }
             if let Some(extension) = hosted_extension(statement)
@@ -121,9 +136,31 @@ impl<'a> File<'a> {
                 );
                 continue;
             }
-            self.run_one(client, statement).await?;
+            if self.is_project && changes_extension(statement) {
+                self.run_as_extension_owner(client, statement).await?;
+            } else {
+                self.run_one(client, statement).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Runs a statement about an extension as the role that owns extensions, if the database has that role and the current
+    /// one is a superuser, too. Otherwise default privileges of the current role, such as `revoke execute on functions from
+    /// public`, would apply to the functions of extensions.
+    async fn run_as_extension_owner(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement<'_>,
+    ) -> Result<(), Error> {
+        let owner = EXTENSION_OWNER;
+        let former = client.query_typed_opt(ROLE_OF_SUPERUSER, &[(&owner, Type::TEXT)]).await;
+        let Some(row) = former.map_err(Error::database("look for the owner of extensions"))? else {
+            return self.run_one(client, statement).await;
+        };
+        set_local_role(client, owner).await?;
+        self.run_one(client, statement).await?;
+        set_local_role(client, row.get(0)).await
     }
 
     async fn run_one(&self, client: &impl GenericClient, statement: &Statement<'_>) -> Result<(), Error> {
@@ -131,13 +168,39 @@ impl<'a> File<'a> {
             None => client.batch_execute(statement.text).await,
             Some(rows) => copy(client, statement.text, rows).await,
         };
-        result.map_err(|error| match error.as_db_error() {
+        result.map_err(|error| self.error(statement, "run a migration's statement", error))
+    }
+
+    /// Commits the transaction in which `statements` were run. What Postgres refuses only then, such as a row that
+    /// violates a deferred constraint, is an error of the last of them: usually `commit`.
+    pub(super) async fn commit(
+        &self,
+        transaction: Transaction<'_>,
+        statements: &[Statement<'_>],
+    ) -> Result<(), Error> {
+        let doing = "commit a file";
+        let last = statements.iter().rfind(|statement| !statement.is_comment());
+        transaction.commit().await.map_err(|error| match last {
+            Some(last) => self.error(last, doing, error),
+            None => Error::Database { doing, source: error },
+        })
+    }
+
+    fn error(&self, statement: &Statement<'_>, doing: &'static str, error: tokio_postgres::Error) -> Error {
+        match error.as_db_error() {
             Some(refusal) => {
                 Error::Statement(Box::new(StatementError::new(self.name, self.sql, statement, refusal)))
             }
-            None => Error::Database { doing: "run a migration's statement", source: error },
-        })
+            None => Error::Database { doing, source: error },
+        }
     }
+}
+
+/// Sets the role until the end of the transaction; `none` is the one that is logged in.
+async fn set_local_role(client: &impl GenericClient, role: &str) -> Result<(), Error> {
+    let sql = "select pg_catalog.set_config('role', $1, true)";
+    let result = client.query_typed_one(sql, &[(&role, Type::TEXT)]).await;
+    result.map(drop).map_err(Error::database("change the role for an extension"))
 }
 
 /// Runs `copy … from stdin` with `rows`.
@@ -148,6 +211,11 @@ async fn copy(client: &impl GenericClient, sql: &str, rows: &str) -> Result<(), 
         sink.send(Bytes::copy_from_slice(chunk)).await?;
     }
     sink.finish().await.map(drop)
+}
+
+/// Reports whether the statement creates an extension or runs scripts of a newer version of it.
+fn changes_extension(statement: &Statement<'_>) -> bool {
+    matches!(words(statement).as_slice(), ["CREATE" | "ALTER", "EXTENSION", ..])
 }
 
 /// Returns the extension that `create extension if not exists …` creates, if it is one that every hosted project has.
@@ -202,9 +270,11 @@ async fn has_transaction_timeout(client: &impl GenericClient) -> Result<bool, Er
 enum TransactionControl {
     /// An ordinary statement.
     None,
-    /// A plain `begin` or `commit`, which is skipped: the file is one transaction anyway.
-    Redundant,
-    /// Any statement that would end the file's transaction or change its mode.
+    /// A plain `begin`, which is skipped: the statements around it are in a transaction anyway.
+    Begin,
+    /// A plain `commit`, which ends a [`Step`] and is not run itself.
+    Commit,
+    /// Any statement that would undo a transaction or change its mode.
     Forbidden,
 }
 
@@ -213,10 +283,10 @@ fn words<'s>(statement: &'s Statement<'_>) -> Vec<&'s str> {
 }
 
 fn transaction_control(statement: &Statement<'_>) -> TransactionControl {
-    use TransactionControl::{Forbidden, None, Redundant};
+    use TransactionControl::{Begin, Commit, Forbidden, None};
     match words(statement).as_slice() {
-        ["BEGIN" | "COMMIT" | "END"] | ["BEGIN" | "COMMIT" | "END", "WORK" | "TRANSACTION"] => Redundant,
-        ["START", "TRANSACTION"] => Redundant,
+        ["BEGIN"] | ["BEGIN", "WORK" | "TRANSACTION"] | ["START", "TRANSACTION"] => Begin,
+        ["COMMIT" | "END"] | ["COMMIT" | "END", "WORK" | "TRANSACTION"] => Commit,
         ["ROLLBACK", "TO", ..] | ["ROLLBACK", "WORK" | "TRANSACTION", "TO", ..] => None,
         ["BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => Forbidden,
         ["START" | "PREPARE", "TRANSACTION", ..] => Forbidden,
@@ -224,18 +294,10 @@ fn transaction_control(statement: &Statement<'_>) -> TransactionControl {
     }
 }
 
-/// Reports whether `statements` has more than redundant transaction control.
+/// Reports whether `statements` has more than `begin`, `commit` and comments.
 fn does_work(statements: &[Statement<'_>]) -> bool {
-    statements.iter().any(|statement| transaction_control(statement) == TransactionControl::None)
-}
-
-fn commits(statement: &Statement<'_>) -> bool {
-    matches!(words(statement).as_slice(), ["COMMIT" | "END", ..])
-}
-
-fn adds_enum_value(statement: &Statement<'_>) -> bool {
-    let words = words(statement);
-    words.starts_with(&["ALTER", "TYPE"]) && words.windows(2).any(|pair| pair == ["ADD", "VALUE"])
+    let works = |statement| transaction_control(statement) == TransactionControl::None;
+    statements.iter().any(|statement| works(statement) && !statement.is_comment())
 }
 
 /// Reports whether Postgres runs the statement only outside of transactions.
@@ -299,19 +361,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_one_step_unless_postgres_forbids_it() {
+    fn a_file_is_one_step_unless_it_commits_or_postgres_forbids_it() {
         for one in [
             "",
             "create table a (b int); create index on a (b); vacuum_log()",
-            "begin; select 1; commit; begin; select 2; commit;",
-            "alter type t add value 'x'; commit",
+            "begin; select 1; commit; -- done",
+            "begin; select 1; commit; /* all of it */;\n-- really",
+            "select 1; begin transaction; select 2; end work; begin; commit;",
+            "begin; commit; select 1",
+            "create function f() returns int begin atomic select 1; end; select 2",
             "refresh materialized view concurrently m",
         ] {
             assert_eq!(steps(one).len(), 1, "{one}");
         }
         assert_eq!(steps("create unique index concurrently if not exists i on t (a)"), [0, 0]);
         assert_eq!(steps("select 1; drop index concurrently i; vacuum analyze t; select 2"), [1, 0, 0, 1]);
-        assert_eq!(steps("begin; alter type t add value 'x'; commit; select 't'::x; select 2"), [2, 2]);
+        assert_eq!(steps("begin; select 1; commit; begin; select 2; commit; commit; (select 3)"), [3, 3, 1]);
+        assert_eq!(steps("select 1; commit; -- the rest\nselect 2"), [2, 1]);
+        assert_eq!(steps("select 1; commit; create index concurrently i on t (a); end; select 2"), [2, 0, 1]);
         assert_eq!(steps("reindex (verbose, concurrently) index i; reindex table t"), [0, 1]);
         assert_eq!(steps("alter table p detach partition q concurrently"), [0, 0]);
     }

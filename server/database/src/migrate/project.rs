@@ -19,10 +19,11 @@ pub(super) enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn file(self) -> Result<File<'a>, Error> {
-        match self {
+        let file = match self {
             Self::Migration(file) => File::parse(&file.file, &file.sql),
             Self::Seed { path, sql, .. } => File::parse(path, sql),
-        }
+        }?;
+        Ok(File { is_project: true, ..file })
     }
 
     /// Reports whether the file is recorded already, because another process was faster.
@@ -45,7 +46,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Runs the file and records it, if possible in one transaction.
+/// Runs the file and records it, in one transaction unless the file has several steps.
 pub(super) async fn apply(
     client: &mut Client,
     limits: &Limits,
@@ -55,6 +56,9 @@ pub(super) async fn apply(
     let (earlier, last) = file.steps();
     if earlier.is_empty() {
         let transaction = apply::begin(client, limits).await?;
+        if target.is_recorded(&transaction).await? {
+            return Ok(Outcome::AlreadyApplied);
+        }
         return finish(transaction, target, &file, last, Vec::new()).await;
     }
     apply::begin_session(client, limits).await?;
@@ -63,7 +67,8 @@ pub(super) async fn apply(
     outcome
 }
 
-/// Runs the steps of a file one after another. If one fails, the steps before it stay applied.
+/// Runs the steps of a file one after another. If one fails, the steps before it stay applied, and the file is not
+/// recorded.
 async fn apply_in_steps(
     client: &mut Client,
     target: Target<'_>,
@@ -101,7 +106,7 @@ async fn run_in_transaction(
 ) -> Result<(), Error> {
     let transaction = apply::resume(client).await?;
     file.run(&transaction, statements, missing_extensions).await?;
-    transaction.commit().await.map_err(Error::database("commit a part of a file"))
+    file.commit(transaction, statements).await
 }
 
 /// Runs the last statements of the file and records it, in one transaction.
@@ -112,12 +117,9 @@ async fn finish(
     statements: &[Statement<'_>],
     mut missing_extensions: Vec<String>,
 ) -> Result<Outcome, Error> {
-    if target.is_recorded(&transaction).await? {
-        return Ok(Outcome::AlreadyApplied);
-    }
     file.run(&transaction, statements, &mut missing_extensions).await?;
     apply::restore_session(&transaction).await?;
     target.record(&transaction, &file.statements).await?;
-    transaction.commit().await.map_err(Error::database("commit a file"))?;
+    file.commit(transaction, statements).await?;
     Ok(Outcome::Applied { missing_extensions })
 }

@@ -30,6 +30,11 @@ pub(super) struct Statement<'a> {
 }
 
 impl Statement<'_> {
+    /// Reports whether there are only comments, as after the last semicolon of a file.
+    pub(super) fn is_comment(&self) -> bool {
+        self.first_token == self.offset && (self.text.starts_with("--") || self.text.starts_with("/*"))
+    }
+
     /// Returns the statement in the form for `psql`: with its rows, if it has any.
     pub(super) fn source(&self) -> Cow<'_, str> {
         match self.data {

@@ -69,6 +69,75 @@ async fn extensions_of_the_distribution_are_created_in_schema_extensions() {
     );
 }
 
+/// On hosted Supabase, what a project says about its own functions does not apply to those of extensions either.
+#[tokio::test]
+async fn extensions_of_a_project_belong_to_the_platform() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let folder = Folder::new();
+    folder.write(
+        "1_trgm.sql",
+        "alter default privileges revoke execute on functions from public;
+         create extension pg_trgm schema extensions;
+         create function own() returns int language sql return 1;
+         set role authenticated;
+         create temp table seen on commit drop as select extensions.similarity('a', 'b');",
+    );
+    folder.write(
+        "2_roles.sql",
+        "set role supabase_admin; create extension unaccent; create table of_admin ();
+         reset role; create extension citext; create table of_session ();
+         set local role supabase_admin; create extension hstore; commit; create table after_commit ();
+         comment on extension pg_trgm is 'Similar texts';
+         grant execute on function extensions.similarity(text, text) to anon;
+         alter extension pg_trgm set schema public; drop extension pg_trgm;",
+    );
+    Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    let session = text(&client, "select session_user::text").await;
+    let owners = "select string_agg(distinct extowner::regrole::text, ' ') from pg_extension
+                   where extname in ('unaccent', 'citext', 'hstore')";
+    assert_eq!(text(&client, owners).await, "supabase_admin");
+    for (object, owner) in [
+        ("of_admin", "supabase_admin"),
+        ("of_session", &*session),
+        ("after_commit", &*session),
+        ("own", &*session),
+    ] {
+        let sql = format!(
+            "select relowner::regrole::text from pg_class where relname = '{object}'
+             union all select proowner::regrole::text from pg_proc where proname = '{object}'"
+        );
+        assert_eq!(text(&client, &sql).await, owner, "{object}");
+    }
+}
+
+/// Nobody gets rights by way of an extension, and a server without the platform's superuser is left as it is.
+#[tokio::test]
+async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let name = database.name();
+    let folder = Folder::new();
+    folder.write(
+        "1_creator.sql",
+        &format!(
+            "create role creator_{name}; grant create on database {name} to creator_{name};
+             grant create on schema public to creator_{name}; set role creator_{name};
+             create extension citext schema public;"
+        ),
+    );
+    let report = Migrator::new(&mut client).project(folder.path()).await;
+    let owner =
+        text(&client, "select extowner::regrole::text from pg_extension where extname = 'citext'").await;
+    folder.write("2_refused.sql", &format!("set role creator_{name}; create extension pageinspect;"));
+    let error = statement_error(Migrator::new(&mut client).project(folder.path()).await);
+    let clean = format!("drop extension citext; drop owned by creator_{name}; drop role creator_{name}");
+    client.batch_execute(&clean).await.unwrap();
+    assert_eq!(report.unwrap().applied, ["1_creator.sql"]);
+    assert_eq!(owner, format!("creator_{name}"));
+    assert_eq!(error.code, "42501", "{error}");
+}
+
 #[tokio::test]
 async fn the_error_about_a_missing_extension_names_its_line_and_what_to_do() {
     let database = Database::create().await;
