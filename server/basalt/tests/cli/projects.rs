@@ -159,6 +159,11 @@ async fn an_unknown_database_is_set_up_only_with_consent() {
     assert_eq!(one(&theirs, "select count(*) from public.todos").await, 1);
     let (done, output) = run(project.path(), &["db", "reset", "--yes"]);
     assert!(done, "{output}");
+    let served = Server::start(project.path());
+    let port = served.origin.rsplit(':').next().unwrap();
+    let doctor = basalt(project.path()).arg("doctor").env("BASALT_PORT", port).output().unwrap();
+    assert!(text(&doctor).contains("is in use, and Basalt is running"), "{}", text(&doctor));
+    served.stop();
     drop(theirs);
     let theirs = pool.client().await.unwrap();
     assert_eq!(one(&theirs, "select count(*) from pg_class where relname in ('theirs', 'todos')").await, 1);

@@ -12,6 +12,7 @@ use database::{Database, migrate};
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::commands::functions::Functions;
+use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
 /// Less free space than this is noted: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
@@ -26,6 +27,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         Some(running) if running.answers().await => Some(running),
         _ => None,
     };
+    let is_served = running.is_some() || Instance::find(&settings.data_dir).await.is_some();
     let finding = |subject, verdict| Finding { subject, verdict };
     let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
     findings.push(finding("Data folder", data_folder(&settings.data_dir)));
@@ -35,17 +37,13 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Postgres", postgres(settings).await));
         findings.push(finding("Extensions", extensions(settings).await));
     }
-    findings.push(finding("Database", database(settings, running.as_ref()).await));
+    findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
     if settings.services.realtime.is_some() {
         findings.push(finding("Realtime", realtime::check(settings, running.as_ref()).await));
     }
     findings.push(finding("psql", psql()));
-    findings.push(finding(
-        "Port",
-        port("api.port", settings.server.host, settings.server.port, running.is_some()),
-    ));
-    let admin =
-        port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, running.is_some());
+    findings.push(finding("Port", port("api.port", settings.server.host, settings.server.port, is_served)));
+    let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, is_served);
     findings.push(finding("Admin port", admin));
     findings.push(finding("Buckets", buckets(settings)));
     findings.extend(Functions::new(settings).map(|functions| finding("Functions", edge(&functions))));
@@ -167,8 +165,13 @@ async fn extensions(settings: &Settings) -> Verdict {
 
 /// Checks that the database answers and is up to date. The embedded one is only checked if it runs, since `doctor` does
 /// not start anything.
-async fn database(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
+async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_served: bool) -> Verdict {
     let Some(backend) = Backend::existing(settings, running) else {
+        if is_served {
+            return Verdict::Broken(
+                "Basalt is running, but its Postgres does not answer: see the log".to_owned(),
+            );
+        }
         return Verdict::Fine("the embedded Postgres is not running; `basalt serve` starts it".to_owned());
     };
     let admin = match backend.admin().await {
