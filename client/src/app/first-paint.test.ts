@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 
-import { framePainted, pictureShown } from './first-paint'
+import { firstPaint, pictureShown } from './first-paint'
 
 function rootWith(html: string) {
   const root = document.createElement('div')
@@ -44,9 +44,33 @@ it('waits for no picture longer than two seconds', async () => {
   await shown
 })
 
-it('waits for no frame longer than half a second', async () => {
-  vi.stubGlobal('requestAnimationFrame', () => 0)
-  const shown = framePainted()
+/** Stands in for the browser's observer of paints; returns what tells of one. */
+function stubPaints() {
+  let painted: () => void = () => undefined
+  class Observer {
+    constructor(callback: () => void) {
+      painted = callback
+    }
+    observe() {}
+  }
+  vi.stubGlobal('PerformanceObserver', Observer)
+  return () => {
+    painted()
+  }
+}
+
+it('waits for the first paint', async () => {
+  const paint = stubPaints()
+  const shown = firstPaint()
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await isSettled(shown)).toBe(false)
+  paint()
+  await shown
+})
+
+it('waits for no paint longer than half a second', async () => {
+  stubPaints()
+  const shown = firstPaint()
   await vi.advanceTimersByTimeAsync(490)
   expect(await isSettled(shown)).toBe(false)
   await vi.advanceTimersByTimeAsync(20)

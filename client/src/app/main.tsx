@@ -2,13 +2,13 @@ import '@fontsource-variable/bricolage-grotesque/wght.css'
 import '@fontsource-variable/hanken-grotesk/wght.css'
 import './theme.css'
 
-import { framePainted, pictureShown } from './first-paint'
+import { firstPaint, pictureShown } from './first-paint'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element #root to show the site in')
 
 const hasFirstScreen = root.childElementCount > 0 && !document.hidden
-if (hasFirstScreen) await framePainted()
+if (hasFirstScreen) await firstPaint()
 // Only now, since they would share the connection with what the first screen is made of.
 for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="module-later"]'))
   link.rel = 'modulepreload'
