@@ -23,8 +23,10 @@ the same file has said above, or for nothing; `\\$NAME` is the text itself.
 Each table names a setting by its key in `config.toml` and by its variables, the strongest first. A variable that is empty
 counts as not set. Instead of a variable `NAME`, `NAME_FILE` can be set to the path of a file with the value, such as a
 secret of a container; a server that replaces PostgREST has PostgREST's `@path` for that. In `config.toml` a text
-`env(NAME)` stands for the variable `NAME`. A value that cannot be used stops the start; a name that nobody knows is warned
-about.
+`env(NAME)` stands for the variable `NAME`. One that is not set is warned about, and the key counts as absent; as with the
+CLI, no start stops for it where a provider is switched on, whose credentials are then the text `env(NAME)`. Without the
+address of its sender no mail server counts as set. A value that cannot be used stops the start; a name that nobody knows is
+warned about.
 
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";
