@@ -55,6 +55,23 @@ pub const OFF_BY_DEFAULT: &[&str] = &[
     "auth.web3.*",
 ];
 
+/// Keys that stay the text `env(NAME)` where the variable is not set: what its provider refuses, so that nothing which
+/// is switched on stops the start or is off unnoticed. The Supabase CLI keeps that text everywhere.
+pub const KEPT_REFERENCES: &[&str] = &[
+    "auth.captcha.secret",
+    "auth.external.*.client_id",
+    "auth.external.*.secret",
+    "auth.sms.*.access_key",
+    "auth.sms.*.account_sid",
+    "auth.sms.*.api_key",
+    "auth.sms.*.api_secret",
+    "auth.sms.*.auth_token",
+    "auth.sms.*.from",
+    "auth.sms.*.message_service_sid",
+    "auth.sms.*.originator",
+    "auth.sms.*.sender",
+];
+
 /// Shortest time between two text messages to one user in the Supabase CLI's template.
 const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
 

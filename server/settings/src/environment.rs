@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::Invalid;
+use crate::{Invalid, dotenv};
 
 /// Files read from a project's folder, the stronger first.
 const FILES: [&str; 2] = [".env.local", ".env"];
@@ -62,19 +62,13 @@ impl Environment {
         let unusable = |reason: &dyn std::fmt::Display| {
             Invalid::new(&path.display().to_string(), "lines of the form NAME=value", reason)
         };
-        let pairs = match dotenvy::from_path_iter(path) {
-            Ok(pairs) => pairs,
-            Err(dotenvy::Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(unusable(&error)),
         };
-        for pair in pairs {
-            // The parser's own message quotes the line, which may hold a secret.
-            let (name, value) = pair.map_err(|error| match error {
-                dotenvy::Error::LineParse(_, position) => {
-                    unusable(&format!("a line that breaks off at its character {position}"))
-                }
-                error => unusable(&error),
-            })?;
+        let pairs = dotenv::parse(&String::from_utf8_lossy(&bytes)).map_err(|mistake| unusable(&mistake))?;
+        for (name, value) in pairs {
             if !value.is_empty() && !self.values.contains_key(&name) {
                 self.files.insert(name.clone(), path.to_owned());
                 self.values.insert(name, value);
@@ -185,6 +179,7 @@ mod tests {
         let path = folder.path().join(".env");
         std::fs::write(&path, "SECRET='hunter2\n").unwrap();
         let error = Environment::default().add_file(&path).unwrap_err().to_string();
-        assert!(error.contains(".env") && !error.contains("hunter2"), "{error}");
+        assert!(error.contains(".env") && error.ends_with("in line 1"), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
     }
 }

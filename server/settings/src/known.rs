@@ -12,6 +12,9 @@ pub struct KnownKeys {
     pub without_effect: &'static [(&'static str, &'static str, &'static str)],
     /// Sections that are off where they do not say `enabled = true`.
     pub off_by_default: &'static [&'static str],
+    /// Keys whose value stays the text `env(NAME)` where the variable is not set: what something needs that is switched
+    /// on, and whoever gets it refuses. Every other key counts as absent then.
+    pub kept_references: &'static [&'static str],
     /// How the names of our environment variables begin; all others belong to somebody else.
     pub prefixes: &'static [&'static str],
     /// How the names of those of them begin that others read.
@@ -34,6 +37,11 @@ impl KnownKeys {
     /// Reports whether the section at `path` is off where it says nothing.
     pub(crate) fn is_off_by_default(&self, path: &[&str]) -> bool {
         self.off_by_default.iter().any(|pattern| fits(pattern, path))
+    }
+
+    /// Reports whether the key at `path` keeps the text `env(NAME)` of a variable that is not set.
+    pub(crate) fn keeps_reference(&self, path: &[&str]) -> bool {
+        self.kept_references.iter().any(|pattern| fits(pattern, path))
     }
 
     /// Reports whether the key at `path` is known, and nobody need read it.

@@ -4,6 +4,7 @@
 //! From such a table come the struct's `Default`, the reading of all sources ([`Reader::apply`]), setting by name
 //! ([`set`]), the text of a configuration file ([`shown`]) and the reference for operators ([`reference`]).
 
+mod dotenv;
 mod environment;
 mod invalid;
 mod known;

@@ -1,7 +1,7 @@
 //! Reads settings: the environment first, then `config.toml`, and remembers which keys were read.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::environment::file_variable;
@@ -17,7 +17,18 @@ pub struct Reader<'a> {
     known: KnownKeys,
     read_keys: BTreeSet<String>,
     read_names: BTreeSet<String>,
+    /// What `config.toml` refers to and lacks, by key.
+    unset: BTreeMap<String, Unset>,
     warnings: Vec<String>,
+}
+
+/// A variable that is not set.
+struct Unset {
+    variable: String,
+    /// What comes of that.
+    effect: String,
+    /// Whether that matters to anybody.
+    is_missed: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -29,6 +40,7 @@ impl<'a> Reader<'a> {
             known,
             read_keys: BTreeSet::new(),
             read_names: BTreeSet::new(),
+            unset: BTreeMap::new(),
             warnings: Vec::new(),
         }
     }
@@ -104,26 +116,62 @@ impl<'a> Reader<'a> {
             }
         }
         let Some(value) = find(self.config, path) else { return Ok(()) };
-        let Some(value) = self.substituted(path, value)? else { return Ok(()) };
+        let Some(value) = self.substituted(path, &key, value)? else { return Ok(()) };
         read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file. A variable that is not set is
-    /// reported, except where nobody misses it.
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also within
+    /// lists and tables. Where the variable is not set, the value counts as absent, or stays the text that it is where
+    /// something needs it, as in the CLI; that is reported, except where nobody misses it.
     ///
     /// Errors: those of [`Environment::text`].
-    fn substituted(&mut self, path: &[&str], value: &toml::Value) -> Result<Option<toml::Value>, Invalid> {
+    fn substituted(
+        &mut self,
+        path: &[&str],
+        key: &str,
+        value: &toml::Value,
+    ) -> Result<Option<toml::Value>, Invalid> {
+        match value {
+            toml::Value::Array(items) => {
+                let mut found = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    found.extend(self.substituted(path, &format!("{key}[{index}]"), item)?);
+                }
+                return Ok(Some(toml::Value::Array(found)));
+            }
+            toml::Value::Table(table) => {
+                let mut found = toml::Table::new();
+                for (name, item) in table {
+                    let item = self.substituted(path, &format!("{key}.{name}"), item)?;
+                    found.extend(item.map(|item| (name.clone(), item)));
+                }
+                return Ok(Some(toml::Value::Table(found)));
+            }
+            _ => {}
+        }
         let Some(name) = variable(value) else { return Ok(Some(value.clone())) };
         if let Some(text) = self.text(name)? {
             return Ok(Some(toml::Value::String(text.into_owned())));
         }
-        if !self.is_off(path) {
-            let key = path.join(".");
-            self.warnings.push(format!(
-                "{key} refers to the environment variable {name}, which is not set: {key} is ignored"
-            ));
-        }
-        Ok(None)
+        let own_section = path.len().saturating_sub(1);
+        let is_kept = self.known.keeps_reference(path) && !self.is_section_off(&path[..own_section]);
+        let effect = match is_kept {
+            true => format!("the text env({name}) itself is used, which no provider accepts"),
+            false => format!("{key} is ignored"),
+        };
+        let unset = Unset { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
+        // What was said of it when it was read before still holds.
+        self.unset.entry(key.to_owned()).or_insert(unset);
+        Ok(is_kept.then(|| value.clone()))
+    }
+
+    /// Returns the variable that the value of `key` stands for and that is not set, and has the operator told what comes
+    /// of that: `effect`.
+    pub fn unset(&mut self, key: &str, effect: &str) -> Option<&str> {
+        let unset = self.unset.get_mut(key)?;
+        effect.clone_into(&mut unset.effect);
+        unset.is_missed = true;
+        Some(&unset.variable)
     }
 
     /// Returns what [`Environment::text`] returns, and remembers that a file for it was asked for.
@@ -135,15 +183,18 @@ impl<'a> Reader<'a> {
         self.environment.text(name)
     }
 
-    /// Reports whether `path` leads into a section of `config.toml` that is switched off.
+    /// Reports whether `path` leads into a section of `config.toml` that is switched off, and not to its switch.
     fn is_off(&self, path: &[&str]) -> bool {
-        let is_off = |section: &[&str]| {
-            let switch = find(self.config, section).and_then(|section| section.get("enabled"));
-            let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
-            let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
-            set.map_or_else(|| self.known.is_off_by_default(section), |is_on| !is_on)
-        };
-        (1..path.len()).any(|depth| is_off(&path[..depth]))
+        let sections = path.len() - usize::from(path.last() == Some(&"enabled"));
+        (1..sections).any(|depth| self.is_section_off(&path[..depth]))
+    }
+
+    /// Reports whether the section at `path` is switched off itself.
+    fn is_section_off(&self, path: &[&str]) -> bool {
+        let switch = find(self.config, path).and_then(|section| section.get("enabled"));
+        let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
+        let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
+        set.map_or_else(|| self.known.is_off_by_default(path), |is_on| !is_on)
     }
 
     /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
@@ -162,11 +213,11 @@ impl<'a> Reader<'a> {
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
-        let refers = |path: &Vec<&str>| {
-            let text = find(self.config, path).and_then(toml::Value::as_str);
-            !path.starts_with(&["edge_runtime", "secrets"]) && text == Some(&format!("env({name})"))
+        let is_referred_to = |path: &Vec<&str>| {
+            !path.starts_with(&["edge_runtime", "secrets"])
+                && find(self.config, path).is_some_and(|value| refers(value, name))
         };
-        self.read_names.contains(name) || self.known.is_ours(name) || paths.iter().any(refers)
+        self.read_names.contains(name) || self.known.is_ours(name) || paths.iter().any(is_referred_to)
     }
 
     /// Reports whether a setting is read from the environment variable `name`.
@@ -227,7 +278,13 @@ impl<'a> Reader<'a> {
 
     /// Returns all warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
     pub fn finish(mut self) -> Vec<String> {
-        let mut warnings = std::mem::take(&mut self.warnings);
+        let missed = self.unset.iter().filter(|(_, unset)| unset.is_missed);
+        let missed = missed.map(|(key, Unset { variable, effect, .. })| {
+            format!(
+                "{key} refers to the environment variable {variable}, which is not set; until it is, {effect}"
+            )
+        });
+        let mut warnings: Vec<String> = missed.chain(std::mem::take(&mut self.warnings)).collect();
         let mut keys = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut keys);
         for path in keys {
@@ -257,6 +314,14 @@ impl<'a> Reader<'a> {
 /// Returns the name in `env(NAME)`.
 fn variable(value: &toml::Value) -> Option<&str> {
     value.as_str()?.strip_prefix("env(")?.strip_suffix(')')
+}
+
+/// Reports whether `value` is `env(<name>)` or a list with that.
+fn refers(value: &toml::Value, name: &str) -> bool {
+    match value {
+        toml::Value::Array(items) => items.iter().any(|item| refers(item, name)),
+        _ => variable(value) == Some(name),
+    }
 }
 
 fn find<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {
@@ -301,5 +366,74 @@ fn displayed(value: &toml::Value) -> String {
         toml::Value::String(text) => quoted(text),
         toml::Value::Table(_) => "a table".to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: KnownKeys = KnownKeys {
+        silent: &[],
+        without_effect: &[],
+        off_by_default: &["a.*"],
+        kept_references: &["a.*.secret"],
+        prefixes: &[],
+        read_elsewhere: &[],
+    };
+
+    /// What `key` has in `config`, where variable `SET` is set, and the warnings.
+    fn get<T: Value>(config: &str, key: &str) -> (Option<T>, Vec<String>) {
+        let environment = Environment::from_pairs([("SET".to_owned(), "value".to_owned())]);
+        let config = config.parse().unwrap();
+        let mut reader = Reader::new(&environment, &config, KNOWN);
+        // What is missed twice is said once.
+        reader.get::<T>(key, &[]).unwrap();
+        let value = reader.get(key, &[]).unwrap();
+        reader.read_keys.extend(["a.b.enabled".to_owned()]);
+        (value, reader.finish())
+    }
+
+    #[test]
+    fn references_are_replaced_in_lists_and_tables_too() {
+        let text = |config| get::<String>(config, "x");
+        assert_eq!(text("x = 'env(SET)'"), (Some("value".to_owned()), vec![]));
+        assert_eq!(text("x = 'an env(SET)'"), (Some("an env(SET)".to_owned()), vec![]));
+        let (list, warnings) = get::<Vec<String>>("x = ['env(SET)', 'y', 'env(NONE)', 'env(NO)']", "x");
+        assert_eq!(list.unwrap(), ["value", "y"]);
+        assert_eq!(
+            warnings,
+            [
+                "x[2] refers to the environment variable NONE, which is not set; until it is, x[2] is ignored",
+                "x[3] refers to the environment variable NO, which is not set; until it is, x[3] is ignored"
+            ]
+        );
+        let (table, warnings) =
+            get::<BTreeMap<String, String>>("x = { a = 'env(SET)', b = 'env(NONE)' }", "x");
+        assert_eq!(table.unwrap(), [("a".to_owned(), "value".to_owned())].into());
+        assert!(warnings[0].starts_with("x.b refers to the environment variable NONE"), "{warnings:?}");
+    }
+
+    #[test]
+    fn what_is_needed_keeps_its_reference() {
+        let secret = |config| get::<String>(config, "a.b.secret");
+        let (value, warnings) = secret("[a.b]\nenabled = true\nsecret = 'env(NONE)'");
+        assert_eq!(value.as_deref(), Some("env(NONE)"));
+        assert_eq!(
+            warnings,
+            ["a.b.secret refers to the environment variable NONE, which is not set; until it is, \
+              the text env(NONE) itself is used, which no provider accepts"]
+        );
+        assert_eq!(secret("[a.b]\nsecret = 'env(NONE)'"), (None, vec![]));
+        let (switch, warnings) = get::<bool>("[a.b]\nenabled = 'env(NONE)'", "a.b.enabled");
+        assert_eq!((switch, warnings.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_variable_that_a_list_refers_to_is_the_servers() {
+        let environment = Environment::default();
+        let config = "x = ['env(LISTED)']\ny = 'env(ALONE)'".parse().unwrap();
+        let reader = Reader::new(&environment, &config, KNOWN);
+        assert!(reader.is_ours("LISTED") && reader.is_ours("ALONE") && !reader.is_ours("OTHER"));
     }
 }

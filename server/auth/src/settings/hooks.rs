@@ -80,11 +80,16 @@ impl HookSettings {
             if !is_enabled {
                 continue;
             }
+            let key = format!("auth.hook.{}.uri", name.setting());
+            let unset = reader.unset(&key, "the hook cannot be called");
+            // Without the hook, what it is to refuse would be allowed: the CLI does not start, either.
+            let found =
+                unset.map_or_else(|| "none".to_owned(), |variable| format!("{variable}, which is not set"));
             let missing = || {
                 let variable = format!("GOTRUE_HOOK_{}_URI", name.setting().to_ascii_uppercase());
                 let expected =
                     "https://… or pg-functions://postgres/<schema>/<function>, since the hook is enabled";
-                Invalid::new(&variable, expected, &"none")
+                Invalid::new(&variable, expected, &found)
             };
             let uri = uri.ok_or_else(missing)?;
             let secrets = secrets.split('|').filter(|secret| !secret.is_empty()).map(Secret::from).collect();

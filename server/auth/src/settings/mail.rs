@@ -268,6 +268,10 @@ impl SmtpSettings {
             return Ok(None);
         }
         if smtp.admin_email.is_empty() {
+            let effect = "no mail server is set, and mails are kept";
+            if reader.unset("auth.email.smtp.admin_email", effect).is_some() {
+                return Ok(None);
+            }
             let expected = "the address that mails are from, since a mail server is set";
             return Err(Invalid::new("GOTRUE_SMTP_ADMIN_EMAIL", expected, &"none"));
         }

@@ -8,6 +8,7 @@ const KNOWN: KnownKeys = KnownKeys {
     silent: &[],
     without_effect: &[],
     off_by_default: OFF_BY_DEFAULT,
+    kept_references: KEPT_REFERENCES,
     prefixes: &["BASALT_", "GOTRUE_"],
     read_elsewhere: &[],
 };
@@ -339,4 +340,79 @@ fn variables_without_effect_and_misspelt_ones_are_told() {
             "unknown environment variable GOTRUE_MAILER_OTP_LENGHT is ignored; did you mean GOTRUE_MAILER_OTP_LENGTH?",
         ]
     );
+}
+
+#[test]
+fn credentials_whose_variable_is_not_set_stop_no_start() {
+    let kept = |config: &str, key: &str| {
+        let (settings, warnings) = all(config, &[]).unwrap();
+        let said = format!("{key} refers to the environment variable NONE, which is not set");
+        assert!(matches!(warnings.as_slice(), [only] if only.starts_with(&said)), "{warnings:?}");
+        settings
+    };
+    let github = "[auth.external.github]\nenabled = true\n";
+    let settings =
+        kept(&format!("{github}client_id = 'env(NONE)'\nsecret = 'x'"), "auth.external.github.client_id");
+    assert_eq!(settings.providers.oauth["github"].client_ids, ["env(NONE)"]);
+    let settings =
+        kept(&format!("{github}client_id = 'x'\nsecret = 'env(NONE)'"), "auth.external.github.secret");
+    assert_eq!(settings.providers.oauth["github"].secret.expose(), "env(NONE)");
+    let captcha = "[auth.captcha]\nenabled = true\nprovider = 'turnstile'\nsecret = 'env(NONE)'";
+    assert!(kept(captcha, "auth.captcha.secret").security.captcha.is_some(), "nobody passes unchecked");
+    let twilio = "[auth.sms.twilio]\nenabled = true\naccount_sid = 'x'\nmessage_service_sid = 'x'\n\
+                  auth_token = 'env(NONE)'";
+    assert!(kept(twilio, "auth.sms.twilio.auth_token").sms.provider.is_some());
+    let smtp = "[auth.email.smtp]\nhost = 'h'\nadmin_email = 'env(NONE)'";
+    assert!(kept(smtp, "auth.email.smtp.admin_email").mail.smtp.is_none());
+    let hook = "[auth.hook.send_sms]\nenabled = true\nuri = 'https://h'\nsecrets = 'env(NONE)'";
+    assert!(kept(hook, "auth.hook.send_sms.secrets").hooks.get(HookName::SendSms).is_some());
+}
+
+#[test]
+fn every_credential_of_a_text_message_may_be_missing() {
+    for (provider, keys) in [
+        ("twilio", &["account_sid", "message_service_sid", "auth_token"][..]),
+        ("twilio_verify", &["account_sid", "message_service_sid", "auth_token"]),
+        ("messagebird", &["originator", "access_key"]),
+        ("textlocal", &["sender", "api_key"]),
+        ("vonage", &["from", "api_key", "api_secret"]),
+    ] {
+        let lines: String = keys.iter().map(|key| format!("{key} = 'env(NONE)'\n")).collect();
+        let config = format!("[auth.sms.{provider}]\nenabled = true\n{lines}");
+        let (settings, warnings) = all(&config, &[]).unwrap();
+        assert_eq!(settings.sms.provider.as_ref().map(SmsProvider::name), Some(provider));
+        assert_eq!(warnings.len(), keys.len(), "{warnings:?}");
+    }
+}
+
+#[test]
+fn a_third_party_whose_variable_is_not_set_is_off() {
+    let environment = Environment::default();
+    let config = "[auth.third_party.firebase]\nenabled = true\nproject_id = 'env(NONE)'".parse().unwrap();
+    let mut reader = Reader::new(&environment, &config, KNOWN);
+    assert_eq!(read_third_parties(&mut reader), Ok(vec![]));
+    let warnings = reader.finish();
+    assert_eq!(
+        warnings,
+        ["auth.third_party.firebase.project_id refers to the environment variable NONE, which is not set; \
+          until it is, auth.third_party.firebase is off"]
+    );
+}
+
+#[test]
+fn credentials_that_nobody_has_written_stop_the_start() {
+    for config in [
+        "[auth.external.github]\nenabled = true",
+        "[auth.external.github]\nenabled = true\nclient_id = ''",
+        "[auth.captcha]\nenabled = true\nsecret = ''",
+        "[auth.sms.vonage]\nenabled = true\nfrom = 'x'\napi_key = 'env(NONE)'",
+        "[auth.email.smtp]\nhost = 'h'",
+        "[auth.hook.send_sms]\nenabled = true",
+    ] {
+        let refusal = refusal(config, &[]);
+        assert!(refusal.ends_with("found none"), "{config}: {refusal}");
+    }
+    // As with the CLI: what the hook is to refuse would be allowed without it.
+    let hook = refusal("[auth.hook.before_user_created]\nenabled = true\nuri = 'env(NONE)'", &[]);
+    assert!(hook.ends_with("found NONE, which is not set"), "{hook}");
 }

@@ -5,6 +5,8 @@ use ::settings::{Invalid, Reader};
 /// Reads which issuers are switched on, by the URLs that claim `iss` of their tokens holds; the CLI makes the same of
 /// these keys. For [`ThirdParties::new`](crate::ThirdParties::new).
 ///
+/// One whose key refers to a variable that is not set counts as off.
+///
 /// Errors: [`Invalid`] for one that lacks a key, or whose key cannot be used.
 pub fn read_third_parties(reader: &mut Reader<'_>) -> Result<Vec<String>, Invalid> {
     let mut issuers = Vec::new();
@@ -16,6 +18,10 @@ pub fn read_third_parties(reader: &mut Reader<'_>) -> Result<Vec<String>, Invali
         let missing = fields.missing;
         match missing {
             Some(key) if enabled => {
+                let effect = format!("auth.third_party.{provider} is off");
+                if reader.unset(&key, &effect).is_some() {
+                    continue;
+                }
                 let expected = format!("a value, since auth.third_party.{provider} is enabled");
                 return Err(Invalid::new(&key, &expected, &"none"));
             }

@@ -10,6 +10,7 @@ pub(super) const KNOWN: KnownKeys = KnownKeys {
     silent: SILENT,
     without_effect: WITHOUT_EFFECT,
     off_by_default: auth::OFF_BY_DEFAULT,
+    kept_references: auth::KEPT_REFERENCES,
     prefixes: &["BASALT_", "PGRST_", "GOTRUE_"],
     // Read before the settings, or by programs around the server: the log's level, and settings of the tests and of the
     // client's dev server.

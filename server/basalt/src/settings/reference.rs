@@ -15,11 +15,18 @@ the files `.env.local` and `.env` of the project, `config.toml`, and its default
 `supabase/config.toml` of the project, with a table `[basalt]` for what only Basalt has; variables are called as Supabase's
 services call them, and those of Basalt alone begin with `BASALT_`.
 
+`.env` files are read as the Supabase CLI reads them. A line is `NAME=value` or `NAME: value`, `export` may stand before it,
+and `#` at its beginning or after white space begins a comment. Values in quotes keep white space and may have several lines;
+double quotes know `\\n`, `\\r`, `\\\"` and `\\$`. Outside single quotes `$NAME` and `${NAME}`, in capital letters, stand for what
+the same file has said above, or for nothing; `\\$NAME` is the text itself.
+
 Each table names a setting by its key in `config.toml` and by its variables, the strongest first. A variable that is empty
 counts as not set. Instead of a variable `NAME`, `NAME_FILE` can be set to the path of a file with the value, such as a
 secret of a container; a server that replaces PostgREST has PostgREST's `@path` for that. In `config.toml` a text
-`env(NAME)` stands for the variable `NAME`. A value that cannot be used stops the start; a name that nobody knows is warned
-about.
+`env(NAME)` stands for the variable `NAME`. One that is not set is warned about, and the key counts as absent; as with the
+CLI, no start stops for it where a provider is switched on, whose credentials are then the text `env(NAME)`. Without the
+address of its sender no mail server counts as set. A value that cannot be used stops the start; a name that nobody knows is
+warned about.
 
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";

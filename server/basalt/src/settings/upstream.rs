@@ -147,6 +147,7 @@ fn what_is_switched_off_misses_no_variable() {
         "[auth.email.smtp]\nenabled = false\nhost = 'smtp'\npass = 'env(NONE)'\nport = 'env(NONE)'",
         "[auth.captcha]\nsecret = 'env(NONE)'",
         "[auth]\nenabled = false\nsite_url = 'env(NONE)'\n[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'",
+        "[auth]\nenabled = false\n[auth.external.github]\nenabled = true\nclient_id = 'env(NONE)'",
         "[auth.hook.send_email]\nenabled = false\nsecrets = 'env(NONE)'",
     ] {
         assert!(warnings(config).is_empty(), "{config}: {:?}", warnings(config));
