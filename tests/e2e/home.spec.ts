@@ -201,3 +201,18 @@ test('nothing shifts while the headline is typed', async ({ browser, server }) =
   expect(await shifts()).toEqual([])
   await page.close()
 })
+
+test('a link to a section leads there, also when what is above comes later', async ({ page }) => {
+  await page.route('**/rest/v1/**', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 800))
+    await route.continue()
+  })
+  await page.goto('/#contact')
+  await expect(page.locator('#blog article, #blog li').first()).toBeAttached()
+  await expect(page.locator('#faq button').first()).toBeAttached()
+  const top = () =>
+    page.locator('#contact').evaluate((section) => section.getBoundingClientRect().top)
+  await expect.poll(async () => Math.round(await top())).toBe(80)
+  await page.waitForTimeout(500)
+  expect(Math.round(await top())).toBe(80)
+})

@@ -13,6 +13,28 @@ function namedSection(hash: string) {
   }
 }
 
+/** What a visitor does who wants to go elsewhere. */
+const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
+
+/**
+ * Scrolls to the element, and again whenever the page's height changes, since content that arrives above it would move it
+ * away; until the visitor does something, or the content has had its time. Returns what ends it earlier.
+ */
+function keepInPlace(id: string) {
+  const scroll = () => scrollToElement(id, 'instant')
+  scroll()
+  const observer = new ResizeObserver(scroll)
+  const end = () => {
+    clearTimeout(timer)
+    observer.disconnect()
+    for (const input of INPUTS) window.removeEventListener(input, end)
+  }
+  const timer = setTimeout(end, HASH_SCROLL.contentLimitMs)
+  for (const input of INPUTS) window.addEventListener(input, end, { passive: true })
+  observer.observe(document.body)
+  return end
+}
+
 /**
  * Scrolls to the section that the address names, or to the top: instantly on the first visit and smoothly afterwards.
  * It must be mounted beside the sections, so that they exist when it runs.
@@ -29,12 +51,16 @@ export function HashScroll() {
       return
     }
     // The delay is for the first pictures and fonts, which move the content below them.
+    let stay: (() => void) | undefined
     const timer = setTimeout(() => {
       isFirst.current = false
-      if (id) scrollToElement(id, 'instant')
+      if (id) stay = keepInPlace(id)
     }, HASH_SCROLL.firstDelayMs)
     if (!id) scrollToTop('instant')
-    return () => clearTimeout(timer)
+    return () => {
+      clearTimeout(timer)
+      stay?.()
+    }
   }, [hash, key])
 
   return null

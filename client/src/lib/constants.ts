@@ -40,7 +40,7 @@ export const MOBILE_BREAKPOINT = 768
 
 export const HEADER_SCROLL_THRESHOLD = 10
 
-export const HASH_SCROLL = { offset: 80, firstDelayMs: 200 } as const
+export const HASH_SCROLL = { offset: 80, firstDelayMs: 200, contentLimitMs: 5000 } as const
 
 export const CONTACT = {
   name: { min: 2, max: 100 },

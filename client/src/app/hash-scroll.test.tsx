@@ -1,0 +1,56 @@
+import { render } from '@testing-library/react'
+import { MemoryRouter } from 'react-router-dom'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+
+import { HASH_SCROLL } from '@/lib/constants'
+
+import { HashScroll } from './hash-scroll'
+
+/** Tells the page that its height has changed. */
+let resize: () => void
+
+beforeEach(() => {
+  resize = () => undefined
+  class Observer {
+    constructor(callback: () => void) {
+      resize = callback
+    }
+    observe() {}
+    disconnect() {
+      resize = () => undefined
+    }
+  }
+  vi.stubGlobal('ResizeObserver', Observer)
+  const target = document.createElement('section')
+  target.id = 'contact'
+  document.body.append(target)
+})
+
+afterEach(() => document.getElementById('contact')?.remove())
+
+async function visit(path: string) {
+  render(
+    <MemoryRouter initialEntries={[path]}>
+      <HashScroll />
+    </MemoryRouter>,
+  )
+  await vi.advanceTimersByTimeAsync(HASH_SCROLL.firstDelayMs)
+}
+
+it('stays at the named section while content arrives above it', async () => {
+  await visit('/#contact')
+  const scrollTo = vi.mocked(window.scrollTo)
+  expect(scrollTo).toHaveBeenCalledTimes(1)
+  resize()
+  expect(scrollTo).toHaveBeenCalledTimes(2)
+  await vi.advanceTimersByTimeAsync(HASH_SCROLL.contentLimitMs)
+  resize()
+  expect(scrollTo).toHaveBeenCalledTimes(2)
+})
+
+it('leaves a visitor alone who goes elsewhere', async () => {
+  await visit('/#contact')
+  window.dispatchEvent(new Event('wheel'))
+  resize()
+  expect(window.scrollTo).toHaveBeenCalledTimes(1)
+})
