@@ -202,12 +202,15 @@ test('nothing shifts while the headline is typed', async ({ browser, server }) =
   await page.close()
 })
 
-test('a link to a section leads there, also when what is above comes later', async ({ page }) => {
+test('a link to a section leads there, also when what is above comes later', async ({
+  page,
+  server,
+}) => {
   await page.route('**/rest/v1/**', async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 800))
     await route.continue()
   })
-  await page.goto('/#contact')
+  await page.goto(`${server.access.url}/#contact`)
   await expect(page.locator('#blog article, #blog li').first()).toBeAttached()
   await expect(page.locator('#faq button').first()).toBeAttached()
   const top = () =>
