@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use crate::bus::{Head, Message, NodeId};
 use crate::channel::Notice;
 use crate::lock;
+use crate::messages::StoredMessage;
 use crate::protocol::{Outbound, Reference, Version};
 use crate::socket::frame::{self, Frame};
 use crate::socket::outbox::Outbox;
@@ -60,6 +61,14 @@ pub(crate) struct Member {
     pub(crate) sees_presence: bool,
     /// Ids of the database's broadcasts that it has been sent already.
     pub(crate) replayed: Vec<Box<str>>,
+    /// The database's broadcasts that have come while earlier ones are read once more ([`Topic::catch_up`]).
+    pub(crate) held: Option<Vec<(Box<str>, Frame)>>,
+}
+
+impl Member {
+    fn knows(&self, id: &str) -> bool {
+        self.replayed.iter().any(|replayed| **replayed == *id)
+    }
 }
 
 /// All topics that somebody has joined, and all sockets.
@@ -276,12 +285,44 @@ impl Topic {
 
     /// Delivers `broadcast` to the members that may hear it, but for `except`, and returns to how many.
     pub(crate) fn publish(&self, broadcast: &Broadcast<'_>, except: Option<ChannelId>) -> u64 {
-        let state = self.lock();
-        let hearing = state.members.iter().filter(|(channel, member)| {
-            let knows = |id: &str| member.replayed.iter().any(|replayed| **replayed == *id);
-            member.hears_broadcasts && Some(**channel) != except && !broadcast.id().is_some_and(knows)
-        });
+        let mut state = self.lock();
+        let id = broadcast.id();
+        let hears = |channel: ChannelId, member: &Member| {
+            member.hears_broadcasts && Some(channel) != except && !id.is_some_and(|id| member.knows(id))
+        };
+        if let Some(id) = id {
+            let members = state.members.iter_mut().filter(|(channel, member)| hears(**channel, member));
+            for (_, member) in members {
+                let Some(held) = &mut member.held else { continue };
+                let frame = broadcast.to_frame(&self.wire_name, member.version);
+                held.extend(frame.map(|frame| (id.into(), frame)));
+            }
+        }
+        let is_held = |member: &Member| id.is_some() && member.held.is_some();
+        let hearing = state.members.iter();
+        let hearing = hearing.filter(|(channel, member)| hears(**channel, member) && !is_held(member));
         deliver(hearing.map(|(_, member)| member), |version| broadcast.to_frame(&self.wire_name, version))
+    }
+
+    /// Sends a channel those of the `stored` broadcasts that it has not had, then what was held for it meanwhile.
+    ///
+    /// Between the first reading of stored broadcasts and the beginning of its membership some may have been committed.
+    pub(crate) fn catch_up(&self, channel: ChannelId, stored: &[StoredMessage]) {
+        let mut state = self.lock();
+        let Some(member) = state.members.get_mut(&channel) else { return };
+        for message in stored {
+            if !member.knows(&message.id)
+                && let Some(frame) = message.as_replay().to_frame(&self.wire_name, member.version)
+            {
+                member.outbox.send(frame);
+                member.replayed.push(message.id.clone());
+            }
+        }
+        for (id, frame) in member.held.take().unwrap_or_default() {
+            if !member.knows(&id) {
+                member.outbox.send(frame);
+            }
+        }
     }
 
     /// Notes what a channel says about `key`, and tells the members if that is news. Returns to how many, and the reference
@@ -363,4 +404,42 @@ fn deliver<'a>(members: impl Iterator<Item = &'a Member>, make: impl Fn(Version)
         }
     }
     deliveries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::outbox::Item;
+
+    fn message(id: &str) -> StoredMessage {
+        StoredMessage::new(id, id, Some("{}"), None).unwrap()
+    }
+
+    #[test]
+    fn broadcasts_that_come_while_earlier_ones_are_read_are_sent_once_and_in_order() {
+        let (hub, outbox, channel) = (Hub::default(), Arc::new(Outbox::default()), ChannelId::new());
+        let member = Member {
+            outbox: Arc::clone(&outbox),
+            version: Version::V2,
+            hears_broadcasts: true,
+            sees_presence: false,
+            replayed: vec!["e0".into()],
+            held: Some(Vec::new()),
+        };
+        let topic = hub.join(&TopicName { name: "room".into(), is_private: true }, channel, member);
+        for id in ["e0", "e2", "e3"] {
+            topic.publish(&message(id).as_broadcast(), None);
+        }
+        // The first was replayed, the second was committed before the membership, the last is not read yet.
+        topic.catch_up(channel, &["e0", "e1", "e2"].map(message));
+        topic.publish(&message("e4").as_broadcast(), None);
+        let sent = outbox.close().into_iter().map(|item| match item {
+            Item::Frame(frame) => String::from_utf8_lossy(&frame).into_owned(),
+            Item::Notice(_) => panic!("a notice"),
+        });
+        let order: Vec<_> = sent
+            .flat_map(|text| ["e0", "e1", "e2", "e3", "e4"].into_iter().filter(move |id| text.contains(id)))
+            .collect();
+        assert_eq!(order, ["e1", "e2", "e3", "e4"]);
+    }
 }

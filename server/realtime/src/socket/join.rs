@@ -168,12 +168,14 @@ impl Socket {
         self.reply_to(&join_ref, &reference, topic, &response.to_string());
 
         let Joined { rights, replay } = joined;
+        let replays = rights.reads_broadcasts && matches!(config.replay, Some(Ok(_)));
         let member = Member {
             outbox: Arc::clone(&self.outbox),
             version: self.version,
             hears_broadcasts: rights.reads_broadcasts,
             sees_presence: rights.reads_presence,
             replayed: replay.iter().map(|message| message.id.clone()).collect(),
+            held: replays.then(Vec::new),
         };
         let name = topic.strip_prefix(PREFIX).unwrap_or(topic);
         let name = TopicName { name: name.into(), is_private: config.is_private };
@@ -206,9 +208,26 @@ impl Socket {
         for message in &replay {
             self.send_replayed(topic, message);
         }
+        if replays {
+            self.catch_up(topic);
+        }
         if let Some(state) = state {
             self.push(topic, "presence_state", &state);
         }
+    }
+
+    /// Has the broadcasts read that were committed after those that were sent again, and before the membership began.
+    fn catch_up(&self, topic: &str) {
+        let Some(channel) = self.channels.get(topic) else { return };
+        let Some(Ok(replay)) = channel.config.replay else { return };
+        let (id, topic, realtime) = (channel.id, Arc::clone(&channel.topic), self.realtime.clone());
+        self.realtime.tasks().spawn(async move {
+            let stored = messages::stored(realtime.database(), &topic.name().name, replay).await;
+            if let Err(error) = &stored {
+                tracing::error!(code = "UnableToReplayMessages", %error, "the latest messages cannot be read");
+            }
+            topic.catch_up(id, &stored.unwrap_or_default());
+        });
     }
 
     fn send_replayed(&self, topic: &str, message: &messages::StoredMessage) {
