@@ -310,6 +310,8 @@ impl Error {
                 "42" if error.code != "42501" => Some(Suspicion::Refused),
                 // With a context it is a function's.
                 "22" if error.context.is_none() => Some(Suspicion::NotKnown),
+                // What was there when the statement was bound was dropped before it was executed. Never translated.
+                "XX" if error.message.starts_with("cache lookup failed for") => Some(Suspicion::Refused),
                 _ => None,
             },
             _ => None,
@@ -333,5 +335,27 @@ impl Error {
             database::Error::Protocol(why) => Self::Client(why),
             error => Self::Unreachable(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use database::ServerError;
+
+    use super::*;
+
+    #[test]
+    fn what_was_dropped_meanwhile_is_planned_once_more() {
+        let suspicion = |code: &str, message: &str| {
+            let error =
+                ServerError { code: code.to_owned(), message: message.to_owned(), ..Default::default() };
+            Error::Postgres { error: Box::new(error), is_authenticated: true }.suspects_catalog()
+        };
+        assert!(matches!(
+            suspicion("XX000", "cache lookup failed for function 41143"),
+            Some(Suspicion::Refused)
+        ));
+        assert!(suspicion("XX000", "invalid memory alloc request size").is_none());
+        assert!(suspicion("42501", "permission denied for table t").is_none());
     }
 }
