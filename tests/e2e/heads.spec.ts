@@ -20,7 +20,16 @@ function readHead(html: string | null): Head {
       element.getAttribute('property') ??
       element.getAttribute('rel') ??
       ''
-    if (['viewport', 'theme-color', 'stylesheet', 'preload', 'modulepreload'].includes(key))
+    if (
+      [
+        'viewport',
+        'theme-color',
+        'stylesheet',
+        'preload',
+        'modulepreload',
+        'module-later',
+      ].includes(key)
+    )
       continue
     ;(tags[key] ??= []).push(element.getAttribute('content') ?? element.getAttribute('href') ?? '')
   }
