@@ -14,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 /// The longest that anything here may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// An API that no test asks.
+const UNREACHABLE: &str = "http://127.0.0.1:1";
+
 /// Starts a server that passes on the requests it got and answers each with 201 and a header; `/slow` is never
 /// answered.
 async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
@@ -102,7 +105,7 @@ async fn number(client: &Client, sql: &str) -> i64 {
 
 #[tokio::test]
 async fn requests_are_sent_after_the_commit_and_answers_kept() {
-    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
+    let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     client.batch_execute("set role authenticated; begin").await.unwrap();
     client.query_one(&format!("select net.http_get('{origin}/undone')"), &[]).await.unwrap();
@@ -147,7 +150,7 @@ async fn requests_are_sent_after_the_commit_and_answers_kept() {
 
 #[tokio::test]
 async fn what_fails_is_told_and_holds_up_nothing() {
-    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
+    let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, _requests) = listen().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let hung =
@@ -179,7 +182,7 @@ async fn what_fails_is_told_and_holds_up_nothing() {
 
 #[tokio::test]
 async fn only_the_administrator_and_the_service_see_what_is_queued() {
-    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
+    let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     client.batch_execute("create role outsider; set role outsider").await.unwrap();
     let refused = client.batch_execute("select net.http_get('http://127.0.0.1:1')").await.unwrap_err();
     assert_eq!(refused.code().unwrap().code(), "42501");
@@ -197,7 +200,7 @@ async fn only_the_administrator_and_the_service_see_what_is_queued() {
 
 #[tokio::test]
 async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
-    let Some((_database, client, stop)) = working("http://127.0.0.1:1").await else { return };
+    let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let own = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00";

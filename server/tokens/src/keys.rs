@@ -25,7 +25,7 @@ const SHORTEST_SECRET: usize = 32;
 /// Life of the API keys that are tokens: ten years, as hosted Supabase issues them.
 const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
 
-::settings::settings! {
+settings::settings! {
     /// Keys that settings name in place of generated ones. Every field is optional.
     ///
     /// Which key signs users' tokens:
