@@ -23,7 +23,7 @@ use tokio_rustls::client::TlsStream;
 use crate::conninfo::Conninfo;
 use crate::error::ServerError;
 use crate::servers::{Server, ServerState, SessionAttrs, configure, servers};
-use crate::{Error, Settings, tls};
+use crate::{Error, Settings, silence, tls};
 
 /// Servers that a connection may be opened to.
 #[derive(Clone)]
@@ -78,6 +78,7 @@ impl Target {
         for (name, value) in parameters.iter() {
             configure(&mut config, name, value)?;
         }
+        silence::configure(&mut config, parameters)?;
         let servers = servers(parameters)?;
         for server in &servers {
             server.add_to(&mut config)?;
@@ -202,6 +203,7 @@ impl Target {
             Host::Tcp(address) => {
                 let stream = TcpStream::connect((address.as_str(), server.port)).await?;
                 stream.set_nodelay(true)?;
+                silence::apply(&self.config, &stream)?;
                 self.encrypt(stream, server.name.as_ref().unwrap_or(address)).await
             }
         }

@@ -29,6 +29,7 @@ pub mod replication;
 mod servers;
 mod settings;
 mod settings_statements;
+mod silence;
 mod statement_cache;
 mod timer;
 mod timestamp;
@@ -129,7 +130,8 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see what they have not replayed ([`Transaction::sees`]); if they cannot answer,
-    /// the primary does. While there is no primary, any healthy replica answers any read: there is nobody who could write
+    /// the primary does; if that one has no connection free in time, a replica that has replayed what it must see by then.
+    /// While there is no primary, any healthy replica answers any read: there is nobody who could write
     /// what it lacks, but for what the primary had acknowledged in its last moment.
     ///
     /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
@@ -149,14 +151,19 @@ impl Database {
             return answer;
         }
         let answer = self.inner.batches.run(transaction).await;
-        // A primary that is there, but full, may know what the replicas lack.
-        if matches!(answer, Err(Error::Unavailable(_)))
-            && transaction.is_read_only()
-            && let Some(answer) = self.inner.replicas.run(transaction, replication::Lsn(0)).await
-        {
-            return answer;
-        }
-        answer
+        let replicas = &self.inner.replicas;
+        let other = match &answer {
+            // While there is no primary, nobody writes what a replica lacks.
+            Err(Error::Unavailable(_)) if transaction.is_read_only() => {
+                replicas.run(transaction, replication::Lsn(0)).await
+            }
+            // A primary that is full, or hangs, may know what the replicas lack.
+            Err(Error::AcquireTimeout(_)) if transaction.may_run_on_replica() => {
+                replicas.run(transaction, transaction.must_see()).await
+            }
+            _ => None,
+        };
+        other.unwrap_or(answer)
     }
 
     /// Returns the current state of the hot path's pool of connections to the primary.

@@ -6,10 +6,13 @@
 //! replayed it at its last probe.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::future::{Either, join_all, select};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::Target;
@@ -176,39 +179,58 @@ fn may_be_unreplayed(error: &Error) -> bool {
         .is_some_and(|error| error.code.starts_with("42") && error.code != "42501" && error.context.is_none())
 }
 
+/// Probes all servers, each without waiting for another: one that hangs must not make the others look old.
 async fn probe_periodically(
     primary: Weak<Pool>,
     members: Arc<[Replica]>,
     max_lag: Duration,
     interval: Duration,
 ) {
-    let mut positions = PositionHistory::default();
-    let mut tick = tokio::time::interval(interval);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        let Some(primary) = primary.upgrade() else { return };
-        // If the primary does not answer, its last position is used: no replica can have more than that.
-        if let Ok(position) = query_position(&primary, "select pg_current_wal_lsn()::text").await {
-            positions.add(Instant::now(), position);
+    let positions = Mutex::new(PositionHistory::default());
+    // Lag is not known before there is a position.
+    note_position(&primary, &positions).await;
+    let primary = async {
+        while primary.strong_count() > 0 {
+            sleep(interval).await;
+            note_position(&primary, &positions).await;
         }
-        drop(primary);
-        for replica in &*members {
+    };
+    let replicas = members.iter().map(async |replica| {
+        loop {
             match probe(replica, &positions, max_lag).await {
                 Ok(lag) => replica.set_healthy(true, &format_args!("{} ms behind", lag.as_millis())),
                 Err(error) => replica.set_healthy(false, &error),
             }
+            sleep(interval).await;
         }
+    });
+    // The replicas are probed for as long as there is a primary.
+    let _: Either<_, _> = select(pin!(primary), join_all(replicas)).await;
+}
+
+/// Notes the position of the primary. If it does not answer, its last one stays: no replica can have more than that.
+async fn note_position(primary: &Weak<Pool>, positions: &Mutex<PositionHistory>) {
+    let Some(primary) = primary.upgrade() else { return };
+    if let Ok(position) = query_position(&primary, "select pg_current_wal_lsn()::text").await {
+        lock(positions).add(Instant::now(), position);
     }
 }
 
+fn lock(positions: &Mutex<PositionHistory>) -> MutexGuard<'_, PositionHistory> {
+    positions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Returns how far `replica` lags behind; an error says why it is not used for reads.
-async fn probe(replica: &Replica, positions: &PositionHistory, max_lag: Duration) -> Result<Duration, Error> {
+async fn probe(
+    replica: &Replica,
+    positions: &Mutex<PositionHistory>,
+    max_lag: Duration,
+) -> Result<Duration, Error> {
     // A server that is not in recovery has been promoted, and no longer follows the primary.
     let sql = "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end";
     let replayed = query_position(&replica.pool, sql).await?;
     replica.replayed.store(replayed.0, Ordering::Relaxed);
-    let lag = positions.lag(replayed, Instant::now());
+    let lag = lock(positions).lag(replayed, Instant::now());
     if let Some(lag) = lag {
         replica.lag.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -224,7 +246,7 @@ pub(crate) async fn query_position(pool: &Arc<Pool>, sql: &str) -> Result<Lsn, E
     let transaction =
         Transaction::anonymous().statement(sql, Vec::new()).leaves_session_unchanged().timeout(PROBE_TIMEOUT);
     let answer = pool.run(&transaction).await?;
-    let text = answer.last().and_then(|rows| rows.first()?.text(0).map(str::to_owned));
+    let text = answer.row().and_then(|row| row.text(0).map(str::to_owned));
     text.as_deref()
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| Error::Unavailable("it is not a standby, or has replayed nothing yet".to_owned()))

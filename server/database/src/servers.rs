@@ -3,7 +3,6 @@
 //! Source: PostgreSQL documentation, section 34.1.2.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tokio_postgres::config::{ChannelBinding, Host, LoadBalanceHosts, TargetSessionAttrs};
 
@@ -150,7 +149,6 @@ pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
 ///
 /// Errors: [`Error::Configuration`] for an unknown parameter and for one that asks for something unsupported.
 pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), Error> {
-    let seconds = || value.parse().map(Duration::from_secs);
     let refused = |why: &str| Err(Error::Configuration(format!("{name} in the database URI: {why}")));
     match name {
         "password" => {
@@ -175,15 +173,6 @@ pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: 
                 _ => LoadBalanceHosts::Disable,
             });
         }
-        "keepalives" => {
-            config.keepalives(value != "0");
-        }
-        "keepalives_idle" => match seconds() {
-            Ok(idle) => {
-                config.keepalives_idle(idle);
-            }
-            Err(_) => return refused("expected seconds"),
-        },
         "gssencmode" if value == "require" => return refused("GSSAPI is not supported"),
         "sslcert" | "sslkey" => return refused("client certificates are not supported"),
         "replication" => return refused("replication connections are not supported"),
@@ -193,9 +182,10 @@ pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: 
         | "gssencmode"
         | "host"
         | "hostaddr"
+        | "keepalives"
         | "keepalives_count"
+        | "keepalives_idle"
         | "keepalives_interval"
-        | "keepalives_retries"
         | "port"
         | "sslmode"
         | "sslrootcert"

@@ -54,14 +54,14 @@ impl Pair {
     /// Returns the result of a read.
     async fn query(&self, sql: &'static str) -> String {
         let answer = self.database.run(&read().statement(sql, Vec::new())).await.unwrap();
-        answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
+        answer.row().unwrap().text(0).unwrap().to_owned()
     }
 
     /// Reports whether a server in recovery runs `transaction`.
     async fn is_on_standby(&self, transaction: Transaction<'_>) -> bool {
         let transaction = transaction.statement("select pg_is_in_recovery()", Vec::new());
         let answer = self.database.run(&transaction).await.unwrap();
-        answer.last().unwrap().first().unwrap().text(0) == Some("t")
+        answer.row().unwrap().text(0) == Some("t")
     }
 
     async fn stop(self) {
@@ -168,7 +168,7 @@ async fn value(cluster: &Cluster, sql: &str) -> String {
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
     let answer = database.run(&Transaction::anonymous().statement(sql, Vec::new())).await.unwrap();
     database.close().await;
-    answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
+    answer.row().unwrap().text(0).unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -195,6 +195,36 @@ async fn a_full_primary_is_not_taken_for_one_that_is_away() {
     let fresh = read().sees(position).statement("select 1", Vec::new());
     let refused = database.run(&fresh).await;
     assert!(matches!(refused, Err(Error::TooManyConnections(_))), "{:?}", refused.err());
+    database.close().await;
+    pair.stop().await;
+}
+
+#[tokio::test]
+async fn a_primary_that_hangs_keeps_no_read_from_the_standby() {
+    let pair = Pair::start().await;
+    let mut settings = Settings::new(pair.primary.login());
+    settings.replicas = vec![pair.standby.login()];
+    settings.replica_probe_interval = Duration::from_millis(50);
+    settings.pool_size = 1;
+    settings.acquisition_timeout = LIMIT;
+    let database = Database::connect(settings).await.unwrap();
+    while database.healthy_replicas() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let busy = database.clone();
+    let occupied = tokio::spawn(async move {
+        busy.run(&Transaction::anonymous().statement("select pg_sleep(600)", Vec::new())).await
+    });
+    while database.pool_statistics().busy == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    admin(&pair.primary, "create table public.t (v int)").await;
+    let position = value(&pair.primary, "select pg_current_wal_lsn()::text").await.parse().unwrap();
+    // The standby is probed twenty times.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let fresh = read().sees(position).statement("select from public.t", Vec::new());
+    assert!(database.run(&fresh).await.is_ok());
+    occupied.abort();
     database.close().await;
     pair.stop().await;
 }

@@ -151,5 +151,5 @@ async fn has_copied(database: &Database) -> bool {
     let sql = "select pg_is_in_recovery() and to_regprocedure('public.volatile_place()') is not null";
     let transaction = Transaction::anonymous().read_only().statement(sql, Vec::new());
     let answer = database.run(&transaction).await.unwrap();
-    answer.last().unwrap().first().unwrap().text(0) == Some("t")
+    answer.row().unwrap().text(0) == Some("t")
 }
