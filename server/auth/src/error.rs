@@ -60,7 +60,7 @@ impl Error {
     }
 
     /// Returns the error with what the statement was for, if it is the database's.
-    pub(crate) fn of(self, purpose: &'static str) -> Self {
+    pub(crate) fn with_purpose(self, purpose: &'static str) -> Self {
         match self {
             Self::Database { error, .. } => Self::Database { error, purpose },
             other => other,

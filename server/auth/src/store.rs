@@ -66,7 +66,7 @@ async fn fetch<T: DeserializeOwned>(
     transaction: Transaction<'_>,
 ) -> Result<Option<T>, Error> {
     let answer = database.run(&transaction).await?;
-    let Some(row) = answer.last().and_then(|rows| rows.first()) else { return Ok(None) };
+    let Some(row) = answer.row() else { return Ok(None) };
     let document = row.get(0).ok_or_else(|| Error::Internal("a statement answered null".to_owned()))?;
     let parsed = serde_json::from_slice(document);
     parsed.map(Some).map_err(|error| Error::Internal(format!("a row has an unexpected shape: {error}")))

@@ -22,9 +22,19 @@ impl Answer {
         &self.statements
     }
 
-    /// Returns the rows of the last statement, which is the only one in most transactions.
+    /// Returns what the last statement returned, which is the only one in most transactions.
     pub fn last(&self) -> Option<&Rows> {
         self.statements.last()
+    }
+
+    /// Returns the rows of the last statement.
+    pub fn rows(&self) -> &[Row] {
+        self.last().map_or(&[], |last| &last.rows)
+    }
+
+    /// Returns the first row of the last statement.
+    pub fn row(&self) -> Option<&Row> {
+        self.rows().first()
     }
 }
 

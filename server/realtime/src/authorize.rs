@@ -47,8 +47,7 @@ pub(crate) async fn read_rights(
             vec![text(name), text(&ids)],
         );
     let answer = database.run(&transaction).await.map_err(|error| refusal(&error, name))?;
-    let reads =
-        |right: Right| answer.last().into_iter().flatten().any(|row| row.text(0) == Some(right.extension()));
+    let reads = |right: Right| answer.rows().iter().any(|row| row.text(0) == Some(right.extension()));
     let presence = with_presence.then(|| reads(Right::Presence));
     Ok(Rights::reading(reads(Right::Broadcast), presence))
 }

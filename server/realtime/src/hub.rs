@@ -14,7 +14,6 @@ use tokio::sync::Notify;
 use crate::bus::{Head, Message, NodeId};
 use crate::channel::Notice;
 use crate::lock;
-use crate::messages::StoredMessage;
 use crate::protocol::{Outbound, Reference, Version};
 use crate::socket::frame::{self, Frame};
 use crate::socket::outbox::Outbox;
@@ -69,6 +68,21 @@ impl Member {
     fn knows(&self, id: &str) -> bool {
         self.replayed.iter().any(|replayed| **replayed == *id)
     }
+
+    /// Sends the member a frame; returns whether it was sent now. A broadcast of the database has an `id`: what the member
+    /// has had already is left out, and what comes while earlier ones are read once more is held.
+    fn send(&mut self, id: Option<&str>, frame: &Frame) -> bool {
+        if let Some(id) = id {
+            if self.knows(id) {
+                return false;
+            }
+            if let Some(held) = &mut self.held {
+                held.push((id.into(), frame.clone()));
+                return false;
+            }
+        }
+        self.outbox.send(frame.clone())
+    }
 }
 
 /// All topics that somebody has joined, and all sockets.
@@ -114,7 +128,7 @@ impl Hub {
         let mut state = topic.lock();
         state.members.swap_remove(&channel);
         let left = state.presences.remove(Owner::Here(channel));
-        let deliveries = left.map(|diff| topic.deliver_diff(&state, &diff));
+        let deliveries = left.map(|diff| topic.deliver_diff(&mut state, &diff));
         self.end_if_empty(topic, state);
         deliveries
     }
@@ -188,7 +202,7 @@ impl Hub {
     fn remove_presences(&self, topic: &Topic, owners: &[Owner]) -> u64 {
         let mut state = topic.lock();
         let diffs: Vec<Diff> = owners.iter().filter_map(|owner| state.presences.remove(*owner)).collect();
-        let deliveries = diffs.iter().map(|diff| topic.deliver_diff(&state, diff)).sum();
+        let deliveries = diffs.iter().map(|diff| topic.deliver_diff(&mut state, diff)).sum();
         self.end_if_empty(topic, state);
         deliveries
     }
@@ -286,42 +300,30 @@ impl Topic {
     /// Delivers `broadcast` to the members that may hear it, but for `except`, and returns to how many.
     pub(crate) fn publish(&self, broadcast: &Broadcast<'_>, except: Option<ChannelId>) -> u64 {
         let mut state = self.lock();
-        let id = broadcast.id();
-        let hears = |channel: ChannelId, member: &Member| {
-            member.hears_broadcasts && Some(channel) != except && !id.is_some_and(|id| member.knows(id))
-        };
-        if let Some(id) = id {
-            let members = state.members.iter_mut().filter(|(channel, member)| hears(**channel, member));
-            for (_, member) in members {
-                let Some(held) = &mut member.held else { continue };
-                let frame = broadcast.to_frame(&self.wire_name, member.version);
-                held.extend(frame.map(|frame| (id.into(), frame)));
-            }
-        }
-        let is_held = |member: &Member| id.is_some() && member.held.is_some();
-        let hearing = state.members.iter();
-        let hearing = hearing.filter(|(channel, member)| hears(**channel, member) && !is_held(member));
-        deliver(hearing.map(|(_, member)| member), |version| broadcast.to_frame(&self.wire_name, version))
+        let hearing = state.members.iter_mut();
+        let hearing =
+            hearing.filter(|(channel, member)| member.hears_broadcasts && Some(**channel) != except);
+        let make = |version| broadcast.to_frame(&self.wire_name, version);
+        deliver(hearing.map(|(_, member)| member), broadcast.id(), make)
     }
 
     /// Sends a channel those of the `stored` broadcasts that it has not had, then what was held for it meanwhile.
     ///
     /// Between the first reading of stored broadcasts and the beginning of its membership some may have been committed.
-    pub(crate) fn catch_up(&self, channel: ChannelId, stored: &[StoredMessage]) {
+    pub(crate) fn catch_up<'a>(&self, channel: ChannelId, stored: impl IntoIterator<Item = Broadcast<'a>>) {
         let mut state = self.lock();
         let Some(member) = state.members.get_mut(&channel) else { return };
-        for message in stored {
-            if !member.knows(&message.id)
-                && let Some(frame) = message.as_replay().to_frame(&self.wire_name, member.version)
+        let held = member.held.take().unwrap_or_default();
+        for broadcast in stored {
+            if let Some(id) = broadcast.id()
+                && let Some(frame) = broadcast.to_frame(&self.wire_name, member.version)
+                && member.send(Some(id), &frame)
             {
-                member.outbox.send(frame);
-                member.replayed.push(message.id.clone());
+                member.replayed.push(id.into());
             }
         }
-        for (id, frame) in member.held.take().unwrap_or_default() {
-            if !member.knows(&id) {
-                member.outbox.send(frame);
-            }
+        for (id, frame) in held {
+            member.send(Some(&id), &frame);
         }
     }
 
@@ -339,14 +341,14 @@ impl Topic {
     ) -> Result<Option<(u64, Box<str>)>, TopicFull> {
         let mut state = self.lock();
         let diff = state.presences.track(Owner::Here(channel), key, payload, None)?;
-        Ok(diff.and_then(|diff| Some((self.deliver_diff(&state, &diff), diff.reference()?.into()))))
+        Ok(diff.and_then(|diff| Some((self.deliver_diff(&mut state, &diff), diff.reference()?.into()))))
     }
 
     /// Forgets what a channel said, and tells the members. Returns to how many; `None` if it had said nothing.
     pub(crate) fn untrack(&self, channel: ChannelId) -> Option<u64> {
         let mut state = self.lock();
         let diff = state.presences.remove(Owner::Here(channel));
-        diff.map(|diff| self.deliver_diff(&state, &diff))
+        diff.map(|diff| self.deliver_diff(&mut state, &diff))
     }
 
     fn presences_here(&self) -> Vec<Message> {
@@ -376,10 +378,11 @@ impl Topic {
         }
     }
 
-    fn deliver_diff(&self, state: &State, diff: &Diff) -> u64 {
+    fn deliver_diff(&self, state: &mut State, diff: &Diff) -> u64 {
         let payload = diff.to_payload();
-        let seeing = state.members.values().filter(|member| member.sees_presence);
-        deliver(seeing, |version| Some(fan_out_frame(&self.wire_name, "presence_diff", &payload, version)))
+        let seeing = state.members.values_mut().filter(|member| member.sees_presence);
+        let make = |version| Some(fan_out_frame(&self.wire_name, "presence_diff", &payload, version));
+        deliver(seeing, None, make)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -393,14 +396,19 @@ pub(crate) fn fan_out_frame(topic: &str, event: &str, payload: &str, version: Ve
     frame::text(&Outbound { join_ref, reference, topic, event, payload }.to_text(version))
 }
 
-/// Sends each member the frame of its version, which is made once; returns to how many there was one to send.
-fn deliver<'a>(members: impl Iterator<Item = &'a Member>, make: impl Fn(Version) -> Option<Frame>) -> u64 {
+/// Sends each member the frame of its version, which is made once, and which has this `id` if it is a broadcast of the
+/// database. Returns to how many it was sent.
+fn deliver<'a>(
+    members: impl Iterator<Item = &'a mut Member>,
+    id: Option<&str>,
+    make: impl Fn(Version) -> Option<Frame>,
+) -> u64 {
     let mut made: [Option<Option<Frame>>; 2] = [None, None];
     let mut deliveries = 0;
     for member in members {
         let slot = &mut made[usize::from(member.version == Version::V2)];
         if let Some(frame) = slot.get_or_insert_with(|| make(member.version)) {
-            deliveries += u64::from(member.outbox.send(frame.clone()));
+            deliveries += u64::from(member.send(id, frame));
         }
     }
     deliveries
@@ -409,10 +417,11 @@ fn deliver<'a>(members: impl Iterator<Item = &'a Member>, make: impl Fn(Version)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Encoding;
     use crate::socket::outbox::Item;
 
-    fn message(id: &str) -> StoredMessage {
-        StoredMessage::new(id, id, Some("{}"), None).unwrap()
+    fn broadcast(origin: Origin<'_>) -> Broadcast<'_> {
+        Broadcast::User { event: "event", encoding: Encoding::Json, payload: b"{}", origin }
     }
 
     #[test]
@@ -428,11 +437,11 @@ mod tests {
         };
         let topic = hub.join(&TopicName { name: "room".into(), is_private: true }, channel, member);
         for id in ["e0", "e2", "e3"] {
-            topic.publish(&message(id).as_broadcast(), None);
+            topic.publish(&broadcast(Origin::Database(id)), None);
         }
         // The first was replayed, the second was committed before the membership, the last is not read yet.
-        topic.catch_up(channel, &["e0", "e1", "e2"].map(message));
-        topic.publish(&message("e4").as_broadcast(), None);
+        topic.catch_up(channel, ["e0", "e1", "e2"].map(|id| broadcast(Origin::Replay(id))));
+        topic.publish(&broadcast(Origin::Database("e4")), None);
         let sent = outbox.close().into_iter().map(|item| match item {
             Item::Frame(frame) => String::from_utf8_lossy(&frame).into_owned(),
             Item::Notice(_) => panic!("a notice"),

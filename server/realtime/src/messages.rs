@@ -81,7 +81,7 @@ pub(crate) async fn stored(
         vec![text(name), text(&since), text(&limit), text(&size)],
     );
     let answer = database.run(&transaction).await?;
-    Ok(answer.last().into_iter().flatten().filter_map(StoredMessage::of).collect())
+    Ok(answer.rows().iter().filter_map(StoredMessage::of).collect())
 }
 
 /// Makes the partitions of the coming days and drops old ones, now and every few hours.

@@ -386,7 +386,7 @@ pub(crate) async fn anonymously(context: &Context<'_>, data: Map<String, Value>)
     auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     let mut client = auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = new.create(&work).await.map_err(|error| error.of("creating anonymous user"))?;
+    let account = new.create(&work).await.map_err(|error| error.with_purpose("creating anonymous user"))?;
     let sign_in = SignIn { method: "anonymous", ..SignIn::default() };
     let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
     work.commit().await?;

@@ -27,7 +27,7 @@ pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Resu
         .timeout(PATIENCE);
     match database.run(&transaction).await {
         Ok(answer) => {
-            let value = answer.last().and_then(|rows| rows.first()).and_then(|row| row.get(0));
+            let value = answer.row().and_then(|row| row.get(0));
             Ok(value.filter(|value| !value.is_empty()).map(Bytes::copy_from_slice))
         }
         Err(error) if error.is_unavailable() => Err(Error::from(error)),

@@ -81,7 +81,7 @@ impl Shared {
         if self.taken.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.sweep();
         }
-        Ok(answer.last().is_some_and(|rows| rows.first().is_some()))
+        Ok(answer.row().is_some())
     }
 
     /// Sweeps beside the request that happened to be due.

@@ -21,7 +21,7 @@ async fn prepared(harness: &Harness, sql: &str) -> String {
     let count = "select count(*) from pg_prepared_statements where statement = $1";
     let transaction = Transaction::anonymous().statement(count, vec![text(sql)]);
     let answer = harness.database.run(&transaction).await.unwrap();
-    answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned()
+    answer.row().unwrap().text(0).unwrap().to_owned()
 }
 
 #[tokio::test]

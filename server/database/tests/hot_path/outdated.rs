@@ -12,7 +12,7 @@ async fn run(database: &Database, sql: &str, parameter: &str) -> Option<String> 
         .statement(sql, vec![text(parameter)])
         .leaves_session_unchanged();
     let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    answer.last().unwrap().first().map(|row| row.text(0).unwrap_or_default().to_owned())
+    answer.row().map(|row| row.text(0).unwrap_or_default().to_owned())
 }
 
 /// Returns the process ID of the server process that answers.
@@ -140,7 +140,7 @@ async fn transactions_do_not_depend_on_the_defaults_of_the_database() {
         (write().rollback(), "read committed é"),
     ] {
         let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(expected));
+        assert_eq!(answer.row().unwrap().text(0), Some(expected));
     }
     let error = harness.database.run(&write().read_only()).await.unwrap_err();
     assert_eq!(error.server().unwrap().code, "25006");

@@ -102,7 +102,7 @@ async fn a_transaction_is_one_round_trip() {
     // Parsed, described, bound, run and committed: one round trip even the first time.
     for value in ["first", "second", "third"] {
         let answer = database.run(&transaction(value)).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(value));
+        assert_eq!(answer.row().unwrap().text(0), Some(value));
         assert_eq!(proxy.take(), 1, "{value}");
     }
     let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new()).leaves_session_unchanged();

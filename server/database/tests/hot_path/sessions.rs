@@ -7,14 +7,14 @@ use database::{Database, Error, Isolation, Transaction};
 
 async fn run(database: &Database, sql: &str) -> Result<Option<String>, Error> {
     let answer = database.run(&Transaction::new("postgres").statement(sql, Vec::new())).await?;
-    Ok(answer.last().and_then(|rows| rows.first()?.text(0).map(str::to_owned)))
+    Ok(answer.row().and_then(|row| row.text(0).map(str::to_owned)))
 }
 
 /// Returns the result of `sql`, run without a change of the session.
 async fn query(database: &Database, sql: &str) -> String {
     let transaction = Transaction::new("postgres").statement(sql, Vec::new()).leaves_session_unchanged();
     let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    answer.last().unwrap().first().unwrap().text(0).unwrap_or_default().to_owned()
+    answer.row().unwrap().text(0).unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn session_state_does_not_outlive_the_transaction() {
     let role = Transaction::anonymous().statement("select current_user::text", Vec::new());
     run(database, "set role sessions_other").await.unwrap();
     let answer = database.run(&role).await.unwrap();
-    assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("postgres"));
+    assert_eq!(answer.row().unwrap().text(0), Some("postgres"));
     harness.admin("revoke sessions_other from postgres; drop role sessions_other").await;
 }
 

@@ -86,7 +86,7 @@ async fn rollback_answers_and_changes_nothing() {
     for _ in 0..2 {
         let transaction = Transaction::anonymous().rollback().statement(insert, vec![text("1")]);
         let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("1"));
+        assert_eq!(answer.row().unwrap().text(0), Some("1"));
     }
     assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
     // A failure inside an explicit block leaves a usable connection behind.
@@ -106,7 +106,7 @@ async fn the_isolation_level_is_set() {
     ] {
         let transaction = Transaction::anonymous().isolation(isolation).statement(show, Vec::new());
         let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(name));
+        assert_eq!(answer.row().unwrap().text(0), Some(name));
     }
 }
 
@@ -121,14 +121,14 @@ async fn a_changed_table_is_planned_again_without_an_error() {
     harness.admin("alter table public.t add column b text default 'new'").await;
     let answer = harness.database.run(&read()).await.unwrap();
     assert_eq!(answer.last().unwrap().columns()[1].name.as_ref(), "b");
-    assert_eq!(answer.last().unwrap().first().unwrap().text(1), Some("new"));
+    assert_eq!(answer.row().unwrap().text(1), Some("new"));
 }
 
 #[tokio::test]
 async fn a_slow_statement_is_cancelled_and_its_connection_is_reused() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let backend = || Transaction::anonymous().statement("select pg_backend_pid()", Vec::new());
-    let pid = |answer: database::Answer| answer.last().unwrap().first().unwrap().text(0).unwrap().to_owned();
+    let pid = |answer: database::Answer| answer.row().unwrap().text(0).unwrap().to_owned();
     let before = pid(harness.database.run(&backend()).await.unwrap());
     let slow = Transaction::anonymous()
         .statement("select pg_sleep(60)", Vec::new())
@@ -194,12 +194,12 @@ async fn more_statements_than_the_cache_keeps_can_be_run() {
             let transaction = Transaction::anonymous().statement(sql, vec![text("1")]);
             let answer = harness.database.run(&transaction).await.unwrap();
             let expected = (number + 1).to_string();
-            assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some(&*expected), "round {round}");
+            assert_eq!(answer.row().unwrap().text(0), Some(&*expected), "round {round}");
         }
     }
     let kept = Transaction::anonymous().statement("select count(*) from pg_prepared_statements", Vec::new());
     let answer = harness.database.run(&kept).await.unwrap();
-    let kept: usize = answer.last().unwrap().first().unwrap().text(0).unwrap().parse().unwrap();
+    let kept: usize = answer.row().unwrap().text(0).unwrap().parse().unwrap();
     assert!(kept <= 17, "{kept} statements are kept");
 }
 
@@ -214,7 +214,7 @@ async fn without_prepared_statements_none_is_kept() {
         let sql = "select count(*) from pg_prepared_statements where name <> $1";
         let transaction = Transaction::new("anon").statement(sql, vec![text("")]);
         let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("0"));
+        assert_eq!(answer.row().unwrap().text(0), Some("0"));
     }
 }
 
@@ -226,7 +226,7 @@ async fn a_pooler_without_prepared_statements_works() {
     harness.database.run(&Transaction::anonymous().statement("deallocate all", Vec::new())).await.unwrap();
     for _ in 0..2 {
         let answer = harness.database.run(&statement()).await.unwrap();
-        assert_eq!(answer.last().unwrap().first().unwrap().text(0), Some("2"));
+        assert_eq!(answer.row().unwrap().text(0), Some("2"));
     }
 }
 

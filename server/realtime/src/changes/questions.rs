@@ -106,7 +106,7 @@ pub(super) async fn values(
     let json = rows_as_json(rows, shared);
     let answer = database.run(&question(sql, vec![text(&json)], TIME_LIMIT)).await?;
     let mut values = Values::new();
-    for row in answer.last().into_iter().flatten() {
+    for row in answer.rows() {
         let Some(number) = row.text(0).and_then(|number| number.parse::<usize>().ok()) else { continue };
         // They are in the order of their numbers.
         let Ok(source) = rows.binary_search_by_key(&number, |row| row.number) else { continue };
@@ -198,7 +198,7 @@ pub(super) async fn passed(
         let list = list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().ok());
         Some((row.text(0)?.parse().ok()?, list.collect::<Option<Vec<usize>>>()?))
     };
-    Ok(answer.last().into_iter().flatten().filter_map(read).collect())
+    Ok(answer.rows().iter().filter_map(read).collect())
 }
 
 /// Returns a question about rows as a transaction that changes nothing.
@@ -268,8 +268,7 @@ pub(super) async fn await_visibility(database: &Database, xids: &HashSet<u32>) -
         .leaves_session_unchanged();
     loop {
         let answer = database.run(&transaction).await?;
-        let snapshot =
-            answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0)).and_then(Snapshot::parse);
+        let snapshot = answer.row().and_then(|row| row.text(0)).and_then(Snapshot::parse);
         if snapshot.is_some_and(|snapshot| xids.iter().all(|xid| snapshot.has_ended(*xid))) {
             return Ok(());
         }
@@ -337,7 +336,7 @@ pub(super) async fn visible(
         .statement(sql, vec![text(&json)])
         .rollback();
     let answer = database.run(&transaction).await?;
-    let numbers = answer.last().into_iter().flatten().filter_map(|row| row.text(0)?.parse().ok());
+    let numbers = answer.rows().iter().filter_map(|row| row.text(0)?.parse().ok());
     Ok(numbers.collect())
 }
 

@@ -181,7 +181,7 @@ async fn check(
         let statement = Transaction::anonymous().read_only().on_primary().timeout(limit);
         match database.run(&statement.statement(sql.as_str(), vec![text(value)])).await {
             Ok(answer) => {
-                let canonical = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+                let canonical = answer.row().and_then(|row| row.text(0));
                 if let Some(canonical) = canonical.map(str::to_owned) {
                     *value = canonical;
                 }

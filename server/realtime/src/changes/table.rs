@@ -98,14 +98,13 @@ pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>,
         vec![text(&number)],
     );
     let answer = database.run(&transaction).await?;
-    let Some(rows) = answer.last() else { return Ok(None) };
-    let Some((schema, name, has_row_security)) = rows
-        .first()
+    let Some((schema, name, has_row_security)) = answer
+        .row()
         .and_then(|row| Some((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.text(2)? == "t")))
     else {
         return Ok(None);
     };
-    let columns = rows.iter().filter_map(column).collect();
+    let columns = answer.rows().iter().filter_map(column).collect();
     Ok(Some(Table { oid, schema, name, columns, has_row_security }))
 }
 
@@ -144,7 +143,7 @@ pub(crate) async fn rights(
         vec![text(&number), text(role)],
     );
     let answer = database.run(&transaction).await?;
-    let row = answer.last().and_then(|rows| rows.first());
+    let row = answer.row();
     let columns = row.and_then(|row| serde_json::from_slice(row.get(1)?).ok()).unwrap_or_default();
     Ok(RoleRights { columns, has_row_security: row.is_none_or(|row| row.text(0) == Some("t")) })
 }
@@ -166,5 +165,5 @@ pub(crate) async fn published(
         vec![text(schema), table.and_then(text)],
     );
     let answer = database.run(&transaction).await?;
-    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0)?.parse().ok()).collect())
+    Ok(answer.rows().iter().filter_map(|row| row.text(0)?.parse().ok()).collect())
 }

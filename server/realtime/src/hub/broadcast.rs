@@ -33,7 +33,7 @@ impl<'a> Broadcast<'a> {
     /// Returns the id of the row that the broadcast is from.
     pub(super) fn id(&self) -> Option<&'a str> {
         match self {
-            Self::User { origin: Origin::Database(id), .. } => Some(id),
+            Self::User { origin: Origin::Database(id) | Origin::Replay(id), .. } => Some(id),
             _ => None,
         }
     }

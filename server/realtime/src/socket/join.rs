@@ -13,6 +13,7 @@ use crate::changes::Bindings;
 use crate::channel::config::{JoinConfig, JoinPayload};
 use crate::channel::{Channel, Joined, Notice, PresenceCalls, Refusal, Rights};
 use crate::hub::{ChannelId, Member, PREFIX, TopicName};
+use crate::messages::StoredMessage;
 use crate::protocol::{Inbound, Message, Reference};
 use crate::token::Access;
 use crate::{Realtime, authorize, messages};
@@ -226,11 +227,12 @@ impl Socket {
             if let Err(error) = &stored {
                 tracing::error!(code = "UnableToReplayMessages", %error, "the latest messages cannot be read");
             }
-            topic.catch_up(id, &stored.unwrap_or_default());
+            let stored = stored.unwrap_or_default();
+            topic.catch_up(id, stored.iter().map(StoredMessage::as_replay));
         });
     }
 
-    fn send_replayed(&self, topic: &str, message: &messages::StoredMessage) {
+    fn send_replayed(&self, topic: &str, message: &StoredMessage) {
         let broadcast = message.as_replay();
         match broadcast.to_payload() {
             Some(payload) => self.push(topic, "broadcast", &payload),

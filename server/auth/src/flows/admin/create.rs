@@ -29,7 +29,7 @@ pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFie
     let ban = ban?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = new.create(&work).await.map_err(|error| taken(error).of("creating new user"))?;
+    let account = new.create(&work).await.map_err(|error| taken(error).with_purpose("creating new user"))?;
     for (provider, address) in addresses(&new) {
         effects::put_identity(&work, &account, provider, &json!({ provider: address })).await?;
     }

@@ -166,7 +166,7 @@ impl<'a> Changes<'a> {
         let mut parameters = vec![owned(id)];
         parameters.append(&mut self.parameters);
         let account = executor.into().fetch(&sql, parameters).await;
-        let account = account.map_err(|error| error.of("updating user"))?;
+        let account = account.map_err(|error| error.with_purpose("updating user"))?;
         account.ok_or_else(|| Error::Internal("the user who is to change is gone".to_owned()))
     }
 }

@@ -72,7 +72,7 @@ impl NewUser {
             owned(self.is_anonymous),
         ];
         let saved = executor.execute(&insert, parameters).await;
-        saved.map_err(|error| error.of("saving new user"))?;
+        saved.map_err(|error| error.with_purpose("saving new user"))?;
         // A statement of its own: only it sees what triggers after the insert have done to the row.
         let select = format!("select {} from auth.users u where u.id = $1::uuid", documents::account("u"));
         let account = executor.fetch(&select, vec![owned(self.id)]).await?;

@@ -11,7 +11,7 @@ use crate::store::{Executor, owned};
 pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.users where id = $1::uuid";
     let removed = executor.into().execute(sql, vec![owned(id)]).await;
-    Ok(removed.map_err(|error| error.of("deleting user"))? > 0)
+    Ok(removed.map_err(|error| error.with_purpose("deleting user"))? > 0)
 }
 
 /// Returns a SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which

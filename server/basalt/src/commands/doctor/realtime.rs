@@ -34,7 +34,7 @@ pub(super) async fn check(settings: &Settings, running: Option<&RunningPostgres>
 async fn look(admin: &Database) -> Option<Verdict> {
     let transaction = Transaction::anonymous().read_only().on_primary().statement(SQL, Vec::new());
     let answer = admin.run(&transaction).await.ok()?;
-    let row = answer.last()?.first()?;
+    let row = answer.row()?;
     let number = |index: usize| row.text(index)?.parse::<i64>().ok();
     let (level, slots, used) = (row.text(0)?, number(1)?, number(2)?);
     let own: Vec<serde_json::Value> = serde_json::from_slice(row.get(6)?).ok()?;

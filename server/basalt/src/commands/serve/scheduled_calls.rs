@@ -30,7 +30,7 @@ async fn take(database: &Database, function: &str, interval: Duration) -> Result
                where s.called_at <= now() - $2::double precision * interval '1 millisecond' returning 1";
     let transaction = Transaction::anonymous().statement(sql, vec![text(function), text(&milliseconds)]);
     let answer = database.run(&transaction.leaves_session_unchanged().timeout(TIME_LIMIT)).await?;
-    Ok(answer.last().is_some_and(|rows| rows.first().is_some()))
+    Ok(answer.row().is_some())
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) async fn existing_publications(database: &Database) -> Result<Vec<Str
         vec![text(&names)],
     );
     let answer = database.run(&transaction).await?;
-    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0).map(str::to_owned)).collect())
+    Ok(answer.rows().iter().filter_map(|row| row.text(0).map(str::to_owned)).collect())
 }
 
 /// Returns which tables and columns are published, as a text to compare.
@@ -102,6 +102,6 @@ async fn published_tables(database: &Database) -> Result<String, Error> {
         Vec::new(),
     );
     let answer = database.run(&transaction).await?;
-    let text = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    let text = answer.row().and_then(|row| row.text(0));
     Ok(text.unwrap_or_default().to_owned())
 }
