@@ -37,13 +37,11 @@ impl Bucket {
 /// Finds bucket `id`, as the service sees it: whoever uses a bucket need not be allowed to see its row.
 ///
 /// Errors: [`Error::NoSuchBucket`].
-pub(crate) async fn find(storage: &Storage, caller: &Caller, id: &str) -> Result<Bucket, Error> {
-    let lookup = caller.service_transaction("storage.bucket.get").read_only().on_primary().statement(
-        "select public, file_size_limit, to_json(allowed_mime_types) from storage.buckets where id = $1",
-        vec![text(id)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+pub(crate) async fn find(storage: &Storage, id: &str) -> Result<Bucket, Error> {
+    let sql =
+        "select public, file_size_limit, to_json(allowed_mime_types) from storage.buckets where id = $1";
+    let answer = storage.look_up(sql, vec![text(id)]).await?;
+    let row = answer.row().ok_or(Error::NoSuchBucket)?;
     Ok(Bucket {
         is_public: row.get(0) == Some(b"t"),
         file_size_limit: row.text(1).and_then(|limit| limit.parse().ok()),
@@ -143,9 +141,8 @@ pub(crate) async fn get(
 ) -> Result<String, Error> {
     let sql =
         format!("select row_to_json(r) from (select {COLUMNS} from storage.buckets b where b.id = $1) r");
-    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, vec![text(id)]);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchBucket)
 }
 
@@ -180,9 +177,8 @@ pub(crate) async fn list(
         listing.limit.and_then(display),
         display(listing.offset.unwrap_or(0)),
     ];
-    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    Ok(answer.last().map_or_else(|| "[]".to_owned(), json_array))
+    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    Ok(json_array(answer.rows()))
 }
 
 /// Changes what `is_public` and `limits` name of bucket `id`, as `caller`.
@@ -214,7 +210,7 @@ pub(crate) async fn update(
         parameters,
     );
     let answer = storage.change(&update).await.map_err(|error| caller.refusal(error))?;
-    if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
+    if answer.row().is_some() { Ok(()) } else { Err(Error::NoSuchBucket) }
 }
 
 /// Deletes the empty bucket `id` as `caller`.
@@ -227,14 +223,11 @@ pub(crate) async fn delete(
     id: &str,
     operation: &'static str,
 ) -> Result<(), Error> {
-    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
-        "select exists (select from storage.objects where bucket_id = $1), \
-           exists (select from storage.s3_multipart_uploads where bucket_id = $1) \
-         from storage.buckets where id = $1",
-        vec![text(id)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+    let sql = "select exists (select from storage.objects where bucket_id = $1), \
+         exists (select from storage.s3_multipart_uploads where bucket_id = $1) \
+         from storage.buckets where id = $1";
+    let answer = storage.look_up(sql, vec![text(id)]).await?;
+    let row = answer.row().ok_or(Error::NoSuchBucket)?;
     if row.get(0) == Some(b"t") {
         return Err(Error::BucketNotEmpty);
     }
@@ -252,7 +245,7 @@ pub(crate) async fn delete(
         },
         _ => caller.refusal(error),
     })?;
-    if answer.last().is_some_and(|rows| !rows.is_empty()) { Ok(()) } else { Err(Error::NoSuchBucket) }
+    if answer.row().is_some() { Ok(()) } else { Err(Error::NoSuchBucket) }
 }
 
 /// Removes the objects that bucket `id` holds now; those that come meanwhile stay.
@@ -262,13 +255,12 @@ pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Resul
     if !caller.is_service() {
         return Err(Error::InvalidRole);
     }
-    let lookup = caller.transaction("storage.bucket.empty").read_only().on_primary().statement(
-        "select (select count(*) from (select from storage.objects where bucket_id = $1 limit $2::bigint) o), now() \
-         from storage.buckets where id = $1",
-        vec![text(id), display(MAX_EMPTIED + 1)],
-    );
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchBucket)?;
+    let sql = "select (select count(*) from (select from storage.objects where bucket_id = $1 limit $2::bigint) o), now() \
+         from storage.buckets where id = $1";
+    let answer = storage
+        .look_up_as(caller, "storage.bucket.empty", sql, vec![text(id), display(MAX_EMPTIED + 1)])
+        .await?;
+    let row = answer.row().ok_or(Error::NoSuchBucket)?;
     let count: usize = row.text(0).and_then(|count| count.parse().ok()).unwrap_or_default();
     if count > MAX_EMPTIED {
         return Err(Error::BucketTooLarge);
@@ -281,10 +273,9 @@ pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Resul
             vec![text(id), text(before), display(BATCH)],
         );
         let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
-        let rows = answer.last();
-        let versions: Vec<Uuid> = rows.into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect();
+        let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
         objects::discard(storage, &versions).await;
-        if rows.is_none_or(database::Rows::is_empty) {
+        if answer.rows().is_empty() {
             return Ok(());
         }
     }

@@ -95,33 +95,21 @@ impl Caller {
             Identity::Anonymous => ANONYMOUS_CLAIMS,
             Identity::Verified(verified) => &verified.json,
         };
-        self.settings(Transaction::new(self.role()), operation, self.role(), claims)
+        self.with_request(transaction(self.role(), claims, operation))
             .setting("request.jwt", &*self.token)
             .setting("request.jwt.claim.sub", self.subject().unwrap_or_default())
     }
 
     /// Returns a transaction of the service itself, which no policy restricts, on behalf of the caller.
     pub(crate) fn service_transaction<'a>(&'a self, operation: &'static str) -> Transaction<'a> {
-        self.settings(Transaction::new(SERVICE_ROLE), operation, SERVICE_ROLE, SERVICE_CLAIMS)
+        self.with_request(service_transaction(operation))
     }
 
-    fn settings<'a>(
-        &'a self,
-        transaction: Transaction<'a>,
-        operation: &'static str,
-        role: &'a str,
-        claims: &'a str,
-    ) -> Transaction<'a> {
+    fn with_request<'a>(&'a self, transaction: Transaction<'a>) -> Transaction<'a> {
         transaction
-            .setting("search_path", SEARCH_PATH)
-            .setting("request.jwt.claims", claims)
-            .setting("request.jwt.claim.role", role)
             .setting("request.headers", &*self.headers)
             .setting("request.method", &*self.method)
             .setting("request.path", &*self.path)
-            .setting("storage.operation", operation)
-            .setting("storage.allow_delete_query", "true")
-            .timeout(TIME_LIMIT)
     }
 
     /// Returns `error` as the caller is to be told of it: a token may name a role that this database does not have, or
@@ -138,9 +126,19 @@ impl Caller {
 
 /// Returns a transaction of the service itself, for work that nobody's request asked for.
 pub(crate) fn service_transaction(operation: &'static str) -> Transaction<'static> {
-    Transaction::new(SERVICE_ROLE)
+    transaction(SERVICE_ROLE, SERVICE_CLAIMS, operation)
+}
+
+/// Returns a transaction of the service that reads on the primary and runs none of the users' code.
+pub(crate) fn lookup() -> Transaction<'static> {
+    Transaction::new(SERVICE_ROLE).read_only().on_primary().leaves_session_unchanged().timeout(TIME_LIMIT)
+}
+
+fn transaction<'a>(role: &'a str, claims: &'a str, operation: &'static str) -> Transaction<'a> {
+    Transaction::new(role)
         .setting("search_path", SEARCH_PATH)
-        .setting("request.jwt.claims", SERVICE_CLAIMS)
+        .setting("request.jwt.claims", claims)
+        .setting("request.jwt.claim.role", role)
         .setting("storage.operation", operation)
         .setting("storage.allow_delete_query", "true")
         .timeout(TIME_LIMIT)

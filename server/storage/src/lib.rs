@@ -30,10 +30,11 @@ mod transfer;
 mod upload;
 mod vector;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use database::{Answer, Database, Transaction};
+use database::{Answer, Database, Parameter, Transaction};
 use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
@@ -48,6 +49,7 @@ pub use sweeper::Sweeper;
 pub use transfer::{Transfer, transfer};
 
 use backend::Backend;
+use caller::Caller;
 use public_objects::PublicObjects;
 use render::Renderer;
 
@@ -130,6 +132,32 @@ impl Storage {
 
     pub(crate) fn public_objects(&self) -> &PublicObjects {
         &self.inner.public_objects
+    }
+
+    /// Returns what a query finds on the primary with the service's own rights, whatever policies hide from callers. The
+    /// query must run none of the users' code, so that nothing of the request is told to it and no session is reset for it.
+    pub(crate) async fn look_up<'a>(
+        &self,
+        sql: impl Into<Cow<'a, str>>,
+        parameters: Vec<Parameter<'a>>,
+    ) -> Result<Answer, Error> {
+        let query = caller::lookup().statement(sql, parameters);
+        Ok(self.database().run(&query).await?)
+    }
+
+    /// Returns what a query finds on the primary where row-level security judges `caller`. `operation` is what
+    /// `storage.operation()` tells policies.
+    ///
+    /// Errors: [`Caller::refusal`].
+    pub(crate) async fn look_up_as<'a>(
+        &self,
+        caller: &'a Caller,
+        operation: &'static str,
+        sql: impl Into<Cow<'a, str>>,
+        parameters: Vec<Parameter<'a>>,
+    ) -> Result<Answer, Error> {
+        let query = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
+        self.database().run(&query).await.map_err(|error| caller.refusal(error))
     }
 
     /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this

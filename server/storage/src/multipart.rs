@@ -121,57 +121,32 @@ pub(crate) async fn create(
 /// Errors: [`Error::NoSuchUpload`].
 pub(crate) async fn find(
     storage: &Storage,
-    caller: &Caller,
     (bucket, key): (&str, &str),
     id: &str,
-    operation: &'static str,
 ) -> Result<Multipart, Error> {
     let sql = format!(
         "select {} from storage.s3_multipart_uploads where id = $1 and bucket_id = $2 and key = $3",
         Multipart::COLUMNS
     );
-    let lookup = caller
-        .service_transaction(operation)
-        .read_only()
-        .on_primary()
-        .statement(sql, vec![text(id), text(bucket), text(key)]);
-    let answer = storage.database().run(&lookup).await?;
-    answer.last().and_then(|rows| rows.first()).and_then(Multipart::of).ok_or(Error::NoSuchUpload)
+    let answer = storage.look_up(sql, vec![text(id), text(bucket), text(key)]).await?;
+    answer.row().and_then(Multipart::of).ok_or(Error::NoSuchUpload)
 }
 
 /// Returns at most `limit` parts of upload `id` with numbers above `after`, by number.
-pub(crate) async fn parts(
-    storage: &Storage,
-    caller: &Caller,
-    id: &str,
-    after: u64,
-    limit: u64,
-    operation: &'static str,
-) -> Result<Vec<Part>, Error> {
-    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
-        "select part_number, version, size, etag, created_at from storage.s3_multipart_uploads_parts \
-         where upload_id = $1 and part_number > $2::integer order by part_number limit $3::bigint",
-        vec![text(id), display(after.min(i32::MAX as u64)), display(limit)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    Ok(answer.last().into_iter().flatten().filter_map(Part::of).collect())
+pub(crate) async fn parts(storage: &Storage, id: &str, after: u64, limit: u64) -> Result<Vec<Part>, Error> {
+    let sql = "select part_number, version, size, etag, created_at from storage.s3_multipart_uploads_parts \
+         where upload_id = $1 and part_number > $2::integer order by part_number limit $3::bigint";
+    let answer =
+        storage.look_up(sql, vec![text(id), display(after.min(i32::MAX as u64)), display(limit)]).await?;
+    Ok(answer.rows().iter().filter_map(Part::of).collect())
 }
 
 /// Returns how many bytes the parts of upload `id` have together, but for part `number`.
-pub(crate) async fn received(
-    storage: &Storage,
-    caller: &Caller,
-    id: &str,
-    number: u64,
-    operation: &'static str,
-) -> Result<u64, Error> {
-    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
-        "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
-         where upload_id = $1 and part_number <> $2::integer",
-        vec![text(id), display(number)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first());
+pub(crate) async fn received(storage: &Storage, id: &str, number: u64) -> Result<u64, Error> {
+    let sql = "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
+         where upload_id = $1 and part_number <> $2::integer";
+    let answer = storage.look_up(sql, vec![text(id), display(number)]).await?;
+    let row = answer.row();
     Ok(row.and_then(|row| row.text(0)).and_then(|sum| sum.parse().ok()).unwrap_or_default())
 }
 
@@ -218,7 +193,7 @@ pub(crate) async fn note(
         );
     let outcome = storage.database().run(&transaction).await.map_err(Error::from);
     let outcome = outcome.and_then(|answer| {
-        let row = answer.last().and_then(|rows| rows.first());
+        let row = answer.row();
         match (row.and_then(|row| row.text(0)), row.and_then(|row| row.text(1))) {
             (Some("1"), Some("1")) => Ok(row.and_then(|row| row.get(2)).map(versions).unwrap_or_default()),
             (Some("1"), _) => Err(Error::EntityTooLarge),
@@ -262,7 +237,7 @@ pub(crate) async fn complete(
     target: &Target<'_>,
     whole: &Stored,
 ) -> Result<Written, Error> {
-    let every = parts(storage, caller, &upload.id, 0, MAX_PARTS, target.operation).await;
+    let every = parts(storage, &upload.id, 0, MAX_PARTS).await;
     let ending = caller
         .service_transaction(target.operation)
         .statement("select basalt.complete_multipart_upload($1)", vec![text(&upload.id)]);
@@ -299,7 +274,7 @@ pub(crate) async fn abort(
             vec![text(id)],
         );
     let answer = storage.database().run(&removal).await?;
-    let row = answer.last().and_then(|rows| rows.first());
+    let row = answer.row();
     objects::discard(storage, &row.and_then(|row| row.get(1)).map(versions).unwrap_or_default()).await;
     if row.and_then(|row| row.text(0)) == Some("1") { Ok(()) } else { Err(Error::NoSuchUpload) }
 }
@@ -330,9 +305,8 @@ pub(crate) async fn list(
     );
     let (key, id) = listing.after;
     let parameters = vec![text(bucket), text(listing.prefix), text(key), text(id), display(listing.limit)];
-    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    Ok(answer.last().into_iter().flatten().filter_map(Multipart::of).collect())
+    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    Ok(answer.rows().iter().filter_map(Multipart::of).collect())
 }
 
 /// Gives up the uploads to which nothing has come for a day.
@@ -349,8 +323,7 @@ pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
         Vec::new(),
     );
     let answer = storage.database().run(&removal).await?;
-    let versions: Vec<Uuid> =
-        answer.last().into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect();
+    let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
     objects::discard(storage, &versions).await;
     Ok(())
 }

@@ -6,7 +6,7 @@ pub(crate) mod remove;
 
 use std::sync::Arc;
 
-use database::Row;
+use database::{Parameter, Row, Transaction};
 use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -81,13 +81,8 @@ pub(crate) async fn find(
         "select b.public, {COLUMNS}, {ARE_CHANGES_NOTIFIED} from storage.buckets b \
          left join storage.objects o on o.bucket_id = b.id and o.name = $2 where b.id = $1"
     );
-    let lookup = caller
-        .service_transaction(operation)
-        .read_only()
-        .on_primary()
-        .statement(sql, vec![text(bucket), text(key)]);
-    let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first());
+    let answer = storage.look_up(sql, vec![text(bucket), text(key)]).await?;
+    let row = answer.row();
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
         Some(row) if is_public || access == Access::Signature => {
@@ -115,10 +110,8 @@ pub(crate) async fn find_visible(
     operation: &'static str,
 ) -> Result<Arc<Object>, Error> {
     let sql = format!("select true, {COLUMNS} from storage.objects o where o.bucket_id = $1 and o.name = $2");
-    let lookup =
-        caller.transaction(operation).read_only().on_primary().statement(sql, vec![text(bucket), text(key)]);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchKey)?;
+    let answer = storage.look_up_as(caller, operation, sql, vec![text(bucket), text(key)]).await?;
+    let row = answer.row().ok_or(Error::NoSuchKey)?;
     Ok(Arc::new(object(storage, row).await?))
 }
 
@@ -166,37 +159,37 @@ pub(crate) struct Written {
 }
 
 impl NewRow<'_> {
-    /// The lock is a statement of its own: the next one's snapshot then sees what another writer committed.
+    /// Writers of one name take turns, also those that replace nothing. The lock is a statement of its own: the next one's
+    /// snapshot then sees what another writer committed.
     const LOCK: &'static str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
 
-    const INSERT: &'static str = "with replaced as \
-         (select version from storage.objects where bucket_id = $1 and name = $2) \
-         insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata, user_metadata) \
+    const REPLACED: &'static str =
+        "with replaced as (select version from storage.objects where bucket_id = $1 and name = $2) ";
+
+    const INSERT: &'static str = "insert into storage.objects \
+         (bucket_id, name, owner, owner_id, version, metadata, user_metadata) \
          values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)";
 
     const REPLACE: &'static str = " on conflict (bucket_id, name) do update set owner = excluded.owner, \
          owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata, \
          user_metadata = excluded.user_metadata, updated_at = now()";
 
-    /// Appends the statement that writes the row, and `returning`, to `transaction`.
-    fn append<'t>(
-        &'t self,
-        transaction: database::Transaction<'t>,
-        returning: &str,
-    ) -> database::Transaction<'t> {
-        let replace = if self.replaces { Self::REPLACE } else { "" };
-        transaction.statement(
-            format!("{}{replace}{returning}", Self::INSERT),
-            vec![
-                text(self.bucket),
-                text(self.key),
-                optional(owner_uuid(self.owner)),
-                optional(self.owner),
-                row::display(self.version.hyphenated()),
-                row::display(self.metadata),
-                row::display(self.user_metadata),
-            ],
-        )
+    /// Returns the statement that writes the row.
+    fn insert(&self) -> String {
+        format!("{}{}", Self::INSERT, if self.replaces { Self::REPLACE } else { "" })
+    }
+
+    /// Returns the parameters of every statement of the row.
+    fn parameters(&self) -> Vec<Parameter<'_>> {
+        vec![
+            text(self.bucket),
+            text(self.key),
+            optional(owner_uuid(self.owner)),
+            optional(self.owner),
+            row::display(self.version.hyphenated()),
+            row::display(self.metadata),
+            row::display(self.user_metadata),
+        ]
     }
 
     /// Tries as `caller` to write the row, and takes it back: row-level security has its say before bytes move.
@@ -208,7 +201,7 @@ impl NewRow<'_> {
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
-        let trial = self.append(caller.transaction(operation), "").rollback();
+        let trial = caller.transaction(operation).statement(self.insert(), self.parameters()).rollback();
         storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
     }
 
@@ -218,16 +211,19 @@ impl NewRow<'_> {
     pub(crate) async fn write(
         &self,
         storage: &Storage,
-        transaction: database::Transaction<'_>,
+        transaction: Transaction<'_>,
     ) -> Result<Written, Error> {
         let transaction = transaction.statement(Self::LOCK, vec![text(self.bucket), text(self.key)]);
-        let transaction = self.append(transaction, " returning id, (select version from replaced)");
-        let answer = storage.database().run(&transaction).await;
-        if self.replaces {
-            storage.public_objects().forget();
-        }
+        let answer = if self.replaces {
+            let insert = self.insert();
+            let sql = format!("{}{insert} returning id, (select version from replaced)", Self::REPLACED);
+            storage.change(&transaction.statement(sql, self.parameters())).await
+        } else {
+            let sql = format!("{} returning id", self.insert());
+            storage.database().run(&transaction.statement(sql, self.parameters())).await
+        };
         let answer = answer.map_err(|error| conflict(error.into()))?;
-        let row = answer.last().and_then(|rows| rows.first());
+        let row = answer.row();
         let id = row.and_then(|row| row::uuid(row, 0));
         // A trigger of the users' may have swallowed the row.
         let id = id

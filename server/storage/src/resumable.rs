@@ -157,15 +157,10 @@ pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &Resumable) 
 /// Finds upload `id`.
 ///
 /// Errors: [`Refusal::NotFound`], [`Refusal::Expired`].
-pub(crate) async fn find(storage: &Storage, caller: &Caller, id: Uuid) -> Result<Resumable, Refusal> {
+pub(crate) async fn find(storage: &Storage, id: Uuid) -> Result<Resumable, Refusal> {
     let sql = format!("select {} from basalt.resumable_uploads where id = $1::uuid", Resumable::COLUMNS);
-    let lookup = caller
-        .service_transaction("storage.tus.upload.get")
-        .read_only()
-        .on_primary()
-        .statement(sql, vec![display(id)]);
-    let answer = storage.database().run(&lookup).await.map_err(Error::from)?;
-    let row = answer.last().and_then(|rows| rows.first());
+    let answer = storage.look_up(sql, vec![display(id)]).await?;
+    let row = answer.row();
     let found = row.and_then(Resumable::of).ok_or(Refusal::NotFound)?;
     if found.expires_at <= OffsetDateTime::now_utc() { Err(Refusal::Expired) } else { Ok(found) }
 }
@@ -222,7 +217,7 @@ async fn note(
         ],
     );
     let outcome = match storage.database().run(&transaction).await {
-        Ok(answer) if answer.last().is_some_and(|rows| !rows.is_empty()) => return Ok(()),
+        Ok(answer) if answer.row().is_some() => return Ok(()),
         Ok(_) => Refusal::Conflict,
         Err(error) => {
             let error = Error::from(error);
@@ -258,7 +253,7 @@ async fn complete(
             Err(error) => {
                 objects::discard(storage, &[last.version]).await;
                 // The parts go away when another request has completed the upload meanwhile.
-                let current = find(storage, caller, upload.id).await?;
+                let current = find(storage, upload.id).await?;
                 return Err(if current.is_complete { Refusal::Conflict } else { error.into() });
             }
         }
@@ -296,7 +291,7 @@ pub(crate) async fn terminate(storage: &Storage, caller: &Caller, upload: &Resum
         vec![display(upload.id)],
     );
     let answer = storage.database().run(&removal).await.map_err(Error::from)?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Refusal::Complete)?;
+    let row = answer.row().ok_or(Refusal::Complete)?;
     discard_parts(storage, row).await;
     Ok(())
 }
@@ -308,7 +303,7 @@ pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
         Vec::new(),
     );
     let answer = storage.database().run(&removal).await?;
-    for row in answer.last().into_iter().flatten() {
+    for row in answer.rows() {
         discard_parts(storage, row).await;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use database::{Row, Rows};
+use database::Row;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
@@ -40,7 +40,7 @@ pub(crate) fn timestamp(text: &str) -> Option<OffsetDateTime> {
 }
 
 /// Returns a JSON array of the documents in the first column of `rows`.
-pub(crate) fn json_array(rows: &Rows) -> String {
+pub(crate) fn json_array(rows: &[Row]) -> String {
     let documents: Vec<&str> = rows.iter().filter_map(|row| row.text(0)).collect();
     format!("[{}]", documents.join(","))
 }

@@ -86,13 +86,10 @@ impl Storage {
 
     async fn known(&self, bucket: &str, files: &[File]) -> Result<HashMap<String, Known>, Error> {
         let keys = names(files.iter().map(|file| &*file.key));
-        let transaction = service_transaction(OPERATION).read_only().on_primary().statement(
-            "select name, version, updated_at, metadata->>'eTag' from storage.objects \
-             where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))",
-            vec![text(bucket), keys],
-        );
-        let answer = self.database().run(&transaction).await?;
-        let rows = answer.last().into_iter().flatten();
+        let sql = "select name, version, updated_at, metadata->>'eTag' from storage.objects \
+             where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))";
+        let answer = self.look_up(sql, vec![text(bucket), keys]).await?;
+        let rows = answer.rows().iter();
         Ok(rows
             .filter_map(|row| {
                 let known = Known {

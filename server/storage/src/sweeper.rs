@@ -11,7 +11,6 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::caller::service_transaction;
 use crate::row::{self, names};
 use crate::{Error, Storage, multipart, resumable};
 
@@ -96,18 +95,15 @@ impl Sweeper {
     /// Returns those of `versions` that rows name.
     async fn named(&self, versions: &[Uuid]) -> Result<HashSet<Uuid>, Error> {
         let texts: Vec<String> = versions.iter().map(|version| version.hyphenated().to_string()).collect();
-        let lookup = service_transaction("storage.object.list").read_only().on_primary().statement(
-            "with looked_up as (select jsonb_array_elements_text($1::jsonb) as version) \
+        let sql = "with looked_up as (select jsonb_array_elements_text($1::jsonb) as version) \
              select version from storage.objects where version in (select version from looked_up) \
              union all \
              select part::text from basalt.resumable_uploads, unnest(parts) part \
              where part::text in (select version from looked_up) \
              union all \
              select version from storage.s3_multipart_uploads_parts \
-             where version in (select version from looked_up)",
-            vec![names(texts.iter().map(String::as_str))],
-        );
-        let answer = self.storage.database().run(&lookup).await?;
-        Ok(answer.last().into_iter().flatten().filter_map(|row| row::uuid(row, 0)).collect())
+             where version in (select version from looked_up)";
+        let answer = self.storage.look_up(sql, vec![names(texts.iter().map(String::as_str))]).await?;
+        Ok(answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect())
     }
 }

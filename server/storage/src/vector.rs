@@ -13,7 +13,7 @@ mod query;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 
-use database::Transaction;
+use database::{Answer, Parameter, Transaction};
 use serde_json::Value;
 
 use crate::caller::TIME_LIMIT;
@@ -100,10 +100,8 @@ impl Index {
                   join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), \
                to_regclass(format('storage_vectors.%I', 'index_' || i.id || '_graph')) is not null \
              from storage.vector_indexes i where i.bucket_id = $1 and i.name = $2";
-        let lookup = transaction("storage.vector.index.get").read_only().on_primary();
-        let answer =
-            storage.database().run(&lookup.statement(LOOKUP, vec![text(bucket), text(name)])).await?;
-        let row = answer.last().and_then(|rows| rows.first());
+        let answer = look_up(storage, LOOKUP, vec![text(bucket), text(name)]).await?;
+        let row = answer.row();
         let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
         let schema = row.text(4).ok_or(NOT_CONFIGURED)?;
         let configuration: Value =
@@ -161,7 +159,19 @@ fn table(id: &str) -> String {
     format!("storage_vectors.{}", database::quote_identifier(&format!("index_{id}")))
 }
 
-/// Returns a transaction of the service's login, which owns what vectors are kept in.
+/// Returns what a query finds on the primary as the service's login, which owns what vectors are kept in. It runs no code of
+/// the database's users.
+async fn look_up<'a>(
+    storage: &Storage,
+    sql: &'a str,
+    parameters: Vec<Parameter<'a>>,
+) -> Result<Answer, Error> {
+    let query = Transaction::anonymous().read_only().on_primary().leaves_session_unchanged();
+    let query = query.timeout(TIME_LIMIT).statement(sql, parameters);
+    Ok(storage.database().run(&query).await?)
+}
+
+/// Returns a transaction of the service's login.
 fn transaction(operation: &'static str) -> Transaction<'static> {
     Transaction::anonymous().setting("storage.operation", operation).timeout(TIME_LIMIT)
 }
@@ -187,11 +197,8 @@ pub(crate) async fn check_available(storage: &Storage) -> Result<(), Error> {
     if storage.vectors_are_available().load(Relaxed) {
         return Ok(());
     }
-    let lookup = transaction("storage.vector")
-        .read_only()
-        .on_primary()
-        .statement("select from pg_catalog.pg_available_extensions where name = 'vector'", Vec::new());
-    if storage.database().run(&lookup).await?.last().is_none_or(database::Rows::is_empty) {
+    const LOOKUP: &str = "select from pg_catalog.pg_available_extensions where name = 'vector'";
+    if look_up(storage, LOOKUP, Vec::new()).await?.row().is_none() {
         return Err(NOT_CONFIGURED);
     }
     storage.vectors_are_available().store(true, Relaxed);

@@ -143,11 +143,11 @@ impl Call<'_> {
     }
 
     /// Checks the token before anything is said about an upload.
-    fn admit(&self, request: &Request) -> Result<Caller, Failure> {
+    fn admit(&self, request: &Request) -> Result<(), Failure> {
         match self.is_signed {
             true if request.header("x-signature").is_none() => Err(invalid("Missing x-signature header")),
-            true => Ok(credentials::service(request)),
-            false => credentials::required(self.storage, request).map_err(Failure::Credentials),
+            true => Ok(()),
+            false => credentials::required(self.storage, request).map(drop).map_err(Failure::Credentials),
         }
     }
 
@@ -185,7 +185,7 @@ impl Call<'_> {
             expires_at: OffsetDateTime::now_utc() + life,
         };
         let caller = &uploader.caller;
-        let bucket = buckets::find(self.storage, caller, &upload.bucket).await?;
+        let bucket = buckets::find(self.storage, &upload.bucket).await?;
         let target = upload.target(self.operation("create"));
         if length.is_some_and(|length| length > target.size_limit(self.storage, &bucket)) {
             return Err(Refusal::TooLarge.into());
@@ -250,13 +250,14 @@ impl Call<'_> {
         }
     }
 
-    async fn find(&self, caller: &Caller, id: &str) -> Result<Resumable, Failure> {
+    async fn find(&self, id: &str) -> Result<Resumable, Failure> {
         let id = Uuid::try_parse(id).map_err(|_| Refusal::NotFound)?;
-        Ok(resumable::find(self.storage, caller, id).await?)
+        Ok(resumable::find(self.storage, id).await?)
     }
 
     async fn describe(&self, request: &Request, id: &str) -> Result<Response, Failure> {
-        let upload = self.find(&self.admit(request)?, id).await?;
+        self.admit(request)?;
+        let upload = self.find(id).await?;
         self.uploader(request, (&upload.bucket, &upload.key))?;
         let mut response: Response = StatusCode::OK.into();
         progress(&mut response, &upload);
@@ -272,7 +273,7 @@ impl Call<'_> {
     }
 
     async fn append(&self, mut request: Request, id: &str) -> Result<Response, Failure> {
-        let admitted = self.admit(&request)?;
+        self.admit(&request)?;
         let offset = request
             .header(UPLOAD_OFFSET)
             .ok_or(Failure::Protocol(StatusCode::FORBIDDEN, "Upload-Offset header required"))?;
@@ -280,12 +281,12 @@ impl Call<'_> {
         if request.header(CONTENT_TYPE) != Some(BYTES) {
             return Err(invalid("Invalid content-type"));
         }
-        let mut upload = self.find(&admitted, id).await?;
+        let mut upload = self.find(id).await?;
         let caller = self.uploader(&request, (&upload.bucket, &upload.key))?.caller;
         if offset != upload.received || upload.is_complete {
             return Err(Refusal::Conflict.into());
         }
-        let bucket = buckets::find(self.storage, &caller, &upload.bucket).await?;
+        let bucket = buckets::find(self.storage, &upload.bucket).await?;
         let limit = upload.target("").size_limit(self.storage, &bucket);
         if let Some(length) = request.header(UPLOAD_LENGTH) {
             let length: u64 = length.parse().map_err(|_| invalid("Invalid upload-length"))?;
@@ -308,7 +309,8 @@ impl Call<'_> {
     }
 
     async fn terminate(&self, request: &Request, id: &str) -> Result<Response, Failure> {
-        let upload = self.find(&self.admit(request)?, id).await?;
+        self.admit(request)?;
+        let upload = self.find(id).await?;
         let caller = self.uploader(request, (&upload.bucket, &upload.key))?.caller;
         if upload.is_complete {
             return Err(Refusal::Complete.into());

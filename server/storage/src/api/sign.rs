@@ -63,13 +63,17 @@ async fn many(
     keys: &[String],
     life: u64,
 ) -> Result<Value, Error> {
-    let lookup = caller.transaction("storage.object.sign_many").read_only().on_primary().statement(
-        "select name from storage.objects where bucket_id = $1 \
-         and name in (select jsonb_array_elements_text($2::jsonb))",
-        vec![text(bucket), names(keys.iter().map(String::as_str))],
-    );
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let rows = answer.last().into_iter().flatten();
+    let sql = "select name from storage.objects where bucket_id = $1 \
+         and name in (select jsonb_array_elements_text($2::jsonb))";
+    let answer = storage
+        .look_up_as(
+            caller,
+            "storage.object.sign_many",
+            sql,
+            vec![text(bucket), names(keys.iter().map(String::as_str))],
+        )
+        .await?;
+    let rows = answer.rows().iter();
     let visible: std::collections::HashSet<&str> = rows.filter_map(|row| row.text(0)).collect();
     keys.iter()
         .map(|key| {

@@ -87,7 +87,7 @@ async fn receive(
     request: Request,
     target: &Target<'_>,
 ) -> Result<uuid::Uuid, Error> {
-    let bucket = buckets::find(storage, caller, target.bucket).await?;
+    let bucket = buckets::find(storage, target.bucket).await?;
     let content_type = request.header(CONTENT_TYPE).unwrap_or(DEFAULT_TYPE).to_owned();
     let upload = Upload { storage, caller, target, bucket: &bucket };
     let (about, stored) = if content_type.starts_with("multipart/form-data") {

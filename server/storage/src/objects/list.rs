@@ -86,10 +86,8 @@ pub(crate) async fn folder(
         text(listing.column.name()),
         text(order(listing.descending)),
     ];
-    let lookup =
-        caller.transaction("storage.object.list").read_only().on_primary().statement(SQL, parameters);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    Ok(answer.last().map_or_else(|| "[]".to_owned(), json_array))
+    let answer = storage.look_up_as(caller, "storage.object.list", SQL, parameters).await?;
+    Ok(json_array(answer.rows()))
 }
 
 /// What a list of version 2 shows.
@@ -172,9 +170,8 @@ pub(crate) async fn page(
         Some("/") => {}
         Some(delimiter) => parameters.push(text(delimiter)),
     }
-    let lookup = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let rows = answer.last().into_iter().flatten();
+    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let rows = answer.rows().iter();
     let mut entries: Vec<Value> =
         rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();
     entries.iter_mut().for_each(|entry| name_folder(entry, listing.delimiter.unwrap_or("/")));

@@ -48,7 +48,7 @@ pub(crate) async fn move_object(
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
         error => error,
     })?;
-    answer.last().and_then(|rows| rows.first()).and_then(|row| row::uuid(row, 0)).ok_or(Error::NoSuchKey)
+    answer.row().and_then(|row| row::uuid(row, 0)).ok_or(Error::NoSuchKey)
 }
 
 /// What a copy has other than its original.
@@ -79,13 +79,10 @@ pub(crate) async fn copy_object(
     operation: &'static str,
 ) -> Result<String, Error> {
     key::check_key(target.1)?;
-    let lookup = caller.transaction(operation).read_only().on_primary().statement(
-        "select version, coalesce(metadata, '{}'), coalesce(user_metadata, '{}') from storage.objects \
-         where bucket_id = $1 and name = $2",
-        vec![text(source.0), text(source.1)],
-    );
-    let answer = storage.database().run(&lookup).await.map_err(|error| caller.refusal(error))?;
-    let row = answer.last().and_then(|rows| rows.first()).ok_or(Error::NoSuchKey)?;
+    let sql = "select version, coalesce(metadata, '{}'), coalesce(user_metadata, '{}') from storage.objects \
+         where bucket_id = $1 and name = $2";
+    let answer = storage.look_up_as(caller, operation, sql, vec![text(source.0), text(source.1)]).await?;
+    let row = answer.row().ok_or(Error::NoSuchKey)?;
     let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
     let document = |index| row.get(index).and_then(|json| serde_json::from_slice::<Value>(json).ok());
     let mut metadata = document(1).unwrap_or_default();
@@ -116,7 +113,7 @@ pub(crate) async fn copy_object(
     match copy.write(storage, caller.service_transaction(operation)).await {
         Ok(written) => {
             discard(storage, written.replaced.as_slice()).await;
-            document_of(storage, caller, &written, operation).await
+            document_of(storage, &written).await
         }
         Err(error) => {
             discard_after(storage, &error, version).await;
@@ -125,12 +122,7 @@ pub(crate) async fn copy_object(
     }
 }
 
-async fn document_of(
-    storage: &Storage,
-    caller: &Caller,
-    written: &Written,
-    operation: &'static str,
-) -> Result<String, Error> {
+async fn document_of(storage: &Storage, written: &Written) -> Result<String, Error> {
     const ROW: &str = concat!(
         "select row_to_json(r) from (select id as \"Id\", bucket_id || '/' || name as \"Key\", name, bucket_id, \
          owner, owner_id, version, id, ",
@@ -141,12 +133,7 @@ async fn document_of(
         iso!("last_accessed_at"),
         " as last_accessed_at, metadata, user_metadata from storage.objects where id = $1::uuid) r"
     );
-    let lookup = caller
-        .service_transaction(operation)
-        .read_only()
-        .on_primary()
-        .statement(ROW, vec![row::display(written.id)]);
-    let answer = storage.database().run(&lookup).await?;
-    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.text(0));
+    let answer = storage.look_up(ROW, vec![row::display(written.id)]).await?;
+    let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchKey)
 }

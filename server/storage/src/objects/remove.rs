@@ -27,16 +27,13 @@ pub(crate) async fn one(
         vec![text(bucket), text(key)],
     );
     let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
-    if let Some(row) = answer.last().and_then(|rows| rows.first()) {
+    if let Some(row) = answer.row() {
         discard(storage, row::uuid(row, 0).as_slice()).await;
         return Ok(());
     }
-    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
-        "select from storage.objects where bucket_id = $1 and name = $2",
-        vec![text(bucket), text(key)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let exists = answer.last().is_some_and(|rows| !rows.is_empty());
+    let sql = "select from storage.objects where bucket_id = $1 and name = $2";
+    let answer = storage.look_up(sql, vec![text(bucket), text(key)]).await?;
+    let exists = answer.row().is_some();
     Err(if exists { Error::AccessDenied("Access denied".to_owned()) } else { Error::NoSuchKey })
 }
 
@@ -64,7 +61,10 @@ pub(crate) async fn many(
         let parameters = vec![text(bucket), names(batch.iter().copied())];
         let removal = caller.transaction(operation).statement(DELETE, parameters);
         let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
-        let Some(rows) = answer.last().filter(|rows| !rows.is_empty()) else { continue };
+        let rows = answer.rows();
+        if rows.is_empty() {
+            continue;
+        }
         let versions: Vec<Uuid> = rows.iter().filter_map(|row| row::uuid(row, 1)).collect();
         discard(storage, &versions).await;
         arrays.push(json_array(rows));
@@ -73,19 +73,14 @@ pub(crate) async fn many(
     Ok(format!("[{}]", rows.join(",")))
 }
 
-/// Returns those of `keys` that objects of `bucket` have, whether or not `caller` may see them.
+/// Returns those of `keys` that objects of `bucket` have, whether or not the caller may see them.
 pub(crate) async fn existing(
     storage: &Storage,
-    caller: &Caller,
     bucket: &str,
     keys: &[&str],
-    operation: &'static str,
 ) -> Result<HashSet<String>, Error> {
-    let lookup = caller.service_transaction(operation).read_only().on_primary().statement(
-        "select name from storage.objects where bucket_id = $1 \
-         and name in (select jsonb_array_elements_text($2::jsonb))",
-        vec![text(bucket), names(keys.iter().copied())],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    Ok(answer.last().into_iter().flatten().filter_map(|row| row.text(0)).map(str::to_owned).collect())
+    let sql = "select name from storage.objects where bucket_id = $1 \
+         and name in (select jsonb_array_elements_text($2::jsonb))";
+    let answer = storage.look_up(sql, vec![text(bucket), names(keys.iter().copied())]).await?;
+    Ok(answer.rows().iter().filter_map(|row| row.text(0)).map(str::to_owned).collect())
 }

@@ -71,7 +71,7 @@ pub(super) async fn object(
         Some(_) => return Err(invalid("Unknown metadata directive.")),
     };
     let route = Route { source, target: (&input.bucket, &input.key) };
-    buckets::find(storage, &call.caller, &input.bucket).await?;
+    buckets::find(storage, &input.bucket).await?;
     let options = CopyOptions { replaces: true, changes };
     let row = relocate::copy_object(storage, &call.caller, route, options, OPERATION).await?;
     let row: Value = serde_json::from_str(&row).map_err(|error| Error::Backend(error.to_string()))?;

@@ -169,7 +169,7 @@ async fn receive(
         replaces: true,
         operation: "storage.s3.upload",
     };
-    let bucket = buckets::find(storage, &signed.caller, bucket_name).await?;
+    let bucket = buckets::find(storage, bucket_name).await?;
     let chunks = file.map(|chunk| chunk.map_err(io::Error::other));
     let stored = target.receive(storage, &signed.caller, &bucket, &about, None, chunks).await?;
     if let Some((least, most)) = signed.lengths

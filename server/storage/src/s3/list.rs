@@ -22,7 +22,7 @@ struct Wanted<'a> {
 }
 
 async fn page(storage: &Storage, call: &Call, wanted: &Wanted<'_>) -> S3Result<Page> {
-    buckets::find(storage, &call.caller, wanted.bucket).await?;
+    buckets::find(storage, wanted.bucket).await?;
     if wanted.limit == 0 {
         return Ok(Page::default());
     }

@@ -32,7 +32,7 @@ async fn find(
     id: &str,
     operation: &'static str,
 ) -> Result<Multipart, Error> {
-    let upload = multipart::find(storage, &call.caller, name, id, operation).await?;
+    let upload = multipart::find(storage, name, id).await?;
     target(call, name, operation).rehearse(storage, &call.caller, &upload.description()).await?;
     Ok(upload)
 }
@@ -54,10 +54,10 @@ pub(super) async fn admit(
     announced: Option<u64>,
     operation: &'static str,
 ) -> Result<(Multipart, Limit), Error> {
-    let bucket = buckets::find(storage, &call.caller, name.0).await?;
+    let bucket = buckets::find(storage, name.0).await?;
     let upload = find(storage, call, name, id, operation).await?;
     let whole = target(call, name, operation).size_limit(storage, &bucket);
-    let received = multipart::received(storage, &call.caller, id, number, operation).await?;
+    let received = multipart::received(storage, id, number).await?;
     let room = whole.saturating_sub(received).min(MAX_PART_SIZE);
     if announced.is_some_and(|length| length > room) {
         return Err(Error::EntityTooLarge);
@@ -72,7 +72,7 @@ pub(super) async fn create(
 ) -> S3Result<S3Response<CreateMultipartUploadOutput>> {
     let name = (&*input.bucket, &*input.key);
     let target = target(call, name, "storage.s3.upload.create_multipart");
-    let bucket = buckets::find(storage, &call.caller, &input.bucket).await?;
+    let bucket = buckets::find(storage, &input.bucket).await?;
     let mut about = describe(call);
     // The request's body is none of the object's.
     about.content_length = None;
@@ -115,8 +115,7 @@ pub(super) async fn list_parts(
     let asked = input.max_parts.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED);
     let limit = if asked == 0 { MAX_LISTED } else { asked.min(MAX_LISTED) };
     let after = input.part_number_marker.as_ref().and_then(|marker| u64::try_from(*marker).ok()).unwrap_or(0);
-    let mut parts =
-        multipart::parts(storage, &call.caller, &input.upload_id, after, limit + 1, OPERATION).await?;
+    let mut parts = multipart::parts(storage, &input.upload_id, after, limit + 1).await?;
     let is_truncated = parts.len() as u64 > limit;
     parts.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let number = |part: &Part| PartNumber::try_from(part.number).unwrap_or_default();
@@ -180,15 +179,15 @@ pub(super) async fn complete(
 ) -> S3Result<S3Response<CompleteMultipartUploadOutput>> {
     const OPERATION: &str = "storage.s3.upload.complete_multipart";
     let name = (&*input.bucket, &*input.key);
-    let bucket = buckets::find(storage, &call.caller, &input.bucket).await?;
-    let upload = multipart::find(storage, &call.caller, name, &input.upload_id, OPERATION).await?;
+    let bucket = buckets::find(storage, &input.bucket).await?;
+    let upload = multipart::find(storage, name, &input.upload_id).await?;
     let target = Target { replaces: replaces(call)?, ..target(call, name, OPERATION) };
     target.check(&bucket, &upload.description())?;
     target.rehearse(storage, &call.caller, &upload.description()).await.map_err(unmet)?;
-    let known = multipart::parts(storage, &call.caller, &upload.id, 0, MAX_PARTS, OPERATION).await?;
+    let known = multipart::parts(storage, &upload.id, 0, MAX_PARTS).await?;
     let chosen = match chosen(known, input.multipart_upload) {
         Ok(chosen) => chosen,
-        Err(refused) => return Err(still(storage, call, name, &upload).await.err().unwrap_or(refused)),
+        Err(refused) => return Err(still(storage, name, &upload).await.err().unwrap_or(refused)),
     };
     let limit = target.size_limit(storage, &bucket);
     let bytes = multipart::bytes_of(storage, &chosen).boxed();
@@ -203,7 +202,7 @@ pub(super) async fn complete(
             if let Some(refused) = verdict.take() {
                 return Err(refused);
             }
-            still(storage, call, name, &upload).await?;
+            still(storage, name, &upload).await?;
             // Who sent the parts is not to blame that they cannot be read.
             return Err(match error {
                 Error::InvalidContent(reason) => Error::Backend(reason).into(),
@@ -230,14 +229,8 @@ pub(super) async fn complete(
 /// Checks that `upload` is still under way: its parts go away when another request completes it.
 ///
 /// Errors: [`Error::NoSuchUpload`].
-async fn still(
-    storage: &Storage,
-    call: &Call,
-    name: (&str, &str),
-    upload: &Multipart,
-) -> Result<(), S3Error> {
-    let operation = "storage.s3.upload.complete_multipart";
-    multipart::find(storage, &call.caller, name, &upload.id, operation).await?;
+async fn still(storage: &Storage, name: (&str, &str), upload: &Multipart) -> Result<(), S3Error> {
+    multipart::find(storage, name, &upload.id).await?;
     Ok(())
 }
 
@@ -266,7 +259,7 @@ pub(super) async fn list(
     call: &Call,
     input: ListMultipartUploadsInput,
 ) -> S3Result<S3Response<ListMultipartUploadsOutput>> {
-    buckets::find(storage, &call.caller, &input.bucket).await?;
+    buckets::find(storage, &input.bucket).await?;
     let limit =
         input.max_uploads.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED).min(MAX_LISTED);
     let page = page(storage, call, &input, limit).await?;

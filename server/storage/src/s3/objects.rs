@@ -81,7 +81,7 @@ pub(super) async fn put(
     call: &Call,
     input: PutObjectInput,
 ) -> S3Result<S3Response<PutObjectOutput>> {
-    let bucket = buckets::find(storage, &call.caller, &input.bucket).await?;
+    let bucket = buckets::find(storage, &input.bucket).await?;
     // As upstream: an empty object whose name ends with a slash is how S3 clients make a folder.
     let is_folder = input.key.ends_with('/') && call.length == Some(0);
     let key = if is_folder { format!("{}{FOLDER_MARKER}", input.key) } else { input.key };
@@ -112,7 +112,7 @@ pub(super) async fn find(
 ) -> Result<Arc<Object>, Error> {
     match objects::find_visible(storage, &call.caller, (bucket, key), operation).await {
         Err(Error::NoSuchKey) => {
-            buckets::find(storage, &call.caller, bucket).await?;
+            buckets::find(storage, bucket).await?;
             Err(Error::NoSuchKey)
         }
         found => found,
@@ -263,7 +263,7 @@ pub(super) async fn delete(
     match remove::one(storage, &call.caller, name, "storage.s3.object.delete").await {
         Ok(()) => {}
         // That an object is gone is what was asked for.
-        Err(Error::NoSuchKey) => drop(buckets::find(storage, &call.caller, &input.bucket).await?),
+        Err(Error::NoSuchKey) => drop(buckets::find(storage, &input.bucket).await?),
         Err(error) => return Err(error.into()),
     }
     Ok(S3Response::new(DeleteObjectOutput::default()))
@@ -285,10 +285,9 @@ pub(super) async fn delete_many(
     };
     let keys: Vec<&str> = asked.iter().filter(is_current).map(|object| &*object.key).collect();
     remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
-    let kept: HashSet<String> =
-        remove::existing(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    let kept: HashSet<String> = remove::existing(storage, &input.bucket, &keys).await?;
     if kept.is_empty() {
-        buckets::find(storage, &call.caller, &input.bucket).await?;
+        buckets::find(storage, &input.bucket).await?;
     }
     let (mut deleted, mut errors) = (Vec::new(), Vec::new());
     for object in asked {

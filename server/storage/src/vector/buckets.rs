@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MAX_LISTED, page, transaction};
+use super::{MAX_LISTED, look_up, page, transaction};
 use crate::row::{display, optional, text};
 use crate::{Error, Storage, key};
 
@@ -22,7 +22,7 @@ pub(crate) async fn create_bucket(storage: &Storage, name: &str) -> Result<(), E
         vec![text(name), display(limit)],
     );
     match storage.database().run(&creation).await {
-        Ok(answer) if answer.last().is_some_and(|rows| !rows.is_empty()) => Ok(()),
+        Ok(answer) if answer.row().is_some() => Ok(()),
         Ok(_) => Err(Error::TooManyVectorBuckets(limit)),
         Err(error) => Err(match error.server() {
             Some(server) if server.code == "23505" => {
@@ -37,12 +37,10 @@ pub(crate) async fn create_bucket(storage: &Storage, name: &str) -> Result<(), E
 ///
 /// Errors: [`Error::VectorResourceNotFound`].
 pub(crate) async fn get_bucket(storage: &Storage, name: &str) -> Result<Value, Error> {
-    let lookup = transaction("storage.vector.bucket.get").read_only().on_primary().statement(
-        "select floor(extract(epoch from created_at))::bigint from storage.buckets_vectors where id = $1",
-        vec![text(name)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let row = answer.last().and_then(|rows| rows.first());
+    let sql =
+        "select floor(extract(epoch from created_at))::bigint from storage.buckets_vectors where id = $1";
+    let answer = look_up(storage, sql, vec![text(name)]).await?;
+    let row = answer.row();
     let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
     Ok(json!({ "vectorBucketName": name, "creationTime": seconds(row.text(0)) }))
 }
@@ -55,14 +53,11 @@ pub(crate) async fn list_buckets(
     limit: u64,
 ) -> Result<Value, Error> {
     let limit = limit.clamp(1, MAX_LISTED);
-    let lookup = transaction("storage.vector.bucket.list").read_only().on_primary().statement(
-        "select id, floor(extract(epoch from created_at))::bigint from storage.buckets_vectors \
-          where starts_with(id, coalesce($1, '')) and ($2::text is null or id collate \"C\" > $2) \
-          order by id collate \"C\" limit $3::bigint",
-        vec![optional(prefix), optional(after), display(limit + 1)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let rows = answer.last().into_iter().flatten();
+    let sql = "select id, floor(extract(epoch from created_at))::bigint from storage.buckets_vectors \
+         where starts_with(id, coalesce($1, '')) and ($2::text is null or id collate \"C\" > $2) \
+         order by id collate \"C\" limit $3::bigint";
+    let answer = look_up(storage, sql, vec![optional(prefix), optional(after), display(limit + 1)]).await?;
+    let rows = answer.rows().iter();
     let mut buckets: Vec<Value> = rows
         .map(|row| json!({ "vectorBucketName": row.text(0), "creationTime": seconds(row.text(1)) }))
         .collect();

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use database::Row;
 use serde_json::{Map, Value, json};
 
 use super::buckets::name_of;
@@ -134,7 +133,7 @@ pub(crate) async fn get(
     let lookup = index.transaction("storage.vector.vectors.get").read_only().on_primary();
     let lookup = lookup.statement(sql, vec![names(keys.iter().copied())]);
     let answer = storage.database().run(&lookup).await.map_err(|error| refusal(error, name))?;
-    let documents = answer.last().map_or_else(|| "[]".to_owned(), crate::row::json_array);
+    let documents = crate::row::json_array(answer.rows());
     Ok(format!("{{\"vectors\":{documents}}}"))
 }
 
@@ -184,7 +183,7 @@ pub(crate) async fn list(
     let lookup = index.transaction("storage.vector.vectors.list").read_only().on_primary();
     let answer = storage.database().run(&lookup.statement(sql, parameters)).await;
     let answer = answer.map_err(|error| refusal(error, name))?;
-    let rows: Vec<&Row> = answer.last().into_iter().flatten().collect();
+    let rows = answer.rows();
     let found = rows.last().and_then(|row| row.text(2)).and_then(|count| count.parse().ok()).unwrap_or(0);
     let documents: Vec<&str> = rows.iter().filter_map(|row| row.text(1)).collect();
     let vectors = documents.join(",");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::buckets::{name_of, seconds, with_token};
-use super::{MAX_LISTED, Metric, NOT_CONFIGURED, page, table, transaction};
+use super::{MAX_LISTED, Metric, NOT_CONFIGURED, look_up, page, table};
 use crate::row::{display, optional, text};
 use crate::{Error, Storage};
 
@@ -96,15 +96,12 @@ fn definition(new: &NewIndex<'_>, id: &str, schema: &str, has_iterative_scans: b
 ///
 /// Errors: [`Error::VectorResourceNotFound`].
 pub(crate) async fn get_index(storage: &Storage, bucket: &str, name: &str) -> Result<Value, Error> {
-    let lookup = transaction("storage.vector.index.get").read_only().on_primary().statement(
-        "select json_build_object('indexName', name, 'dataType', data_type, 'dimension', dimension, \
-           'distanceMetric', distance_metric, 'metadataConfiguration', metadata_configuration, \
-           'vectorBucketName', bucket_id, 'creationTime', floor(extract(epoch from created_at))::bigint) \
-         from storage.vector_indexes where bucket_id = $1 and name = $2",
-        vec![text(bucket), text(name)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let document = answer.last().and_then(|rows| rows.first()).and_then(|row| row.get(0));
+    let sql = "select json_build_object('indexName', name, 'dataType', data_type, 'dimension', dimension, \
+         'distanceMetric', distance_metric, 'metadataConfiguration', metadata_configuration, \
+         'vectorBucketName', bucket_id, 'creationTime', floor(extract(epoch from created_at))::bigint) \
+         from storage.vector_indexes where bucket_id = $1 and name = $2";
+    let answer = look_up(storage, sql, vec![text(bucket), text(name)]).await?;
+    let document = answer.row().and_then(|row| row.get(0));
     document
         .and_then(|json| serde_json::from_slice(json).ok())
         .ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))
@@ -119,14 +116,13 @@ pub(crate) async fn list_indexes(
     limit: u64,
 ) -> Result<Value, Error> {
     let limit = limit.clamp(1, MAX_LISTED);
-    let lookup = transaction("storage.vector.index.list").read_only().on_primary().statement(
-        "select name, floor(extract(epoch from created_at))::bigint from storage.vector_indexes \
-          where bucket_id = $1 and starts_with(name, coalesce($2, '')) and ($3::text is null or name > $3) \
-          order by name limit $4::bigint",
-        vec![text(bucket), optional(prefix), optional(after), display(limit + 1)],
-    );
-    let answer = storage.database().run(&lookup).await?;
-    let rows = answer.last().into_iter().flatten();
+    let sql = "select name, floor(extract(epoch from created_at))::bigint from storage.vector_indexes \
+         where bucket_id = $1 and starts_with(name, coalesce($2, '')) and ($3::text is null or name > $3) \
+         order by name limit $4::bigint";
+    let answer = storage
+        .look_up(sql, vec![text(bucket), optional(prefix), optional(after), display(limit + 1)])
+        .await?;
+    let rows = answer.rows().iter();
     let mut indexes: Vec<Value> = rows
         .map(|row| {
             json!({

@@ -53,7 +53,7 @@ pub(crate) async fn query(
         .run(&search.statement(sql, parameters))
         .await
         .map_err(|error| refusal(error, name))?;
-    let vectors = answer.last().map_or_else(|| "[]".to_owned(), json_array);
+    let vectors = json_array(answer.rows());
     Ok(format!("{{\"vectors\":{vectors},\"distanceMetric\":\"{}\"}}", index.metric.name()))
 }
 
