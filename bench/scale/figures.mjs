@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { load } from '../lib/load.mjs'
+import { Network } from '../lib/network.mjs'
 import { freePort } from '../lib/ports.mjs'
 import { ProcessorShare } from '../lib/processor-share.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
@@ -15,7 +16,7 @@ import { Nats } from '../../tests/support/nats.mjs'
 import { Replication } from '../../tests/support/replication.mjs'
 import { Server } from '../../tests/support/server.mjs'
 
-/** Nodes, each with a standby of its own. */
+/** Nodes, each with a standby of its own, both in a network of their own. */
 const NODES = 3
 /** What a node and its standby may use together, of one processor: on two, three pairs leave enough for the clients. */
 const SHARE = 0.25
@@ -54,25 +55,27 @@ export async function scale(binary, how) {
 async function start(running, binary) {
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-scale-'))
   running.add({ stop: () => rm(folder, { recursive: true, force: true }) })
-  const postgres = running.add(await Replication.start({ standbys: NODES }))
-  const nats = running.add(new Nats(await freePort()))
+  const networks = Array.from({ length: NODES }, (_, index) => running.add(new Network(index)))
+  const postgres = running.add(await Replication.start({ standbys: NODES, networks }))
+  const nats = running.add(new Nats(await freePort(), '0.0.0.0'))
   await nats.start()
   const [, ...standbys] = postgres.servers
   const secret = randomBytes(32).toString('hex')
   const nodes = []
   for (const [index, standby] of standbys.entries()) {
+    const network = networks[index]
     const env = {
-      DATABASE_URL: postgres.url,
+      DATABASE_URL: `postgres://postgres@${network.outside}:${postgres.primary.port}/postgres`,
       BASALT_ADOPT_DATABASE: '1',
       PGRST_DB_READ_URIS: standby.uri(),
       JWT_SECRET: secret,
-      NATS_URL: nats.url,
+      NATS_URL: nats.urlAt(network.outside),
       BASALT_ADMIN_PORT: '0',
       BASALT_LOG: 'warn',
     }
     const dataDir = path.join(folder, String(index))
     const project = path.resolve(import.meta.dirname, '../../tests/projects/notes')
-    nodes.push(running.add(await Server.start({ binary, dataDir, project, env })))
+    nodes.push(running.add(await Server.start({ binary, dataDir, project, env, network })))
   }
   await postgres.primary
     .sql(`create table public.numbers (id bigint primary key, label text not null);

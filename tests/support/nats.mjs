@@ -3,14 +3,18 @@ import { listens, Service } from './service.mjs'
 /** Who may use it. The password has characters that a URL cannot have as they are. */
 const login = { user: 'basalt', password: 'p@ss/w:rd' }
 
-/** A NATS server on a port of 127.0.0.1, which asks for a login. */
+/** A NATS server, which asks for a login. */
 export class Nats extends Service {
-  constructor(/** @type {number} */ port) {
+  /**
+   * @param {number} port
+   * @param {string} [host] the address that it listens on
+   */
+  constructor(port, host = '127.0.0.1') {
     super({
       command: [
         'nats-server',
         '-a',
-        '127.0.0.1',
+        host,
         '-p',
         String(port),
         '--user',
@@ -20,6 +24,15 @@ export class Nats extends Service {
       ],
       isReady: () => listens(port),
     })
-    this.url = `nats://${login.user}:${encodeURIComponent(login.password)}@127.0.0.1:${port}`
+    this.port = port
+  }
+
+  get url() {
+    return this.urlAt('127.0.0.1')
+  }
+
+  /** Its URL for those who reach this machine at `host`. */
+  urlAt(/** @type {string} */ host) {
+    return `nats://${login.user}:${encodeURIComponent(login.password)}@${host}:${this.port}`
   }
 }

@@ -37,6 +37,8 @@ const logKept = 4000
  * @property {Settings} [settings]
  */
 
+/** Where a server runs. @typedef {import('../../bench/lib/network.mjs').Network} Network */
+
 /** An empty temporary folder that other users may enter, as servers need it. */
 export async function temporaryFolder(/** @type {string} */ prefix) {
   const folder = await mkdtemp(path.join(tmpdir(), prefix))
@@ -44,11 +46,12 @@ export async function temporaryFolder(/** @type {string} */ prefix) {
   return folder
 }
 
-/** A Postgres server of one's own, on a free port of 127.0.0.1. */
+/** A Postgres server of one's own, on a free port of 127.0.0.1 or of a network of its own. */
 export class Postgres {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #process
   #log = ''
+  #network
 
   /**
    * Makes a cluster in `folder/data` and does not start it.
@@ -70,7 +73,7 @@ export class Postgres {
     execFileSync(
       server.#program('initdb'),
       ['-D', server.data, '-U', user, '-E', 'UTF8', '-N', ...access],
-      { ...server.#spawning, stdio: ['ignore', 'ignore', 'inherit'] },
+      { ...spawning(), stdio: ['ignore', 'ignore', 'inherit'] },
     )
     await server.configure({
       listen_addresses: '127.0.0.1',
@@ -88,13 +91,16 @@ export class Postgres {
    * @param {string} native
    * @param {number} port
    * @param {{ user: string, password: string }} login
+   * @param {Network} [network] the one that it runs in, if not this machine's
    */
-  constructor(folder, native, port, { user, password }) {
+  constructor(folder, native, port, { user, password }, network) {
     this.data = path.join(folder, 'data')
     this.native = native
     this.port = port
     this.user = user
     this.password = password
+    this.host = network?.inside ?? '127.0.0.1'
+    this.#network = network
   }
 
   /**
@@ -109,12 +115,21 @@ export class Postgres {
   /**
    * Copies it while it is stopped. The copy of what was shut down is a whole backup.
    * @param {string} folder an empty one that every user may enter
+   * @param {Network} [network] the one that the copy will run in
    */
-  async copy(folder) {
-    const copy = new Postgres(folder, this.native, await freePort(), this)
+  async copy(folder, network) {
+    const copy = new Postgres(folder, this.native, await freePort(), this, network)
     await cp(this.data, copy.data, { recursive: true, preserveTimestamps: true })
     own(copy.data)
+    await copy.configure({ listen_addresses: copy.host })
     return copy
+  }
+
+  /** Lets the machines of its networks in, which need no password, and listens on `addresses` beside its own. */
+  async open(/** @type {string[]} */ addresses) {
+    await this.configure({ listen_addresses: [this.host, ...addresses].join(',') })
+    const line = 'host all,replication all samenet trust\n'
+    await appendFile(path.join(this.data, 'pg_hba.conf'), line)
   }
 
   /** Starts it and waits until it answers. */
@@ -143,6 +158,16 @@ export class Postgres {
     await ended
   }
 
+  /** Halts all its processes where they are. Its connections stay open, and nothing answers. */
+  halt() {
+    this.#signalAll('SIGSTOP')
+  }
+
+  /** Lets its processes go on. */
+  resume() {
+    this.#signalAll('SIGCONT')
+  }
+
   get pid() {
     return this.#process?.pid ?? 0
   }
@@ -150,7 +175,7 @@ export class Postgres {
   /** The connection URL of a role. */
   uri(/** @type {string} */ role = this.user) {
     const password = this.password === '' ? '' : `:${this.password}`
-    return `postgresql://${role}${password}@127.0.0.1:${this.port}/postgres`
+    return `postgresql://${role}${password}@${this.host}:${this.port}/postgres`
   }
 
   /**
@@ -184,12 +209,16 @@ export class Postgres {
     return existsSync(path.join(this.native, 'share/postgresql/extension', `${extension}.control`))
   }
 
+  #signalAll(/** @type {NodeJS.Signals} */ signal) {
+    // The first process, which starts the others, is halted first.
+    process.kill(this.pid, signal)
+    const { stdout } = spawnSync('pgrep', ['--parent', String(this.pid)], { encoding: 'utf8' })
+    for (const pid of stdout.split('\n').filter(Boolean)) process.kill(Number(pid), signal)
+  }
+
   /** @param {number} end when it must answer */
   async #attempt(end) {
-    const server = spawn(this.#program('postgres'), ['-D', this.data, '-p', String(this.port)], {
-      ...this.#spawning,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
+    const server = this.#spawn(['-D', this.data, '-p', String(this.port)])
     this.#process = server
     this.#log = ''
     server.stderr.on('data', (chunk) => (this.#log = (this.#log + chunk).slice(-logKept)))
@@ -203,14 +232,27 @@ export class Postgres {
     return false
   }
 
+  #spawn(/** @type {string[]} */ args) {
+    const { uid, gid, ...options } = spawning()
+    const command = [this.#program('postgres'), ...args]
+    // Only root may enter a network.
+    const account = this.#network ? {} : { uid, gid }
+    const user = [`--setuid=${uid}`, `--setgid=${gid}`]
+    const [program = '', ...rest] = this.#network
+      ? [...this.#network.entering, ...user, ...command]
+      : command
+    return spawn(program, rest, { ...options, ...account, stdio: ['ignore', 'ignore', 'pipe'] })
+  }
+
   /** @param {string} name */
   #program(name) {
     return path.join(this.native, 'bin', name)
   }
+}
 
-  get #spawning() {
-    return { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...account() }
-  }
+/** How programs of Postgres are run. */
+function spawning() {
+  return { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...account() }
 }
 
 /**

@@ -3,6 +3,8 @@ import path from 'node:path'
 
 import { Postgres, temporaryFolder } from './postgres.mjs'
 
+/** @typedef {import('../../bench/lib/network.mjs').Network} Network */
+
 /**
  * A primary and its standbys. A commit is acknowledged once one standby has it, so that the standby that has most can
  * take the primary's place without a loss, and so that with two standbys one of them may be away.
@@ -14,12 +16,13 @@ export class Replication {
 
   /**
    * Makes and starts all of them.
-   * @param {{ standbys?: number, settings?: import('./postgres.mjs').Settings }} [options]
+   * @param {{ standbys?: number, settings?: import('./postgres.mjs').Settings, networks?: Network[] }} [options]
+   *   `networks` are those of the standbys, which know nobody but the primary then
    */
-  static async start({ standbys = 1, settings = {} } = {}) {
+  static async start({ standbys = 1, settings = {}, networks = [] } = {}) {
     const replication = new Replication(await temporaryFolder('basalt-replication-'))
     try {
-      await replication.#make(standbys, settings)
+      await replication.#make(standbys, settings, networks)
       return replication
     } catch (error) {
       await replication.stop()
@@ -48,7 +51,7 @@ export class Replication {
 
   /** A connection string of all servers, which leads to the one that takes writes. */
   get url() {
-    const hosts = this.#servers.map(({ port }) => `127.0.0.1:${port}`)
+    const hosts = this.#servers.map(({ host, port }) => `${host}:${port}`)
     return `postgres://postgres@${hosts.join(',')}/postgres?target_session_attrs=read-write`
   }
 
@@ -79,8 +82,9 @@ export class Replication {
   /**
    * @param {number} standbys
    * @param {import('./postgres.mjs').Settings} settings
+   * @param {Network[]} networks
    */
-  async #make(standbys, settings) {
+  async #make(standbys, settings, networks) {
     const names = Array.from({ length: standbys }, (_, index) => `standby_${index + 1}`)
     const primary = await Postgres.create(await this.#subfolder('primary'), {
       settings: { hot_standby_feedback: 'on', wal_retrieve_retry_interval: '100ms', ...settings },
@@ -91,11 +95,12 @@ export class Replication {
       await primary.sql(`select pg_create_physical_replication_slot('${name}', true)`)
     }
     await primary.stop()
-    for (const name of names) {
-      this.#servers.push(await primary.copy(await this.#subfolder(name)))
+    if (networks.length > 0) await primary.open(networks.map(({ outside }) => outside))
+    for (const [index, name] of names.entries()) {
+      this.#servers.push(await primary.copy(await this.#subfolder(name), networks[index]))
     }
     for (const [index, server] of this.#servers.entries()) {
-      await this.#configure(server, names[index - 1], names)
+      await this.#configure(server, names[index - 1], names, networks[index - 1])
     }
     await Promise.all(this.#servers.map((server) => server.start()))
   }
@@ -105,8 +110,9 @@ export class Replication {
    * @param {Postgres} server
    * @param {string | undefined} name that of a standby
    * @param {string[]} names those of all standbys
+   * @param {Network} [network]
    */
-  async #configure(server, name, names) {
+  async #configure(server, name, names, network) {
     const others = names.filter((one) => one !== name)
     await server.configure({
       synchronous_standby_names: others.length === 0 ? '' : `ANY 1 (${others.join(', ')})`,
@@ -114,8 +120,9 @@ export class Replication {
       synchronized_standby_slots: others.length === 1 ? others.join('') : '',
     })
     if (name === undefined) return
-    const ports = this.#servers.filter((one) => one !== server).map(({ port }) => port)
-    const hosts = ports.map(() => '127.0.0.1').join(',')
+    const members = network ? [this.primary] : this.#servers.filter((one) => one !== server)
+    const ports = members.map(({ port }) => port)
+    const hosts = members.map(({ host }) => network?.outside ?? host).join(',')
     await server.configure({
       primary_conninfo: `host=${hosts} port=${ports.join(',')} user=postgres dbname=postgres application_name=${name} target_session_attrs=read-write`,
       primary_slot_name: name,

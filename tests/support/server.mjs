@@ -33,6 +33,7 @@ const startLimit = 120_000
  * @property {number} [port] the port of the API, by default a free one
  * @property {string[]} [only] the parts to serve, by default all
  * @property {Record<string, string>} [env] settings beside those of this process's environment
+ * @property {import('../../bench/lib/network.mjs').Network} [network] the one that it runs in, if not this machine's
  */
 
 /** A Basalt of one's own, on free ports, for tests and benchmarks. */
@@ -52,13 +53,16 @@ export class Server {
    * @param {string} dataDir
    * @param {Options} [options]
    */
-  constructor(binary, dataDir, { project = repository, port = 0, only = [], env = {} } = {}) {
+  constructor(binary, dataDir, options = {}) {
+    const { project = repository, port = 0, only = [], env = {}, network } = options
     this.binary = binary
     /** Its data folder. */
     this.dataDir = dataDir
     this.project = project
     // As text, since the announcement is read.
-    this.environment = { ...process.env, BASALT_LOG_FORMAT: 'text', BASALT_INBOX_PORT: '0', ...env }
+    const always = { BASALT_LOG_FORMAT: 'text', BASALT_INBOX_PORT: '0' }
+    const host = network && { BASALT_HOST: network.inside }
+    this.environment = { ...process.env, ...always, ...host, ...env }
     /** @type {Access} */
     this.access = { url: '', anonKey: '', serviceKey: '' }
     /** Where the mails are that it keeps instead of sending them; empty where it sends them. */
@@ -67,14 +71,12 @@ export class Server {
     this.startedIn = 0
     const begin = performance.now()
     const parts = only.length > 0 ? ['--only', only.join(',')] : []
-    this.process = spawn(
-      binary,
-      ['serve', '--project', project, '--data-dir', dataDir, '--port', String(port), ...parts],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: this.environment,
-      },
-    )
+    const flags = ['--project', project, '--data-dir', dataDir, '--port', String(port), ...parts]
+    const [program = '', ...words] = [...(network?.entering ?? []), binary, 'serve', ...flags]
+    this.process = spawn(program, words, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: this.environment,
+    })
     this.announced = announcement(this.process).then((addresses) => {
       this.startedIn = Math.round(performance.now() - begin)
       return addresses
