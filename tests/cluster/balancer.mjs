@@ -10,6 +10,9 @@ const certificates = path.resolve(import.meta.dirname, '../support/tls')
 
 /** HAProxy as `deploy/haproxy.cfg` sets it up, with plain HTTP in addition. */
 export class Balancer extends Service {
+  /** Where it listens for TLS, and where it sends clients there. */
+  ports = { http: 0, https: 0 }
+
   /**
    * Starts it in front of two nodes, and waits until it has noticed that one is ready.
    * @param {number} port
@@ -23,12 +26,14 @@ export class Balancer extends Service {
     )
     await writeFile(certificate, Buffer.concat(await Promise.all(parts)), { mode: 0o600 })
     const local = (/** @type {number} */ port) => `127.0.0.1:${port}`
+    const [http, https] = [await freePort(), await freePort()]
     const balancer = new Balancer({
       command: ['haproxy', '-db', '-f', deployed, '-f', plain],
       settings: {
         TLS_CERTIFICATE: certificate,
-        HTTP_BIND: local(await freePort()),
-        HTTPS_BIND: local(await freePort()),
+        HTTP_BIND: local(http),
+        HTTPS_BIND: local(https),
+        HTTPS_PORT: String(https),
         STATUS_BIND: local(await freePort()),
         PLAIN_BIND: local(port),
         // Each takes two open files, of which a user may not have as many as a server has.
@@ -38,6 +43,7 @@ export class Balancer extends Service {
       },
       isReady: () => answers(`http://${local(port)}/health/ready`),
     })
+    balancer.ports = { http, https }
     return balancer.start()
   }
 }
