@@ -82,6 +82,12 @@ const parts = {
       isAway(failure) &&
       failure.begun < back + recovery,
   },
+  frozen: {
+    what: 'the primary halted',
+    goes: async ({ postgres }) => postgres.primary.halt(),
+    returns: async ({ postgres }) => postgres.primary.resume(),
+    mayFail: () => false,
+  },
   primary: {
     what: 'the primary killed, a standby promoted',
     goes: ({ postgres }) => postgres.primary.stop('SIGKILL'),

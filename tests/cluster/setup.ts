@@ -9,6 +9,8 @@ import { Cluster } from './cluster.mjs'
 export interface Reach {
   /** Through the balancer. */
   all: Access
+  /** The balancer's ports as `deploy/haproxy.cfg` has them. */
+  balancer: { http: number; https: number }
   /** The nodes by themselves. */
   one: Access
   two: Access
@@ -36,9 +38,10 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     // As behind a content network, so that tests can say which address they come from.
     env: { BASALT_TRUSTED_PROXIES: '2' },
   })
-  const { access, one, two, postgres } = cluster
+  const { access, balancer, one, two, postgres } = cluster
   provide('cluster', {
     all: access,
+    balancer: balancer.ports,
     one: one.access,
     two: two.access,
     inboxes: [one.server.inboxUrl, two.server.inboxUrl],
