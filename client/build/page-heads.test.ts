@@ -30,6 +30,8 @@ it('knows the first screens of all pages but those that begin with a form', () =
   expect(screens['/']).toMatch(/src="[^"]*\/object\/public\/app\/demo-20250514.webp"/)
   expect(screens['/blog/beyond-ads']).toMatch(/<h1[^>]*>T1<\/h1>/)
   expect(screens['/blog/beyond-ads']).toContain('/blog-images/Beyond-Ads.png"')
+  // The largest text of a phone's screen begins below the page's hero.
+  expect(screens['/careers']).toContain('id="who-heading"')
   // What would need the page's own style sheets or scripts is refused by its Content-Security-Policy.
   for (const html of Object.values(screens)) expect(html).not.toMatch(/<script|<style| style=/)
 })

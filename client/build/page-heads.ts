@@ -18,6 +18,7 @@ import {
   organization,
   type Site,
 } from '../src/app/structured-data.ts'
+import { MODULE_LATER } from '../src/app/module-later.ts'
 import { NOT_FOUND, ROUTES, type Route } from '../src/app/routes.ts'
 import { tabTitle } from '../src/app/tab-title.ts'
 import { ARTICLE_PICTURES, ARTICLES, type ArticleFacts } from '../src/features/article/articles.ts'
@@ -34,7 +35,6 @@ import { ARTICLE_WIDTHS, DEMO_WIDTHS, widthsOf, type PictureWidths } from '../sr
 import { aliases } from './aliases.ts'
 import { filesOf, filesOfAllPages } from './chunks.ts'
 import { renderFirstScreens } from './first-screens.ts'
-import { LATER } from './preload-first-screen.ts'
 
 /** The file with the templates of the pages' heads. Its format: docs/page-heads.md. */
 const FILE = '.heads.json'
@@ -243,7 +243,7 @@ function preloadModules(page: Page, name: string, bundle: Rolldown.OutputBundle)
   const module = `${aliases['@']}/app/pages/${name}.tsx`
   for (const file of filesOf(module, bundle).filter((file) => !ofAll.includes(file))) {
     const attributes = {
-      rel: LATER,
+      rel: MODULE_LATER,
       fetchpriority: 'low',
       crossorigin: '',
       href: `/${file}`,

@@ -1,9 +1,7 @@
 import type { HtmlTagDescriptor, Plugin } from 'vite'
 
+import { MODULE_LATER } from '../src/app/module-later.ts'
 import { filesOfAllPages } from './chunks.ts'
-
-/** The relation of a script that is preloaded once the first screen is painted (src/app/main.tsx). */
-export const LATER = 'module-later'
 
 /** The two font files that the first screen of every page needs; other alphabets load when a text needs them. */
 const FIRST_SCREEN_FONT = /(?:bricolage-grotesque|hanken-grotesk)-latin-wght-normal.*\.woff2$/
@@ -30,7 +28,7 @@ export function preloadFirstScreen(): Plugin {
             preload({ rel: 'preload', as: 'font', type: 'font/woff2', href: `/${fileName}` }),
           ),
           ...filesOfAllPages(bundle ?? {}).map((file) =>
-            preload({ rel: LATER, fetchpriority: 'low', href: `/${file}` }),
+            preload({ rel: MODULE_LATER, fetchpriority: 'low', href: `/${file}` }),
           ),
         ]
       },

@@ -3,6 +3,7 @@ import '@fontsource-variable/hanken-grotesk/wght.css'
 import './theme.css'
 
 import { firstPaint, pictureShown } from './first-paint'
+import { MODULE_LATER } from './module-later'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element #root to show the site in')
@@ -10,7 +11,7 @@ if (!root) throw new Error('index.html has no element #root to show the site in'
 const hasFirstScreen = root.childElementCount > 0 && !document.hidden
 if (hasFirstScreen) await firstPaint()
 // Only now, since they would share the connection with what the first screen is made of.
-for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="module-later"]'))
+for (const link of document.querySelectorAll<HTMLLinkElement>(`link[rel="${MODULE_LATER}"]`))
   link.rel = 'modulepreload'
 if (hasFirstScreen) await pictureShown(root)
 const { start } = await import('./start')

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react'
 
 import { Application } from '@/features/application/application'
 import type { RoleChoice } from '@/features/application/application-form'
-import { Careers, CareersHero } from '@/features/careers/careers'
+import { Careers, CareersFirstScreen } from '@/features/careers/careers'
 import { useJobOpenings } from '@/lib/content/job-openings'
 import { useSiteSettings } from '@/lib/content/use-site-settings'
 
@@ -10,7 +10,7 @@ import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
 import { jobPosting, siteOf } from '../structured-data'
 
-export const FirstScreen = CareersHero
+export const FirstScreen = CareersFirstScreen
 
 export default function CareersPage() {
   const [choice, setChoice] = useState<RoleChoice>()

@@ -24,8 +24,7 @@ interface CareersProps {
 export function Careers({ onChooseRole, children }: CareersProps) {
   return (
     <>
-      <CareersHero />
-      <Who />
+      <CareersFirstScreen />
       <OpenRoles onChoose={onChooseRole} />
       <How />
       {children}
@@ -33,8 +32,17 @@ export function Careers({ onChooseRole, children }: CareersProps) {
   )
 }
 
-/** The first screen: whom Terrace is looking for. */
-export function CareersHero() {
+/** The first screen: whom Terrace is looking for, and who that is, whose text is the largest on a phone's screen. */
+export function CareersFirstScreen() {
+  return (
+    <>
+      <CareersHero />
+      <Who />
+    </>
+  )
+}
+
+function CareersHero() {
   return (
     <PageHero
       title={copy.title}
