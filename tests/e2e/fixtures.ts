@@ -37,7 +37,9 @@ export const test = base.extend<object, Worker>({
   ],
   server: [
     async ({ provider, club }, use) => {
-      const server = await Server.start({ env: everyWayIn(provider.url, club.origin) })
+      // The debug build renders slowly.
+      const env = { ...everyWayIn(provider.url, club.origin), IMGPROXY_REQUEST_TIMEOUT: '60' }
+      const server = await Server.start({ env })
       club.access = server.access
       await use(server)
       await server.stop()
