@@ -2,7 +2,8 @@
 import { expect, inject, test } from 'vitest'
 
 import { Inbox } from '../support/inbox.ts'
-import { found, unique, visitor } from './clients.ts'
+import { visitor } from '../support/notes.ts'
+import { found, unique } from './clients.ts'
 
 const { all, one, two, inboxes } = inject('cluster')
 const password = 'correct horse battery'

@@ -1,37 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-import type { SupabaseClient } from '@supabase/supabase-js'
 import { Client } from 'pg'
 import { inject } from 'vitest'
-
-import { connect } from '../support/client.ts'
-import type { Access } from '../support/server.mjs'
-
-/** The part of the project's tables that clients see. */
-export interface Schema {
-  public: {
-    Tables: {
-      notes: {
-        Row: { id: string; body: string }
-        Insert: { id?: string; body: string }
-        Update: { id?: string; body?: string }
-        Relationships: []
-      }
-    }
-    Views: Record<string, never>
-    Functions: Record<string, never>
-  }
-}
-
-export type NotesClient = SupabaseClient<Schema>
-
-/** The stock client of a visitor, by `fetch` or what stands in for it. */
-export const visitor = ({ url, anonKey }: Access, call = fetch): NotesClient =>
-  connect<Schema>(url, anonKey, { fetch: call })
-
-/** The stock client of a trusted server. */
-export const service = ({ url, serviceKey }: Access, call = fetch): NotesClient =>
-  connect<Schema>(url, serviceKey, { fetch: call })
 
 /** Runs SQL as the superuser, on the primary unless another server is named; returns the rows of a single statement. */
 export async function sql(

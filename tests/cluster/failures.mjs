@@ -1,9 +1,9 @@
 /**
  * What clients see while parts of the production shape are killed: node tests/cluster/failures.mjs [PART …]
  *
- * For each part, a cluster gets steady requests of visitors through its balancer: rows, objects, reads and downloads. The
- * part is killed with SIGKILL, or restarted as an operator does; then everything that was acknowledged is looked for. Prints
- * a table, and ends with 1 where more failed than may. FAILURE_SECONDS says how long a part is away (4).
+ * For each part, a cluster gets steady requests of visitors through its balancer: rows, objects, reads, downloads, and who
+ * the user is. The part is killed with SIGKILL, or restarted as an operator does; then everything that was acknowledged is
+ * looked for. Prints a table, and ends with 1 where more failed than may. FAILURE_SECONDS says how long a part is away (4).
  */
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -167,7 +167,7 @@ async function tryOut(cluster, { what, goes, returns, mayFail }) {
       acknowledged('row'),
       acknowledged('object'),
       losses,
-      acknowledged('read', 'download'),
+      acknowledged('read', 'download', 'user'),
       failures.length,
       wrong.length,
       span,

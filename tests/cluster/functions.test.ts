@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 
 import { Inbox } from '../support/inbox.ts'
-import { service, sql, unique } from './clients.ts'
+import { service } from '../support/notes.ts'
+import { sql, unique } from './clients.ts'
 
 const { one, two, inboxes } = inject('cluster')
 

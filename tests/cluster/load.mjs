@@ -12,10 +12,10 @@ const objectSize = 4096
 /** Downloads at the same time when objects are looked at. */
 const lookers = 8
 
-/** @typedef {'row' | 'object' | 'read' | 'download'} Kind */
+/** `user` asks who the user of a token is. @typedef {'row' | 'object' | 'read' | 'download' | 'user'} Kind */
 
 /** Requests a second. @type {Record<Kind, number>} */
-const defaultRates = { row: 40, object: 10, read: 40, download: 20 }
+const defaultRates = { row: 40, object: 10, read: 40, download: 20, user: 10 }
 
 /**
  * What became of a request. Times are milliseconds of `performance.now()`.
@@ -47,20 +47,29 @@ export class Load {
   #underWay = new Set()
   /** @type {Record<Kind, Agent>} */
   #agents
+  /** The access token of the user that is asked for. */
+  #token = ''
   #ended = new AbortController()
 
   /** @param {import('../support/server.mjs').Access} access */
   constructor(access) {
     this.access = access
     const agent = () => new Agent({ keepAlive: true, maxSockets: connections })
-    this.#agents = { row: agent(), object: agent(), read: agent(), download: agent() }
+    this.#agents = {
+      row: agent(),
+      object: agent(),
+      read: agent(),
+      download: agent(),
+      user: agent(),
+    }
   }
 
-  /** Stores the object that is downloaded, and begins. */
+  /** Stores the object that is downloaded, signs a user up, and begins. */
   async start(rates = defaultRates) {
     await this.#expect(
       this.#send('object', '/storage/v1/object/public/page', bytesOf('page'), true),
     )
+    this.#token = await this.#signUp()
     for (const kind of /** @type {Kind[]} */ (Object.keys(rates))) {
       this.#track(this.#keepOn(kind, 1000 / rates[kind]))
     }
@@ -136,6 +145,7 @@ export class Load {
       object: `/storage/v1/object/private/${id}`,
       read: '/rest/v1/notes?select=id&limit=1',
       download: '/storage/v1/object/public/public/page',
+      user: '/auth/v1/user',
     }
     const body =
       kind === 'row'
@@ -164,7 +174,7 @@ export class Load {
    */
   async #send(kind, path, body, overwrites = false) {
     const { url, anonKey, serviceKey } = this.access
-    const key = overwrites ? serviceKey : anonKey
+    const key = overwrites ? serviceKey : kind === 'user' ? this.#token : anonKey
     const sent = request(`${url}${path}`, {
       method: body ? 'POST' : 'GET',
       agent: this.#agents[kind],
@@ -189,6 +199,20 @@ export class Load {
     } catch (error) {
       return { status: 0, retryAfter: '', text: String(error) }
     }
+  }
+
+  /** @returns {Promise<string>} the access token */
+  async #signUp() {
+    const { url, anonKey } = this.access
+    const answer = await fetch(`${url}/auth/v1/signup`, {
+      method: 'POST',
+      headers: { apikey: anonKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ email: `${randomUUID()}@example.com`, password: randomUUID() }),
+      signal: AbortSignal.timeout(answerLimit),
+    })
+    const { access_token: token } = await answer.json()
+    if (typeof token !== 'string') throw new Error(`expected a session, found ${answer.status}`)
+    return token
   }
 
   /** @param {Promise<{ status: number, text: string }>} sending */

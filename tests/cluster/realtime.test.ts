@@ -3,7 +3,8 @@ import { REALTIME_SUBSCRIBE_STATES, type RealtimeChannel } from '@supabase/supab
 import { afterEach, expect, inject, test } from 'vitest'
 
 import type { Access } from '../support/server.mjs'
-import { found, unique, visitor, type NotesClient } from './clients.ts'
+import { visitor, type NotesClient } from '../support/notes.ts'
+import { found, unique } from './clients.ts'
 
 const { all, one, two } = inject('cluster')
 

@@ -1,7 +1,8 @@
 /** Rows and the schema, on two nodes. */
 import { expect, inject, test } from 'vitest'
 
-import { found, service, sql, unique, visitor, type NotesClient } from './clients.ts'
+import { service, visitor, type NotesClient } from '../support/notes.ts'
+import { found, sql, unique } from './clients.ts'
 
 const { all, one, two, standbyUrls } = inject('cluster')
 

@@ -5,7 +5,8 @@ import { Upload } from 'tus-js-client'
 import { describe, expect, inject, test } from 'vitest'
 
 import type { Access } from '../support/server.mjs'
-import { found, service, unique, visitor } from './clients.ts'
+import { service, visitor } from '../support/notes.ts'
+import { found, unique } from './clients.ts'
 
 const { all, one, two } = inject('cluster')
 

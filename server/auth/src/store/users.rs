@@ -187,12 +187,14 @@ static BEARER: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the user `id`, together with the session of theirs that the token names, if it names one that is alive.
+/// Returns the user `id`, together with the session of theirs that the token names, if it names one that is alive. Whoever
+/// has just signed out is signed out: a standby is asked only while there is no primary.
 pub(crate) async fn find_bearer(
     database: &Database,
     id: Uuid,
     session: Option<Uuid>,
 ) -> Result<Option<Bearer>, Error> {
     let parameters = vec![owned(id), session.and_then(owned)];
-    fetch(database, transaction().read_only().statement(BEARER.as_str(), parameters)).await
+    let lookup = transaction().read_only().on_primary().statement(BEARER.as_str(), parameters);
+    fetch(database, lookup).await
 }

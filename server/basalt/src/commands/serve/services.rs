@@ -95,13 +95,15 @@ impl RunningServices {
         authenticator: Database,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
+        let replicas = &services.connections.read_uris.servers;
         self.add_third_parties(&services.third_parties)?;
         let verifier = self.verifier.clone();
         if let Some(rest) = &services.rest {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
         if let Some(auth) = &services.auth {
-            let database = self.open(access, ("auth", AUTH_ADMIN), |base| base).await?;
+            let adjusted = |base| database::Settings { replicas: replicas.clone(), ..base };
+            let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
             let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
             let service =
                 service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
@@ -110,8 +112,7 @@ impl RunningServices {
         }
         if let Some(storage) = &services.storage {
             let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
-            let replicas = services.connections.read_uris.servers.clone();
-            let adjusted = |base| database::Settings { channel, replicas, ..base };
+            let adjusted = |base| database::Settings { channel, replicas: replicas.clone(), ..base };
             let database = self.open(access, ("storage", STORAGE_ADMIN), adjusted).await?;
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
             self.gateway.register(|registry| storage.register(registry));
