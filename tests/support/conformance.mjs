@@ -1,6 +1,7 @@
 /** Starts a Basalt with all that the conformance kit asks for, and runs the kit against it. Arguments go to the kit. */
 import { execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -72,7 +73,9 @@ try {
   const run = spawn(process.execPath, args, { env: environment, stdio: 'inherit' })
   // Ctrl-C reaches both; the kit cleans up before the server ends.
   process.on('SIGINT', () => undefined)
-  process.exitCode = await new Promise((resolve) => run.once('exit', (code) => resolve(code ?? 1)))
+  const [code, signal] = await once(run, 'exit')
+  if (signal !== null) console.error(`the kit was ended by ${signal}`)
+  process.exitCode = code ?? 1
 } finally {
   await server.stop()
   await rm(project, { recursive: true })
