@@ -9,7 +9,7 @@ mod s3;
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -170,8 +170,10 @@ impl Backend {
     pub(crate) fn writer(&self, version: Uuid) -> Writer {
         let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), self.write_buffer);
         let inner = Some(writer.with_max_concurrency(CONCURRENT_WRITES));
+        let path = self.folder.as_ref().map(|folder| folder.join(location(version).as_ref()));
+        let small = path.map(|path| SmallFile { path, chunks: Vec::new(), length: 0 });
         self.traffic.uploads.inc();
-        Writer { version, inner, traffic: self.traffic.clone() }
+        Writer { version, small, inner, traffic: self.traffic.clone() }
     }
 
     /// Stores the bytes of `source` as `target`, too, and returns when they are durable.
@@ -238,6 +240,8 @@ impl Backend {
 /// The bytes of an object on their way into the store. Dropped before its end, it forgets them.
 pub(crate) struct Writer {
     version: Uuid,
+    /// What has come so far, as long as it may become a file that is written at once.
+    small: Option<SmallFile>,
     /// `None` from the end on.
     inner: Option<BufWriter>,
     traffic: Traffic,
@@ -246,17 +250,29 @@ pub(crate) struct Writer {
 impl Writer {
     /// Takes the next bytes. Waits while the store is slower than the sender.
     pub(crate) async fn put(&mut self, chunk: Bytes) -> Result<(), object_store::Error> {
-        match &mut self.inner {
-            Some(inner) => {
-                self.traffic.written.inc_by(chunk.len() as u64);
-                inner.put(chunk).await
+        let Some(inner) = &mut self.inner else { return Ok(()) };
+        self.traffic.written.inc_by(chunk.len() as u64);
+        let Some(small) = &mut self.small else { return inner.put(chunk).await };
+        small.length += chunk.len();
+        small.chunks.push(chunk);
+        if small.length > WRITE_BUFFER {
+            for chunk in self.small.take().into_iter().flat_map(|small| small.chunks) {
+                inner.put(chunk).await?;
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Makes what was written durable and readable.
     pub(crate) async fn finish(mut self) -> Result<(), Error> {
+        if let Some(SmallFile { path, chunks, .. }) = self.small.take() {
+            self.inner = None;
+            let written = tokio::task::spawn_blocking(move || file::create(&path, &chunks)).await;
+            return written
+                .map_err(io::Error::other)
+                .flatten()
+                .map_err(|error| Error::Backend(error.to_string()));
+        }
         match self.inner.take() {
             Some(mut inner) => inner.shutdown().await.map_err(|error| match error.downcast() {
                 Ok(error) => object_store::Error::into(error),
@@ -272,6 +288,13 @@ impl Writer {
             abort(inner, self.version).await;
         }
     }
+}
+
+/// The bytes of a file of at most [`WRITE_BUFFER`] bytes.
+struct SmallFile {
+    path: PathBuf,
+    chunks: Vec<Bytes>,
+    length: usize,
 }
 
 impl Drop for Writer {

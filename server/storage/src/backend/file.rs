@@ -1,7 +1,7 @@
 //! Files of the local store.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -50,6 +50,35 @@ impl Reader {
         self.left -= length;
         Ok((chunk.into(), (self.left > 0).then_some(self)))
     }
+}
+
+/// Writes a file of `chunks` that is not there yet, and returns when it is durable. If that fails, there is none.
+///
+/// It gets its name at once, in place of being renamed when it is whole: nobody looks for it before its row is
+/// committed, and a rename would be a second transaction of the file system that the disk has to wait for.
+pub(super) fn create(path: &Path, chunks: &[Bytes]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    let mut file = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder)?;
+            folder.parent().map_or(Ok(()), synchronize)?;
+            options.open(path)?
+        }
+        opened => opened?,
+    };
+    let written = chunks.iter().try_for_each(|chunk| file.write_all(chunk));
+    let written = written.and_then(|()| file.sync_all()).and_then(|()| synchronize(folder));
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+/// Makes the entries of `folder` durable.
+fn synchronize(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// Removes the unfinished files below `folder` that have not been written to for `age`.
