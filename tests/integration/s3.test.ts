@@ -294,6 +294,11 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
       ContentType: 'text/plain',
       Metadata: { size: 'big' },
     })
+    await s3.send(
+      new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, MetadataDirective: 'REPLACE' }),
+    )
+    expect(await get('copy')).toMatchObject({ Metadata: {} })
+    expect((await get('copy')).ContentType).not.toBe('text/css')
     const conditional = (more: object) =>
       s3.send(new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, ...more }))
     expect((await refusal(conditional({ CopySourceIfMatch: '"other"' }))).status).toBe(412)

@@ -62,7 +62,7 @@ pub(crate) struct NewBucket<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Limits<'a> {
     pub(crate) file_size_limit: Option<&'a Value>,
-    pub(crate) allowed_mime_types: Option<&'a Value>,
+    pub(crate) allowed_mime_types: Option<Option<Vec<String>>>,
 }
 
 impl Limits<'_> {
@@ -77,10 +77,9 @@ impl Limits<'_> {
         if bytes.is_some_and(|bytes| bytes > storage.settings().file_size_limit.0) {
             return Err(Error::EntityTooLarge);
         }
-        let types: Option<Vec<&str>> = self
-            .allowed_mime_types
-            .and_then(Value::as_array)
-            .map(|types| types.iter().filter_map(Value::as_str).filter(|entry| !entry.is_empty()).collect());
+        let types = self.allowed_mime_types.as_ref().and_then(Option::as_ref);
+        let types: Option<Vec<&str>> =
+            types.map(|types| types.iter().map(String::as_str).filter(|entry| !entry.is_empty()).collect());
         types.iter().flatten().try_for_each(|entry| mime::check_entry(entry))?;
         Ok([bytes.and_then(display), types.map(Value::from).and_then(display)])
     }
@@ -150,6 +149,8 @@ pub(crate) async fn get(
 #[derive(Debug, Default)]
 pub(crate) struct Listing<'a> {
     pub(crate) search: Option<&'a str>,
+    /// Whether it says of what type a bucket is: Python's older clients fail on it.
+    pub(crate) has_type: bool,
     /// Column to order by, one that the table has; `None` for the table's own order.
     pub(crate) column: Option<&'static str>,
     pub(crate) descending: bool,
@@ -168,8 +169,9 @@ pub(crate) async fn list(
         format!("order by b.{column} {}", if listing.descending { "desc" } else { "asc" })
     });
     // `strpos` takes every character as itself, where a pattern would have to be escaped.
+    let kind = if listing.has_type { ", b.type" } else { "" };
     let sql = format!(
-        "select row_to_json(r) from (select {COLUMNS}, b.type from storage.buckets b \
+        "select row_to_json(r) from (select {COLUMNS}{kind} from storage.buckets b \
          where strpos(lower(b.name), lower($1)) > 0 or $1 = '' {order} limit $2::bigint offset $3::bigint) r"
     );
     let parameters = vec![

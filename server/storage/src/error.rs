@@ -113,6 +113,9 @@ pub enum Error {
     /// A content type that the bucket does not take; holds it.
     #[error("mime type {0} is not supported")]
     InvalidMimeType(String),
+    /// A header `Content-Type` that names no type.
+    #[error("Invalid Content-Type header")]
+    InvalidContentType,
     /// A route that does not exist; holds method and path.
     #[error("Route {0} not found")]
     NoSuchRoute(String),
@@ -187,7 +190,9 @@ impl Error {
             Self::InvalidContent(_) => bad_request("400", "InvalidRequest", "InvalidRequest"),
             Self::AccessDenied(_) => bad_request("403", "Unauthorized", "AccessDenied"),
             Self::EntityTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
-            Self::InvalidMimeType(_) => bad_request("415", "invalid_mime_type", "InvalidMimeType"),
+            Self::InvalidMimeType(_) | Self::InvalidContentType => {
+                bad_request("415", "invalid_mime_type", "InvalidMimeType")
+            }
             Self::InvalidRange(_) => Shape {
                 http: StatusCode::RANGE_NOT_SATISFIABLE,
                 status_code: "416",

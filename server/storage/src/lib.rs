@@ -10,6 +10,7 @@ mod buckets;
 mod caller;
 mod error;
 mod key;
+mod lenient_base64;
 mod metrics;
 mod mime;
 mod multipart;

@@ -27,6 +27,16 @@ fn is_type(entry: &str) -> bool {
     is_essence && is_charset
 }
 
+/// Reports whether a header `Content-Type` names a type, whatever its parameters are. Source: RFC 9110, section 8.3.1.
+pub(crate) fn is_media_type(header: &str) -> bool {
+    let is_token = |text: &str| {
+        let is_mark = |byte| b"!#$%&'*+-.^_`|~".contains(&byte);
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
+    };
+    let essence = header.split(';').next().unwrap_or_default().trim();
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
 /// Checks the content type that an upload declares against a bucket's list; an empty list admits every type.
 ///
 /// The whole declared text counts, as upstream has it: `text/plain;charset=UTF-8` is not `text/plain`.
@@ -54,6 +64,16 @@ mod tests {
         }
         for entry in ["image", "image/", "/png", "image/png; q=1", "im age/png", &"a".repeat(1001)] {
             assert!(check_entry(entry).is_err(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_header_names_a_type() {
+        for header in ["image/png", "text/plain;charset=utf-8", " application/vnd.api+json ; q", "a/b;"] {
+            assert!(is_media_type(header), "{header}");
+        }
+        for header in ["", "text", "text/", "/plain", ";;;", "te xt/plain", "a/b/c"] {
+            assert!(!is_media_type(header), "{header}");
         }
     }
 

@@ -170,8 +170,10 @@ impl NewRow<'_> {
          (bucket_id, name, owner, owner_id, version, metadata, user_metadata) \
          values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)";
 
-    const REPLACE: &'static str = " on conflict (bucket_id, name) do update set owner = excluded.owner, \
-         owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata, \
+    /// The service has no subject, and leaves an object its owner.
+    const REPLACE: &'static str = " on conflict (bucket_id, name) do update \
+         set owner = coalesce(excluded.owner, objects.owner), \
+         owner_id = coalesce(excluded.owner_id, objects.owner_id), version = excluded.version, metadata = excluded.metadata, \
          user_metadata = excluded.user_metadata, updated_at = now()";
 
     /// Returns the statement that writes the row.

@@ -5,6 +5,7 @@
 //! requests that send the same bytes one is taken. The last one puts the parts together, and its transaction writes the
 //! object's row and ends the upload in one.
 
+use std::collections::HashSet;
 use std::io;
 
 use base64::Engine as _;
@@ -123,15 +124,21 @@ impl Resumable {
     }
 }
 
+/// Reports whether `header` is an `Upload-Metadata`: names in ASCII, none of them twice, each alone or with a value in
+/// base64.
+pub(crate) fn is_metadata(header: &str) -> bool {
+    let mut names = HashSet::new();
+    header.split(',').all(|pair| {
+        let (name, value) = pair.split_once(' ').unwrap_or((pair, ""));
+        !name.is_empty() && name.is_ascii() && names.insert(name) && STANDARD.decode(value).is_ok()
+    })
+}
+
 /// Returns the value of `name` in a header `Upload-Metadata`, whose values are base64.
 pub(crate) fn metadata_value(header: &str, name: &str) -> Option<String> {
-    header
-        .split(',')
-        .find_map(|pair| {
-            let (key, value) = pair.trim().split_once(' ').unwrap_or((pair.trim(), ""));
-            (key == name).then(|| STANDARD.decode(value.trim()).ok())?
-        })
-        .and_then(|bytes| String::from_utf8(bytes).ok())
+    let pairs = header.split(',').map(|pair| pair.split_once(' ').unwrap_or((pair, "")));
+    let value = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next()?;
+    String::from_utf8(STANDARD.decode(value).ok()?).ok()
 }
 
 /// Notes a new upload, of which nothing has come yet.
@@ -320,11 +327,14 @@ mod tests {
 
     #[test]
     fn metadata_is_read_by_name() {
-        let header = "bucketName YQ==, objectName Yi9j,empty,broken !";
+        let header = "bucketName YQ==,objectName Yi9j,empty";
+        assert!(is_metadata(header));
         assert_eq!(metadata_value(header, "bucketName").as_deref(), Some("a"));
         assert_eq!(metadata_value(header, "objectName").as_deref(), Some("b/c"));
         assert_eq!(metadata_value(header, "empty").as_deref(), Some(""));
-        assert_eq!(metadata_value(header, "broken"), None);
+        for broken in ["", "a !", "a,a", "a YQ", "a, b", "ä YQ==", "a YQ== YQ=="] {
+            assert!(!is_metadata(broken), "{broken}");
+        }
         assert_eq!(metadata_value(header, "missing"), None);
     }
 }

@@ -195,10 +195,10 @@ impl<'a> Fields<'a> {
         found.map(Some).ok_or_else(|| self.refusal(name, "must be equal to one of the allowed values"))
     }
 
-    /// Returns a field as a list of texts, which has to be there and to hold from 1 to `most` entries.
+    /// Returns a field as a list of texts, which has to be there and to hold as many entries as `sizes` allows.
     ///
     /// Errors: [`Error::InvalidRequest`].
-    pub(super) fn texts(&self, name: &str, most: usize) -> Result<Vec<String>, Error> {
+    pub(super) fn texts(&self, name: &str, sizes: RangeInclusive<usize>) -> Result<Vec<String>, Error> {
         let value = self.required(name)?;
         let single = [value.clone()];
         let values = match value {
@@ -206,8 +206,9 @@ impl<'a> Fields<'a> {
             Value::Object(_) => return Err(self.refusal(name, "must be array")),
             _ => &single,
         };
-        if values.is_empty() {
-            return Err(self.refusal(name, "must NOT have fewer than 1 items"));
+        let (least, most) = sizes.into_inner();
+        if values.len() < least {
+            return Err(self.refusal(name, &format!("must NOT have fewer than {least} items")));
         }
         if values.len() > most {
             return Err(self.refusal(name, &format!("must NOT have more than {most} items")));
@@ -266,7 +267,7 @@ mod tests {
         let message = |error: Error| error.to_string();
         assert_eq!(message(fields.integer("f", 1).unwrap_err()), "body/f must be >= 1");
         assert_eq!(message(fields.integer("h", 0).unwrap_err()), "body/h must be integer");
-        assert_eq!(message(fields.texts("d", 9).unwrap_err()), "body/d must NOT have fewer than 1 items");
+        assert_eq!(message(fields.texts("d", 1..=9).unwrap_err()), "body/d must NOT have fewer than 1 items");
         assert_eq!(message(fields.text("e").unwrap_err()), "body/e must be string");
         assert_eq!(message(fields.required("z").unwrap_err()), "body must have required property 'z'");
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use poem::http::Method;
 use poem::{Request, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::body::{self, Fields};
 use super::{answer, credentials, message, unknown};
@@ -45,8 +45,13 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
     let query = body::query(request);
     let fields = Fields::of(&query, "querystring")?;
     let search = fields.text("search")?;
+    let is_before =
+        |header, name, version| request.header(header).is_some_and(|value| is_older(value, name, version));
+    let breaks_on_type = is_before("x-client-info", "supabase-py/", [2, 18, 0])
+        || is_before("user-agent", "supabase-py/storage3 v", [0, 12, 1]);
     let listing = Listing {
         search: search.as_deref(),
+        has_type: !breaks_on_type,
         column: fields.one_of("sortColumn", &COLUMNS)?,
         descending: fields.one_of("sortOrder", &["asc", "desc"])? == Some("desc"),
         limit: fields.integer("limit", 1)?,
@@ -54,6 +59,14 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
     };
     let caller = credentials::required(storage, request)?;
     Ok(answer(buckets::list(storage, &caller, &listing, "storage.bucket.list").await?))
+}
+
+/// Reports whether a client that says who it is in `header` is `name`, in a version before `version`.
+fn is_older(header: &str, name: &str, version: [u32; 3]) -> bool {
+    let Some((_, said)) = header.split_once(name) else { return false };
+    let numbers = said.split(|character: char| !character.is_ascii_digit()).take(3);
+    let numbers: Option<Vec<u32>> = numbers.map(|digits| digits.parse().ok()).collect();
+    numbers.is_some_and(|numbers| numbers.len() == 3 && *numbers < version[..])
 }
 
 async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Error> {
@@ -86,9 +99,10 @@ async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Re
 }
 
 fn limits<'a>(fields: &Fields<'a>) -> Result<Limits<'a>, Error> {
-    let types = fields.value("allowed_mime_types");
-    if types.is_some_and(|types| !types.is_array() && !types.is_null()) {
-        return Err(Error::InvalidRequest("body/allowed_mime_types must be array".to_owned()));
-    }
-    Ok(Limits { file_size_limit: fields.value("file_size_limit"), allowed_mime_types: types })
+    let allowed_mime_types = match fields.value("allowed_mime_types") {
+        None => None,
+        Some(Value::Null) => Some(None),
+        Some(_) => Some(Some(fields.texts("allowed_mime_types", 0..=usize::MAX)?)),
+    };
+    Ok(Limits { file_size_limit: fields.value("file_size_limit"), allowed_mime_types })
 }

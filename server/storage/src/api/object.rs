@@ -54,7 +54,7 @@ async fn remove_many(storage: &Storage, mut request: Request, bucket: &str) -> R
     let bucket = key::decode(bucket)?;
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
-    let keys = Fields::of(&body, "body")?.texts("prefixes", MAX_REMOVED)?;
+    let keys = Fields::of(&body, "body")?.texts("prefixes", 1..=MAX_REMOVED)?;
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let removed = remove::many(storage, &caller, &bucket, &keys, "storage.object.delete_many").await?;
     Ok(answer(removed))
@@ -104,6 +104,7 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
             cache_control: cache_control.as_deref(),
             mimetype: mimetype.as_deref(),
             user_metadata: upload::metadata_header(&request),
+            keeps_unspecified: true,
         }),
     };
     let operation = "storage.object.copy";

@@ -29,6 +29,7 @@ const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
 const UPLOAD_DEFER_LENGTH: HeaderName = HeaderName::from_static("upload-defer-length");
 const UPLOAD_METADATA: HeaderName = HeaderName::from_static("upload-metadata");
 const UPLOAD_EXPIRES: HeaderName = HeaderName::from_static("upload-expires");
+const UPLOAD_CONCAT: HeaderName = HeaderName::from_static("upload-concat");
 
 const VERSION: HeaderValue = HeaderValue::from_static("1.0.0");
 const EXTENSIONS: HeaderValue =
@@ -153,8 +154,18 @@ impl Call<'_> {
 
     async fn create(&self, mut request: Request) -> Result<Response, Failure> {
         self.admit(&request)?;
+        // A part that is to be joined with others later must not become the object.
+        if request.headers().contains_key(UPLOAD_CONCAT) {
+            return Err(Failure::Protocol(
+                StatusCode::NOT_IMPLEMENTED,
+                "Concatenation extension is not (yet) supported. Disable parallel uploads in the tus client.",
+            ));
+        }
         let metadata =
             request.header(UPLOAD_METADATA).ok_or(invalid("Metadata header is required"))?.to_owned();
+        if !resumable::is_metadata(&metadata) {
+            return Err(invalid("Invalid upload-metadata"));
+        }
         let length = match (request.header(UPLOAD_LENGTH), request.header(UPLOAD_DEFER_LENGTH)) {
             (Some(length), None) => {
                 Some(length.parse::<u64>().map_err(|_| invalid("Invalid upload-length"))?)

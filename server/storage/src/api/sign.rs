@@ -32,7 +32,7 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
             json!({ "signedURL": one(storage, &caller, path, life, transform).await? })
         }
         None => {
-            let keys = fields.texts("paths", MAX_SIGNED)?;
+            let keys = fields.texts("paths", 1..=MAX_SIGNED)?;
             many(storage, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
         }
     };

@@ -3,7 +3,6 @@
 use std::io;
 use std::task::Poll;
 
-use base64::Engine as _;
 use futures_util::{Stream, StreamExt as _, stream};
 use multer::{Field, Multipart};
 use poem::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
@@ -17,7 +16,7 @@ use crate::buckets::{self, Bucket};
 use crate::caller::Caller;
 use crate::signature::{self, Scope};
 use crate::upload::{Description, Stored, Target};
-use crate::{Error, Storage, key, objects};
+use crate::{Error, Storage, key, lenient_base64, mime, objects};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// Fields of a form beside the file. Source: upstream's limits.
@@ -25,6 +24,8 @@ const MAX_FIELDS: usize = 10;
 /// Bytes that a field may have, of which user metadata is the largest.
 const MAX_FIELD_LENGTH: usize = 1 << 20;
 pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
+/// The type of a form's file that says none. Source: RFC 7578, section 4.4.
+const DEFAULT_TYPE_OF_PART: &str = "text/plain";
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
@@ -70,8 +71,7 @@ pub(super) fn replaces(request: &Request) -> bool {
 
 /// Returns the user metadata of header `x-metadata`: base64 of a JSON object. What is neither is ignored.
 pub(super) fn metadata_header(request: &Request) -> Option<Value> {
-    let bytes =
-        base64::engine::general_purpose::STANDARD.decode(request.header("x-metadata")?.trim()).ok()?;
+    let bytes = lenient_base64::decode(request.header("x-metadata")?.trim())?;
     serde_json::from_slice(&bytes).ok().filter(Value::is_object)
 }
 
@@ -87,8 +87,11 @@ async fn receive(
     request: Request,
     target: &Target<'_>,
 ) -> Result<uuid::Uuid, Error> {
-    let bucket = buckets::find(storage, target.bucket).await?;
     let content_type = request.header(CONTENT_TYPE).unwrap_or(DEFAULT_TYPE).to_owned();
+    if !mime::is_media_type(&content_type) {
+        return Err(Error::InvalidContentType);
+    }
+    let bucket = buckets::find(storage, target.bucket).await?;
     let upload = Upload { storage, caller, target, bucket: &bucket };
     let (about, stored) = if content_type.starts_with("multipart/form-data") {
         upload.form(request, &content_type).await?
@@ -174,8 +177,9 @@ impl Upload<'_> {
             }
             about.mimetype = match (&*declared_type, field.content_type()) {
                 (Some(declared), _) => declared.clone(),
-                (None, Some(of_part)) => of_part.to_string(),
-                (None, None) => DEFAULT_TYPE.to_owned(),
+                // Without its parameters, as upstream's reader of forms has it: browsers add a charset.
+                (None, Some(of_part)) => of_part.essence_str().to_owned(),
+                (None, None) => DEFAULT_TYPE_OF_PART.to_owned(),
             };
             let chunks = field.map(|chunk| chunk.map_err(|error| io::Error::other(words(&error))));
             // The announced length is the form's, not the file's.

@@ -1,15 +1,14 @@
 //! Lists of objects: by folder (version 1), and by prefix with a cursor (version 2).
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use base64::engine::{DecodePaddingMode, general_purpose};
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::caller::Caller;
 use crate::row::{self, display, iso, json_array, optional, text};
-use crate::{Error, Storage};
+use crate::{Error, Storage, lenient_base64};
 
 /// Names that a list of version 2 shows at most.
 pub(crate) const MAX_KEYS: u64 = 1000;
@@ -270,12 +269,6 @@ const fn order(descending: bool) -> &'static str {
     if descending { "desc" } else { "asc" }
 }
 
-/// Both alphabets of base64 differ in what clients send; padding may be left out.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-
 /// Returns the opaque text by which a client asks for the page behind `cursor`. Its form is upstream's: lines `l:` (last
 /// name), `o:` (order), `c:` (column) and `a:` (time), as base64.
 pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -> String {
@@ -284,7 +277,7 @@ pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -
         lines.push_str("\na:");
         lines.push_str(time);
     }
-    general_purpose::STANDARD.encode(lines)
+    STANDARD.encode(lines)
 }
 
 /// Reads what [`encode_cursor`] wrote: the cursor, and the order that it belongs to.
@@ -292,7 +285,7 @@ pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -
 /// Errors: [`Error::InvalidParameter`].
 pub(crate) fn decode_cursor(token: &str) -> Result<(Cursor, Column, bool), Error> {
     let refused = || Error::InvalidParameter("continuation token");
-    let bytes = LENIENT.decode(token).map_err(|_| refused())?;
+    let bytes = lenient_base64::decode(token).ok_or_else(refused)?;
     let lines = String::from_utf8(bytes).map_err(|_| refused())?;
     let (mut cursor, mut column, mut descending) = (Cursor::default(), Column::Name, false);
     for line in lines.split('\n') {
@@ -351,9 +344,9 @@ mod tests {
             Cursor { after: "a/b:c".to_owned(), after_time: Some("2026-01-31T12:00:00.000Z".to_owned()) };
         let token = encode_cursor(&cursor, Column::CreatedAt, true);
         assert_eq!(decode_cursor(&token).unwrap(), (cursor, Column::CreatedAt, true));
-        let upstreams = general_purpose::STANDARD.encode("l:name\no:asc");
+        let upstreams = STANDARD.encode("l:name\no:asc");
         assert_eq!(decode_cursor(&upstreams).unwrap().0.after, "name");
-        for token in ["!", "bm9uc2Vuc2U=", &general_purpose::STANDARD.encode("c:password")] {
+        for token in ["!", "bm9uc2Vuc2U=", &STANDARD.encode("c:password")] {
             assert!(matches!(decode_cursor(token), Err(Error::InvalidParameter(_))), "{token}");
         }
     }

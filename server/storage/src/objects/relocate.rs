@@ -1,6 +1,6 @@
 //! Moving and copying objects.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ pub(crate) struct Route<'a> {
     pub(crate) target: (&'a str, &'a str),
 }
 
-/// Moves an object as `caller`, who becomes its owner, and returns its id. The bytes stay where they are, since they
-/// lie under their version and not under the object's name.
+/// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its id.
+/// The bytes stay where they are, since they lie under their version and not under the object's name.
 ///
 /// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
 /// [`Error::RelatedResource`]; the refusal of a policy.
@@ -31,8 +31,8 @@ pub(crate) async fn move_object(
     key::check_key(target.1)?;
     let owner = caller.subject();
     let update = caller.transaction(OPERATION).statement(
-        "update storage.objects set bucket_id = $3, name = $4, owner = $5::uuid, owner_id = $6 \
-         where bucket_id = $1 and name = $2 returning id",
+        "update storage.objects set bucket_id = $3, name = $4, owner = coalesce($5::uuid, owner), \
+         owner_id = coalesce($6, owner_id) where bucket_id = $1 and name = $2 returning id",
         vec![
             text(source.0),
             text(source.1),
@@ -60,12 +60,14 @@ pub(crate) struct CopyOptions<'a> {
     pub(crate) changes: Option<CopyChanges<'a>>,
 }
 
-/// What replaces parts of a copied object's metadata; what is `None` stays as the original has it.
+/// What replaces parts of a copied object's metadata.
 #[derive(Debug, Default)]
 pub(crate) struct CopyChanges<'a> {
     pub(crate) cache_control: Option<&'a str>,
     pub(crate) mimetype: Option<&'a str>,
     pub(crate) user_metadata: Option<Value>,
+    /// Whether what is `None` stays as the original has it; else the copy has none of it.
+    pub(crate) keeps_unspecified: bool,
 }
 
 /// Copies an object as `caller`, who becomes the copy's owner, and returns the copy's row as a JSON document.
@@ -89,11 +91,14 @@ pub(crate) async fn copy_object(
     let mut user_metadata = document(2).unwrap_or_default();
     if let Some(changes) = options.changes {
         for (name, value) in [("cacheControl", changes.cache_control), ("mimetype", changes.mimetype)] {
-            if let (Some(value), Some(metadata)) = (value, metadata.as_object_mut()) {
-                metadata.insert(name.to_owned(), value.into());
+            match (value, metadata.as_object_mut()) {
+                (Some(value), Some(metadata)) => drop(metadata.insert(name.to_owned(), value.into())),
+                (None, Some(metadata)) if !changes.keeps_unspecified => drop(metadata.remove(name)),
+                _ => {}
             }
         }
-        user_metadata = changes.user_metadata.unwrap_or(user_metadata);
+        let kept = if changes.keeps_unspecified { user_metadata } else { json!({}) };
+        user_metadata = changes.user_metadata.unwrap_or(kept);
     }
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("lastModified".to_owned(), row::iso_milliseconds(OffsetDateTime::now_utc()).into());

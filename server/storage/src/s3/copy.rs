@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use poem::http::{HeaderMap, HeaderName};
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::error::{invalid, not_implemented, precondition_failed};
 use super::multipart as parts;
@@ -66,7 +66,8 @@ pub(super) async fn object(
         Some("REPLACE") => Some(CopyChanges {
             cache_control: call.header("cache-control"),
             mimetype: call.header("content-type"),
-            user_metadata: Some(user_metadata(&call.headers).unwrap_or_else(|| json!({}))),
+            user_metadata: user_metadata(&call.headers),
+            keeps_unspecified: false,
         }),
         Some(_) => return Err(invalid("Unknown metadata directive.")),
     };

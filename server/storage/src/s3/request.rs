@@ -177,6 +177,8 @@ pub(super) fn check(
             | ("tagging", &Method::GET, true)
             | ("uploads", &Method::POST, true)
             | ("uploadId", &Method::GET | &Method::PUT | &Method::POST | &Method::DELETE, true) => true,
+            // An object is one part, however it was uploaded.
+            ("partNumber", &Method::GET | &Method::HEAD, true) => value == "1",
             ("partNumber", method, _) => *method == Method::PUT && parameter(query, "uploadId").is_some(),
             // Objects have one version, whose id S3 calls null.
             ("versionId", _, _) => matches!(value.as_str(), "" | "null"),

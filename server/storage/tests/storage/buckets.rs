@@ -66,6 +66,19 @@ async fn lists_are_searched_sorted_and_cut() {
     assert_eq!(refused.json()["message"], "querystring/limit must be >= 1");
     let listed = server.json(Method::GET, "/bucket", &json!(null)).await.json();
     assert_eq!(listed[0]["type"], "STANDARD");
+    // Python's older clients fail on a type.
+    let service = format!("Bearer {}", server.service_role());
+    for (header, client, has_type) in [
+        ("x-client-info", "supabase-py/2.17.3", false),
+        ("x-client-info", "supabase-py/2.18.0", true),
+        ("x-client-info", "supabase-js/2.1.0", true),
+        ("user-agent", "supabase-py/storage3 v0.12.0", false),
+        ("user-agent", "supabase-py/storage3 v0.12.1", true),
+    ] {
+        let headers = [("authorization", &*service), (header, client)];
+        let listed = server.ask(Method::GET, "/bucket", &headers).await.json();
+        assert_eq!(listed[0].get("type").is_some(), has_type, "{client}");
+    }
 }
 
 #[tokio::test]
@@ -91,6 +104,16 @@ async fn wrong_definitions_are_refused() {
             json!({ "name": "b", "allowed_mime_types": ["image"] }),
             "InvalidMimeType",
             "mime type image is not supported",
+        ),
+        (
+            json!({ "name": "b", "allowed_mime_types": [7] }),
+            "InvalidMimeType",
+            "mime type 7 is not supported",
+        ),
+        (
+            json!({ "name": "b", "allowed_mime_types": [{}] }),
+            "InvalidRequest",
+            "body/allowed_mime_types/0 must be string",
         ),
     ] {
         let refused = server.json(Method::POST, "/bucket", &body).await;

@@ -311,3 +311,37 @@ async fn parts_are_kept_while_their_upload_lives_and_no_longer() {
     assert_eq!(server.stored_files(), 0);
     assert_eq!(server.row("select count(*)::text from basalt.resumable_uploads").await, ["0"]);
 }
+
+#[tokio::test]
+async fn a_part_of_a_parallel_upload_never_becomes_the_object() {
+    let server = server().await;
+    let whole = server.upload(server.service_role(), "files/film", &[], b"whole").await;
+    assert_eq!(whole.status, StatusCode::OK);
+    for concat in ["partial", "final;/upload/resumable/a /upload/resumable/b"] {
+        let refused = create(&server, "film", "2", &[("upload-concat", concat), ("x-upsert", "true")]).await;
+        assert_eq!(refused.status, StatusCode::NOT_IMPLEMENTED);
+        assert!(refused.text().starts_with("Concatenation extension is not (yet) supported."));
+    }
+    assert_eq!(server.get("/object/public/files/film").await.text(), "whole");
+}
+
+#[tokio::test]
+async fn metadata_that_cannot_be_read_is_refused() {
+    let server = server().await;
+    let named = named("broken");
+    for broken in
+        ["cacheControl 3600!", "contentType text/plain", "cacheControl MzY", "objectName YQ==", " a", "a b c"]
+    {
+        let metadata = format!("{named},{broken}");
+        let headers = [("upload-length", "1"), ("upload-metadata", &*metadata)];
+        let refused = send(&server, Method::POST, "/upload/resumable", &headers, "").await;
+        assert_eq!(
+            (refused.status, refused.text()),
+            (StatusCode::BAD_REQUEST, "Invalid upload-metadata".into()),
+            "{broken}"
+        );
+    }
+    let metadata = format!("{named},is_confidential");
+    let headers = [("upload-length", "1"), ("upload-metadata", &*metadata)];
+    path(&send(&server, Method::POST, "/upload/resumable", &headers, "").await);
+}

@@ -157,7 +157,7 @@ async fn what_is_not_supported_is_never_taken_for_something_else() {
         (Method::PUT, "/s3/files/a?encryption=", &[]),
         (Method::PUT, "/s3/files/a?uploadId=u", &[]),
         (Method::DELETE, "/s3/files/a?versionId=1", &[]),
-        (Method::GET, "/s3/files/a?partNumber=1", &[]),
+        (Method::GET, "/s3/files/a?partNumber=2", &[]),
         (Method::POST, "/s3/files/a?restore=", &[]),
         (Method::PUT, "/s3/files/a", &[("x-amz-object-lock-mode", "GOVERNANCE")]),
         (Method::PUT, "/s3/files/a", &[("x-amz-server-side-encryption", "aws:kms")]),
@@ -172,6 +172,9 @@ async fn what_is_not_supported_is_never_taken_for_something_else() {
         assert_eq!(answer.s3_code(), (501, "NotImplemented".into()), "{method} {path}: {}", answer.text());
     }
     assert_eq!(server.s3(&signer, Method::GET, "/s3/files/a", &[], "").await.text(), "kept");
+    // An object is one part.
+    let part = server.s3(&signer, Method::GET, "/s3/files/a?partNumber=1", &[], "").await;
+    assert_eq!((part.status.as_u16(), part.text()), (200, "kept".into()));
     let head = server.s3(&signer, Method::HEAD, "/s3/files/missing", &[], "").await;
     assert_eq!((head.status.as_u16(), head.body.len()), (404, 0));
 }

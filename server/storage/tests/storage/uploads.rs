@@ -120,6 +120,16 @@ async fn a_form_describes_its_file_before_or_after_it() {
     let plain = upload_form(&server, "files/plain", form(&[("file", None)], b"x")).await;
     assert_eq!(plain.status, StatusCode::OK);
     assert_eq!(server.get("/object/public/files/plain").await.header("cache-control"), "no-cache");
+    // Of the part's own type, its parameters do not count.
+    let part = "Content-Disposition: form-data; name=\"\"; filename=\"b\"\r\n";
+    for (path, header, kind) in [
+        ("files/charset", "Content-Type: Text/Plain;charset=UTF-8\r\n", "text/plain"),
+        ("files/untyped", "", "text/plain"),
+    ] {
+        let body = format!("--frame\r\n{part}{header}\r\nx\r\n--frame--\r\n");
+        assert_eq!(upload_form(&server, path, body.into_bytes()).await.status, StatusCode::OK);
+        assert_eq!(server.get(&format!("/object/public/{path}")).await.header("content-type"), kind);
+    }
     let typed = [("contentType", Some("text/css")), ("", None), ("metadata", Some("rubbish"))];
     upload_form(&server, "files/typed", form(&typed, b"x")).await;
     assert_eq!(server.get("/object/public/files/typed").await.header("content-type"), "text/css");
@@ -175,7 +185,7 @@ async fn limits_hold_however_the_bytes_come() {
     assert_eq!(refused.refusal(), too_large);
     let refused = upload_form(&server, "small/a", form(&[("", None)], &[0; 11])).await;
     assert_eq!(refused.refusal(), too_large);
-    for kind in ["text/html", "text/plain;charset=UTF-8", "nonsense"] {
+    for kind in ["text/html", "text/plain;charset=UTF-8", "non/sense"] {
         let refused = server.upload(&service, "small/a", &[("content-type", kind)], b"x").await;
         assert_eq!(refused.json()["message"], format!("mime type {kind} is not supported"));
     }
@@ -284,4 +294,55 @@ async fn triggers_find_names_of_the_projects_own_schema() {
     let service = server.service_role().to_owned();
     let stored = server.upload(&service, "files/a", &[], b"x").await;
     assert_eq!(stored.status, StatusCode::OK, "{}", stored.text());
+}
+
+#[tokio::test]
+async fn the_service_leaves_an_object_its_owner() {
+    const ID: &str = "6f1c1f0e-9a52-4a3f-8a0a-1c7f5a1f2b3c";
+    const OWNERS: &str =
+        "select coalesce(owner::text, ''), coalesce(owner_id, '') from storage.objects where name ";
+    let server = server().await;
+    server.sql("create policy \"all\" on storage.objects for all to authenticated using (true) with check (true)").await;
+    let user = server.user(ID);
+    assert_eq!(server.upload(&user, "files/own", &[], b"a").await.status, StatusCode::OK);
+    let replaced = server.upload(server.service_role(), "files/own", &[("x-upsert", "true")], b"b").await;
+    assert_eq!(replaced.status, StatusCode::OK);
+    assert_eq!(server.row(&format!("{OWNERS} = 'own'")).await, [ID, ID]);
+    let names = json!({ "bucketId": "files", "sourceKey": "own", "destinationKey": "moved" });
+    assert_eq!(server.json(Method::POST, "/object/move", &names).await.status, StatusCode::OK);
+    assert_eq!(server.row(&format!("{OWNERS} = 'moved'")).await, [ID, ID]);
+    let other = "b7d0c4f2-1111-4a3f-8a0a-1c7f5a1f2b3c";
+    let replaced = server.upload(&server.user(other), "files/moved", &[("x-upsert", "true")], b"c").await;
+    assert_eq!(replaced.status, StatusCode::OK);
+    assert_eq!(server.row(&format!("{OWNERS} = 'moved'")).await, [other, other]);
+}
+
+#[tokio::test]
+async fn a_content_type_that_is_none_is_refused() {
+    let server = server().await;
+    for content_type in ["text", ";;;", "/plain", "text/"] {
+        let headers = [("content-type", content_type)];
+        let refused = server.upload(server.service_role(), "files/none", &headers, b"x").await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{content_type}");
+        let body = refused.json();
+        assert_eq!(
+            (&body["statusCode"], &body["error"], &body["message"]),
+            (&json!("415"), &json!("invalid_mime_type"), &json!("Invalid Content-Type header"))
+        );
+    }
+    assert_eq!(server.stored_files(), 0);
+}
+
+#[tokio::test]
+async fn metadata_of_a_header_is_base64_of_any_kind() {
+    let server = server().await;
+    // {"a":"bcd??"}, whose code has a slash, or a low line, and one sign of padding.
+    for (number, header) in ["eyJhIjoiYmNkPz8ifQ==", "eyJhIjoiYmNkPz8ifQ"].into_iter().enumerate() {
+        let path = format!("files/metadata-{number}");
+        let stored = server.upload(server.service_role(), &path, &[("x-metadata", header)], b"x").await;
+        assert_eq!(stored.status, StatusCode::OK);
+        let query =
+            format!("select user_metadata ->> 'a' from storage.objects where name = 'metadata-{number}'");
+        assert_eq!(server.row(&query).await, ["bcd??"]);
+    }
 }
