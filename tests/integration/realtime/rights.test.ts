@@ -208,4 +208,34 @@ describe.skipIf(!isOwn)('a change is told', () => {
     for (const room of rooms) expect(changes(wire, room)).toEqual([])
     await sql(`delete from ${name}`)
   })
+
+  test('by the rights and policies that its own transaction has left', async () => {
+    const all = { event: '*', schema: SCHEMA }
+    const person = await somebody()
+    for (let round = 0; round < 8; round += 1) {
+      const [guarded, narrow] = [`guarded_${round}`, `narrow_${round}`]
+      for (const one of [guarded, narrow]) {
+        await sql(`create table ${SCHEMA}.${one} (id int primary key, secret text);
+                   grant select on ${SCHEMA}.${one} to authenticated;
+                   alter publication supabase_realtime add table ${SCHEMA}.${one}`)
+      }
+      const { wire, room } = await reader(person, [
+        { ...all, table: guarded },
+        { ...all, table: narrow },
+      ])
+      // What is known of the tables is known from here on.
+      await sql(`insert into ${SCHEMA}.${guarded} values (1, 'seen')`)
+      await sql(`insert into ${SCHEMA}.${narrow} values (1, 'seen')`)
+      for (let seen = 0; seen < 2; seen += 1) {
+        expect((await change(wire, room)).record).toEqual({ id: 1, secret: 'seen' })
+      }
+      await sql(`begin; alter table ${SCHEMA}.${guarded} enable row level security;
+                 insert into ${SCHEMA}.${guarded} values (2, 'hidden'); commit`)
+      await sql(`begin; revoke select on ${SCHEMA}.${narrow} from authenticated;
+                 grant select (id) on ${SCHEMA}.${narrow} to authenticated;
+                 insert into ${SCHEMA}.${narrow} values (2, 'hidden'); commit`)
+      const { table: from, record } = await change(wire, room)
+      expect([from, record]).toEqual([narrow, { id: 2 }])
+    }
+  })
 })

@@ -107,12 +107,10 @@ impl Decoder {
             .ok_or_else(|| Error::protocol(format!("a change of the table {oid}, which was not described")))
     }
 
-    /// Stores a table's description. It is sent again whenever the table may have changed; if it has not, the old value
-    /// stays, so that a caller can tell by the pointer.
+    /// Stores a table's description. It is sent again whenever the table may have changed, also in what it does not tell,
+    /// such as rights and row-level security: a caller can tell by the pointer, which is another one then.
     fn describe(&mut self, relation: Relation) {
-        if self.relations.get(&relation.oid).is_none_or(|known| **known != relation) {
-            self.relations.insert(relation.oid, Arc::new(relation));
-        }
+        self.relations.insert(relation.oid, Arc::new(relation));
     }
 }
 

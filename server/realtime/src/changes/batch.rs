@@ -83,7 +83,8 @@ pub(crate) async fn judge(
     let mut verdicts = Vec::with_capacity(by_table.len());
     for (relation, numbers) in by_table {
         let Some(audience) = changes.audiences.of(relation.oid) else { continue };
-        let Some(table) = changes.catalog.table(&changes.database, &relation).await? else { continue };
+        let Some(xid) = numbers.first().map(|number| rows[*number].xid) else { continue };
+        let Some(table) = changes.catalog.table(&changes.database, &relation, xid).await? else { continue };
         let shared = questions::shared_columns(&relation, &table);
         let batch = TableBatch { relation, table, shared, audience, numbers };
         let answers = Judge { changes, rows, batch: &batch, is_last_attempt }.ask().await?;
@@ -275,8 +276,8 @@ impl TableBatch {
             .collect()
     }
 
-    /// Returns what is told of the row before the change: all of it or its replica identity, and under row-level security
-    /// only the primary key of that.
+    /// Returns what is told of the row before the change: all of it or its replica identity. Of a deletion under row-level
+    /// security, it is only the primary key of that, since policies cannot be asked about a row that is gone.
     fn old_record<'v>(
         &self,
         change: &RowChange,
@@ -286,9 +287,10 @@ impl TableBatch {
         let is_whole = self.knows_all(change);
         // An update that leaves the identity as it is tells nothing else of the old row.
         let Some(row) = old.or(new) else { return Vec::new() };
+        let has_key_alone = change.kind == Kind::Delete && self.table.has_row_security;
         let shown = self.shared.iter().filter(|(source, column)| {
             (is_whole || self.relation.columns[*source].is_key)
-                && (!self.table.has_row_security || self.table.columns[*column].is_key)
+                && (!has_key_alone || self.table.columns[*column].is_key)
         });
         shown.filter_map(|&(source, column)| Some((column, row.get(source)?.as_deref()?))).collect()
     }

@@ -1,11 +1,12 @@
 //! What is remembered of the catalog, until it changes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use database::replication::Relation;
 use database::{Database, Error};
 
+use super::questions;
 use super::table::{self, RoleRights, Table};
 use crate::lock;
 
@@ -17,25 +18,29 @@ pub(crate) struct Catalog {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By OID, with the relation that the stream described then: another one means that the table has changed.
+    /// By OID, with the description in the stream then: another one means that the table may have changed.
     tables: HashMap<u32, (Arc<Relation>, Option<Arc<Table>>)>,
     rights: HashMap<(u32, Box<str>), Arc<RoleRights>>,
 }
 
 impl Catalog {
-    /// Returns what the catalog says about the table of `relation`; `None` if it is gone.
+    /// Returns what the catalog says about the table of `relation`, as transaction `xid` left it or later; `None` if it is
+    /// gone.
     ///
     /// Errors: those of the database.
     pub(crate) async fn table(
         &self,
         database: &Database,
         relation: &Arc<Relation>,
+        xid: u32,
     ) -> Result<Option<Arc<Table>>, Error> {
         if let Some((seen, table)) = lock(&self.known).tables.get(&relation.oid)
             && Arc::ptr_eq(seen, relation)
         {
             return Ok(table.clone());
         }
+        // What the transaction has changed of rights and row-level security holds for its own rows, too.
+        questions::await_visibility(database, &HashSet::from([xid])).await?;
         let table = table::load(database, relation.oid).await?.map(Arc::new);
         let mut known = lock(&self.known);
         known.rights.retain(|(oid, _), _| *oid != relation.oid);

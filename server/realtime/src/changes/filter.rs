@@ -63,7 +63,7 @@ pub(crate) enum FilterError {
 }
 
 /// Bytes and conditions that a filter may have.
-const MAX_SIZE: usize = 8192;
+const MAX_SIZE: usize = 32 << 10;
 const MAX_CONDITIONS: usize = 32;
 /// Values that `in` may have.
 const MAX_VALUES: usize = 100;
