@@ -4,7 +4,6 @@ pub(crate) mod config;
 mod refusal;
 mod rights;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -61,21 +60,21 @@ pub(crate) struct Joined {
     pub(crate) replay: Vec<crate::messages::StoredMessage>,
 }
 
-/// When a channel's latest presence messages were.
+/// How many presence messages a channel has sent in its current window.
 #[derive(Debug, Default)]
-pub(crate) struct PresenceCalls(VecDeque<Instant>);
+pub(crate) struct PresenceCalls {
+    /// When the window began, and the messages since then.
+    window: Option<(Instant, u32)>,
+}
 
 impl PresenceCalls {
-    /// Notes a call; reports whether it is one of at most `limit` in the last `window`.
+    /// Notes a call; reports whether it is one of the first `limit` of its window. A window begins with the first call
+    /// after the end of the one before.
     pub(crate) fn admit(&mut self, limit: u32, window: Duration) -> bool {
         let now = Instant::now();
-        while self.0.front().is_some_and(|call| now.duration_since(*call) >= window) {
-            self.0.pop_front();
-        }
-        if self.0.len() >= limit as usize {
-            return false;
-        }
-        self.0.push_back(now);
-        true
+        let current = self.window.filter(|(begun, _)| now.duration_since(*begun) < window);
+        let (begun, count) = current.unwrap_or((now, 0));
+        self.window = Some((begun, count.saturating_add(1)));
+        count < limit
     }
 }

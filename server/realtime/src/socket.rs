@@ -5,6 +5,7 @@ pub(crate) mod frame;
 mod join;
 mod messages;
 pub(crate) mod outbox;
+mod waiting;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use connection::{Connection, Event};
 use frame::{Close, Incoming};
 use join::Join;
 use outbox::Outbox;
+use waiting::Waiting;
 
 /// How long a client may be silent. Stock clients send a heartbeat every 25 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
@@ -58,6 +60,8 @@ struct PendingJoin {
     /// The id of the channel that it may become.
     attempt: ChannelId,
     join: Join,
+    /// What the client has sent for the topic since then.
+    waiting: Waiting,
     /// Decides, unless the join is forgotten.
     _task: AbortOnDropHandle<()>,
 }
@@ -121,7 +125,7 @@ impl Socket {
                     }
                 }
                 Event::Notice(notice) => {
-                    if let Some(close) = self.heed(notice) {
+                    if let Some(close) = self.heed(notice).await {
                         return Some(close);
                     }
                 }
@@ -159,13 +163,24 @@ impl Socket {
             tracing::debug!(code = "MalformedWebSocketMessage", "what a client sent was dropped");
             return None;
         };
+        let is_of_join = matches!(&*message.event, "phx_join" | "phx_leave");
+        let pending = self.pending.get_mut(&*message.topic).filter(|_| !is_of_join);
+        if pending.is_some_and(|pending| pending.waiting.keep(&incoming)) {
+            return None;
+        }
         self.handle(message).await
     }
 
     /// Deals with news about a channel. Returns how the connection is to be closed, if it is.
-    fn heed(&mut self, notice: Notice) -> Option<Close> {
+    async fn heed(&mut self, notice: Notice) -> Option<Close> {
         match notice {
-            Notice::Joined { topic, attempt, outcome } => return self.end_join(&topic, attempt, outcome),
+            Notice::Joined { topic, attempt, outcome } => {
+                for incoming in self.end_join(&topic, attempt, outcome) {
+                    if let Some(close) = self.receive(incoming).await {
+                        return Some(close);
+                    }
+                }
+            }
             Notice::Renewed { channel, found } => {
                 if let Some(topic) = self.topic_of(channel) {
                     self.end_renewal(&topic, found);

@@ -73,6 +73,19 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     expect(await wire.join(name)).toEqual(joined)
   })
 
+  test('does not leave by what it sent for an earlier join', async () => {
+    const wire = await open()
+    const name = unique('room')
+    const config = { broadcast: { self: true } }
+    await wire.joined(name, config, { ref: 'first' })
+    await wire.joined(name, config, { ref: 'second' })
+    await wire.event(name, 'phx_close')
+    wire.send(`realtime:${name}`, 'phx_leave', {}, { joinRef: 'first' })
+    wire.broadcast(name, 'still there', {})
+    await wire.heard(name, 'still there')
+    expect(wire.received).toEqual([])
+  })
+
   test('leaves a topic that it has not joined', async () => {
     const wire = await open()
     const topic = `realtime:${unique('room')}`

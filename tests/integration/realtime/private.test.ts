@@ -94,6 +94,30 @@ describe.skipIf(!isOwn)('a private channel', () => {
     expect(await sql(`select count(*) from realtime.messages where topic = '${name}'`)).toBe('0')
   })
 
+  test('takes what is sent right behind its join', async () => {
+    const name = unique('room')
+    const [one, two] = [await member(name, ...ALL), await member(name, ...ALL)]
+    await two.wire.joined(name, PRIVATE, two)
+    const join = one.wire.joins(name, { ...PRIVATE, broadcast: { ack: true } }, one)
+    const track = { type: 'presence', event: 'track', payload: {} }
+    const sent = [
+      one.wire.broadcast(name, 'first', {}),
+      one.wire.send(`realtime:${name}`, 'presence', track),
+      one.wire.binary(name, 'second', {}),
+    ]
+    for (const ref of [join, ...sent]) {
+      expect(await one.wire.reply(ref)).toMatchObject({ status: 'ok' })
+    }
+    await two.wire.heard(name, 'first')
+    await two.wire.heardBinary(name, 'second')
+    // A refused join takes along what was sent behind it.
+    const closed = unique('room')
+    const refused = one.wire.joins(closed, PRIVATE, one)
+    const lost = one.wire.broadcast(closed, 'lost', {})
+    expect(await one.wire.reply(refused)).toEqual(unreadable(closed))
+    expect(await one.wire.reply(lost)).toEqual(refusal('unmatched topic'))
+  })
+
   test('is closed to those who may nothing', async () => {
     const name = unique('room')
     const person = await member(name)

@@ -112,12 +112,14 @@ fn replay(value: &Value) -> Option<Result<Replay, InvalidReplay>> {
     if value.is_null() {
         return None;
     }
-    let limit = value.get("limit").map_or(Some(u64::from(MAX_REPLAY)), Value::as_u64);
+    let most = i64::from(MAX_REPLAY);
+    let limit = match value.get("limit") {
+        None | Some(Value::Null) => Some(most),
+        Some(limit) => limit.as_i64(),
+    };
+    let limit = limit.and_then(|limit| u32::try_from(limit.clamp(1, most)).ok());
     let since = value.get("since").and_then(Value::as_i64);
-    let read = since.zip(limit).and_then(|(since, limit)| {
-        let limit = u32::try_from(limit).ok().filter(|limit| (1..=MAX_REPLAY).contains(limit))?;
-        Some(Replay { since, limit })
-    });
+    let read = since.zip(limit).map(|(since, limit)| Replay { since, limit });
     Some(read.ok_or(InvalidReplay))
 }
 
@@ -144,13 +146,14 @@ mod tests {
     #[test]
     fn replays_have_bounds() {
         let of = |replay| read(json!({ "broadcast": { "replay": replay } })).replay;
+        for (limit, taken) in
+            [(json!(null), 25), (json!(7), 7), (json!(26), 25), (json!(0), 1), (json!(-1), 1)]
+        {
+            let replay = of(json!({ "since": 5, "limit": limit }));
+            assert_eq!(replay, Some(Ok(Replay { since: 5, limit: taken })));
+        }
         assert_eq!(of(json!({ "since": 5 })), Some(Ok(Replay { since: 5, limit: 25 })));
-        for wrong in [
-            json!({}),
-            json!({ "since": "5" }),
-            json!({ "since": 5, "limit": 26 }),
-            json!({ "since": 5, "limit": 0 }),
-        ] {
+        for wrong in [json!({}), json!({ "since": "5" }), json!({ "since": 5, "limit": "7" })] {
             assert_eq!(of(wrong), Some(Err(InvalidReplay)));
         }
         assert_eq!(of(json!(null)), None);

@@ -78,7 +78,7 @@ fn encode(opcode: OpCode, parts: &[&[u8]]) -> Frame {
 }
 
 /// What a client sent.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Incoming {
     /// A message of text; not checked to be UTF-8.
     Text(Bytes),

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use super::frame::Close;
+use super::frame::{Close, Incoming};
 use super::messages::UNMATCHED;
+use super::waiting::Waiting;
 use super::{Outcome, PendingJoin, Socket};
 use crate::changes::Bindings;
 use crate::channel::config::{JoinConfig, JoinPayload};
@@ -139,23 +140,24 @@ impl Socket {
             let outcome = decide(realtime).await;
             outbox.notify(Notice::Joined { topic: named, attempt, outcome });
         });
-        self.pending.insert(topic, PendingJoin { attempt, join, _task: AbortOnDropHandle::new(task) });
+        let (waiting, task) = (Waiting::default(), AbortOnDropHandle::new(task));
+        self.pending.insert(topic, PendingJoin { attempt, join, waiting, _task: task });
     }
 
-    /// Deals with the outcome of a join. Returns how the connection is to be closed, if it is.
-    pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId, outcome: Outcome) -> Option<Close> {
+    /// Deals with the outcome of a join. Returns what the client has sent for the topic meanwhile.
+    pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId, outcome: Outcome) -> Vec<Incoming> {
         // Otherwise the client has left, or joins again.
-        if self.pending.get(topic)?.attempt != attempt {
-            return None;
+        if self.pending.get(topic).is_none_or(|pending| pending.attempt != attempt) {
+            return Vec::new();
         }
-        let PendingJoin { join, .. } = self.pending.remove(topic)?;
+        let Some(PendingJoin { join, waiting, .. }) = self.pending.remove(topic) else { return Vec::new() };
         match outcome {
             Ok(joined) => self.join(topic, attempt, join, *joined),
             Err(refusal) => {
                 self.reply_to(&join.join_ref, &join.reference, topic, &error_payload(&refusal));
             }
         }
-        None
+        waiting.into_frames()
     }
 
     fn refuse(&self, message: &Message<'_>, refusal: &Refusal) {
@@ -247,7 +249,7 @@ impl Socket {
 
 /// Who joins, and for what.
 pub(super) struct Join {
-    join_ref: Reference,
+    pub(super) join_ref: Reference,
     reference: Reference,
     access: Access,
     config: JoinConfig,

@@ -50,6 +50,10 @@ impl Socket {
             return self.begin_join(&message);
         }
         if event == "phx_leave" {
+            // The client means a join that a newer one has replaced.
+            if self.is_of_other_join(&message) {
+                return None;
+            }
             self.pending.remove(topic);
             self.reply(&message, OK);
             self.close_channel(topic);
@@ -72,6 +76,15 @@ impl Socket {
             _ => {}
         }
         None
+    }
+
+    /// Reports whether `message` names another join than the latest of its topic.
+    fn is_of_other_join(&self, message: &Message<'_>) -> bool {
+        let joined = self.channels.get(&*message.topic).map(|channel| &channel.join_ref);
+        let latest = joined.or_else(|| Some(&self.pending.get(&*message.topic)?.join.join_ref));
+        let named =
+            [latest, Some(&message.join_ref)].into_iter().flatten().all(|name| *name != Reference::NULL);
+        named && latest.is_some_and(|latest| *latest != message.join_ref)
     }
 
     /// Answers `message` with a payload.
