@@ -1,5 +1,6 @@
 //! Moving and copying objects.
 
+use database::{Answer, Transaction};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -17,38 +18,74 @@ pub(crate) struct Route<'a> {
     pub(crate) target: (&'a str, &'a str),
 }
 
+/// How often a move begins again, because another request has replaced the object meanwhile.
+const ATTEMPTS: usize = 3;
+
 /// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its id.
-/// The bytes stay where they are, since they lie under their version and not under the object's name.
+/// It gets a new version, under which its bytes are stored before its row says so.
 ///
 /// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
 /// [`Error::RelatedResource`]; the refusal of a policy.
-pub(crate) async fn move_object(
-    storage: &Storage,
-    caller: &Caller,
-    Route { source, target }: Route<'_>,
-) -> Result<Uuid, Error> {
-    const OPERATION: &str = "storage.object.move";
-    key::check_key(target.1)?;
-    let owner = caller.subject();
-    let update = caller.transaction(OPERATION).statement(
-        "update storage.objects set bucket_id = $3, name = $4, owner = coalesce($5::uuid, owner), \
-         owner_id = coalesce($6, owner_id) where bucket_id = $1 and name = $2 returning id",
-        vec![
-            text(source.0),
-            text(source.1),
-            text(target.0),
-            text(target.1),
-            optional(owner_uuid(owner)),
-            optional(owner),
-        ],
-    );
-    // Nothing is done for an object that is there already, but that the caller might do it is asked all the same.
-    let update = if source == target { update.rollback() } else { update };
-    let answer = storage.change(&update).await.map_err(|error| match conflict(caller.refusal(error)) {
+pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route<'_>) -> Result<Uuid, Error> {
+    key::check_key(route.target.1)?;
+    for _ in 0..ATTEMPTS {
+        let version = Uuid::new_v4();
+        let update = route.update(caller, version, None).rollback();
+        let (id, original) = moved(caller, storage.database().run(&update).await)?;
+        // Nothing is done for an object that is there already, but that the caller might do it is asked all the same.
+        if route.source == route.target {
+            return Ok(id);
+        }
+        storage.backend().copy(original, version).await?;
+        match moved(caller, storage.change(&route.update(caller, version, Some(original))).await) {
+            Ok((id, _)) => {
+                discard(storage, &[original]).await;
+                return Ok(id);
+            }
+            Err(Error::NoSuchKey) => discard(storage, &[version]).await,
+            Err(error) => {
+                discard_after(storage, &error, version).await;
+                return Err(error);
+            }
+        }
+    }
+    Err(Error::NoSuchKey)
+}
+
+impl Route<'_> {
+    /// Returns the transaction that moves the row of the object, whose version has to be `original` if it is known, and
+    /// that returns the object's id and the version that it had.
+    fn update<'a>(&'a self, caller: &'a Caller, version: Uuid, original: Option<Uuid>) -> Transaction<'a> {
+        let owner = caller.subject();
+        caller.transaction("storage.object.move").statement(
+            "with original as (select id, version from storage.objects where bucket_id = $1 and name = $2 \
+               and ($8::text is null or version = $8)) \
+             update storage.objects o set bucket_id = $3, name = $4, version = $7, \
+               owner = coalesce($5::uuid, o.owner), owner_id = coalesce($6, o.owner_id) \
+             from original where o.id = original.id and o.version is not distinct from original.version \
+             returning o.id, original.version",
+            vec![
+                text(self.source.0),
+                text(self.source.1),
+                text(self.target.0),
+                text(self.target.1),
+                optional(owner_uuid(owner)),
+                optional(owner),
+                row::display(version.hyphenated()),
+                original.and_then(|original| row::display(original.hyphenated())),
+            ],
+        )
+    }
+}
+
+/// Returns the id of the object whose row was moved, and the version that it had.
+fn moved(caller: &Caller, answer: Result<Answer, database::Error>) -> Result<(Uuid, Uuid), Error> {
+    let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
         error => error,
     })?;
-    answer.row().and_then(|row| row::uuid(row, 0)).ok_or(Error::NoSuchKey)
+    let row = answer.row().and_then(|row| row::uuid(row, 0).zip(row::uuid(row, 1)));
+    row.ok_or(Error::NoSuchKey)
 }
 
 /// What a copy has other than its original.

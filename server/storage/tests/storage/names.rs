@@ -101,6 +101,7 @@ async fn a_move_keeps_the_object_and_changes_its_name() {
     assert_eq!(relocate(moved.clone()).await.json()["message"], "Successfully moved");
     let after = server.get("/object/info/public/files/b/c").await.json();
     assert_eq!((&before["id"], &before["etag"]), (&after["id"], &after["etag"]));
+    assert_ne!(before["version"], after["version"]);
     assert_eq!(server.get("/object/public/files/b/c").await.body, b"a");
     assert_eq!(server.get("/object/public/files/a").await.json()["code"], "NoSuchKey");
     assert_eq!(relocate(moved).await.json()["code"], "NoSuchKey");
