@@ -10,6 +10,7 @@ use poem::{Body, Request, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::channel::Right;
 use crate::hub::{Broadcast, Origin, TopicName, envelope};
@@ -50,7 +51,7 @@ struct Message<'a> {
     topic: TopicName,
     event: String,
     payload: &'a str,
-    id: Option<String>,
+    id: Option<Uuid>,
 }
 
 /// `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
@@ -62,6 +63,9 @@ pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Respo
     let list = batch.messages.ok_or_else(|| Error::InvalidMessages(json!([BLANK])))?;
     let list: Vec<&RawValue> =
         serde_json::from_str(list.get()).map_err(|_| Error::InvalidMessages(json!([INVALID])))?;
+    if list.is_empty() {
+        return Err(Error::InvalidMessages(json!([BLANK])));
+    }
     let events = &realtime.rates().events;
     if list.len() > MAX_MESSAGES || events.average() + list.len() as f64 > f64::from(events.limit()) {
         return Err(Error::TooManyRequests("Too many messages to broadcast, please reduce the batch size"));
@@ -102,7 +106,7 @@ pub(super) async fn single(
     let is_private = query.split('&').any(|parameter| parameter == "private=true");
     let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default().to_owned());
     let kind = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    let encoding = match kind {
+    let encoding = match kind.map(str::to_ascii_lowercase).as_deref() {
         None | Some("application/json") => Encoding::Json,
         Some("application/octet-stream") => Encoding::Bytes,
         Some(_) => return Err(Error::UnsupportedMediaType),
@@ -111,6 +115,8 @@ pub(super) async fn single(
     if body.len() > realtime.settings().max_payload_size() {
         return Err(Error::Unprocessable("Payload size exceeds tenant limit"));
     }
+    // Upstream's parser takes nothing for an empty object.
+    let body = if encoding == Encoding::Json && body.is_empty() { b"{}".to_vec() } else { body };
     if encoding == Encoding::Json && serde_json::from_slice::<&RawValue>(&body).is_err() {
         return Err(Error::BadRequest("the body is no JSON"));
     }
@@ -180,24 +186,26 @@ fn message(entry: &str, max_size: usize) -> Result<Message<'_>, Value> {
         Some(object) => Ok(object),
     };
     let is_private = match entry.private.map(RawValue::get) {
-        None | Some("null" | "false") => Ok(false),
-        Some("true") => Ok(true),
+        None | Some("null" | "false" | "\"false\"" | "\"0\"") => Ok(false),
+        Some("true" | "\"true\"" | "\"1\"") => Ok(true),
         Some(_) => Err(INVALID),
     };
-    match (topic, event, payload, is_private) {
-        (Ok(topic), Ok(event), Ok(payload), Ok(is_private)) => Ok(Message {
-            topic: TopicName { name: topic.into(), is_private },
-            event,
-            payload,
-            id: entry.id.and_then(|id| serde_json::from_str(id.get()).ok()),
-        }),
-        (topic, event, payload, is_private) => {
+    let id = match entry.id.map(RawValue::get) {
+        None | Some("null") => Ok(None),
+        Some(id) => serde_json::from_str::<Uuid>(id).map(Some).map_err(|_| INVALID),
+    };
+    match (topic, event, payload, is_private, id) {
+        (Ok(topic), Ok(event), Ok(payload), Ok(is_private), Ok(id)) => {
+            Ok(Message { topic: TopicName { name: topic.into(), is_private }, event, payload, id })
+        }
+        (topic, event, payload, is_private, id) => {
             let mut errors = serde_json::Map::new();
             let named = [
                 ("topic", topic.err()),
                 ("event", event.err()),
                 ("payload", payload.err()),
                 ("private", is_private.err()),
+                ("id", id.err()),
             ];
             for (name, error) in named {
                 if let Some(error) = error {
@@ -232,13 +240,14 @@ mod tests {
     fn each_message_says_what_is_wrong_with_it() {
         let of = |entry: Value| message(&entry.to_string(), 10).map(|message| message.to_payload());
         assert_eq!(
-            of(json!({ "topic": "t", "event": "e", "payload": {}, "id": "1" })).unwrap(),
-            r#"{"type":"broadcast","event":"e","payload":{},"meta":{"id":"1"}}"#
+            of(json!({ "topic": "t", "event": "e", "payload": {}, "id": Uuid::nil(), "private": "1" }))
+                .unwrap(),
+            r#"{"type":"broadcast","event":"e","payload":{},"meta":{"id":"00000000-0000-0000-0000-000000000000"}}"#
         );
         assert_eq!(of(json!({})), Err(json!({ "topic": [BLANK], "event": [BLANK], "payload": [BLANK] })));
         assert_eq!(
-            of(json!({ "topic": 1, "event": "e", "payload": [], "private": 1 })),
-            Err(json!({ "topic": [INVALID], "payload": [INVALID], "private": [INVALID] }))
+            of(json!({ "topic": 1, "event": "e", "payload": [], "private": 1, "id": "1" })),
+            Err(json!({ "topic": [INVALID], "payload": [INVALID], "private": [INVALID], "id": [INVALID] }))
         );
         let long = of(json!({ "topic": "t", "event": "e", "payload": { "a": "0123456789" } }));
         assert_eq!(long, Err(json!({ "payload": ["Payload size exceeds tenant limit"] })));
