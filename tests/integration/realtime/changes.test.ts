@@ -342,8 +342,8 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     beforeAll(async () => {
       await published(
         table,
-        'id int primary key, name text, yes bool, secret text',
-        `revoke all on ${SCHEMA}.${table} from anon; grant select (id, name, yes) on ${SCHEMA}.${table} to anon`,
+        'id int primary key, name text, yes bool, secret text, twice int generated always as (id * 2) stored',
+        `revoke all on ${SCHEMA}.${table} from anon; grant select (id, name, yes, twice) on ${SCHEMA}.${table} to anon`,
       )
     })
 
@@ -370,6 +370,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     test.for<[string, string[]]>([
       ['nope=eq.1', [unfit, 'Exception: ERROR', 'invalid column for filter nope']],
       ['secret=eq.1', [unfit, 'invalid column for filter secret']],
+      ['twice=eq.2', [unfit, 'invalid column for filter twice: it is generated']],
       ['id=eq.x', [unfit, 'Exception: ERROR', 'invalid input syntax for type integer: "x"']],
       [`id=in.(${'1,'.repeat(100)}1)`, [unfit, 'too many values for `in` filter. Maximum 100']],
       ['id=like.1%', [unfit, 'operator like requires a text-compatible column type, got integer']],

@@ -108,6 +108,11 @@ pub(crate) async fn resolve(
             if !is_visible(&condition.column) {
                 return Err(raised(format!("invalid column for filter {}", condition.column)));
             }
+            // It would never be passed.
+            if table.column(&condition.column).is_some_and(|column| !column.is_streamed) {
+                let reason = "it is generated, and Postgres tells of such values from version 18 on";
+                return Err(raised(format!("invalid column for filter {}: {reason}", condition.column)));
+            }
             let checked = check(database, &table, condition.clone()).await?;
             filter.push(checked.map_err(|what| match what.strip_prefix("ERROR") {
                 Some(_) => exception(&what),

@@ -35,6 +35,8 @@ pub(crate) struct Column {
     pub(crate) is_key: bool,
     /// Whether two values are equal if, and only if, their texts are.
     pub(crate) is_equal_by_text: bool,
+    /// Whether the stream has its values: those of generated columns come from Postgres 18 on, if the publication has them.
+    pub(crate) is_streamed: bool,
 }
 
 impl Column {
@@ -86,7 +88,9 @@ pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>,
            b.typname in ('int2', 'int4', 'int8', 'oid', 'uuid', 'text', 'varchar') \
              and coalesce(l.collisdeterministic, true) or b.typtype = 'e', \
            case when a.attcollation <> t.typcollation \
-             then l.collnamespace::pg_catalog.regnamespace || '.' || pg_catalog.quote_ident(l.collname) end \
+             then l.collnamespace::pg_catalog.regnamespace || '.' || pg_catalog.quote_ident(l.collname) end, \
+           a.attgenerated = '' or coalesce((select pg_catalog.to_jsonb(p) ->> 'pubgencols' = 's' \
+             from pg_catalog.pg_publication p where p.pubname = 'supabase_realtime'), false) \
          from pg_catalog.pg_class c \
          join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
          join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
@@ -117,6 +121,7 @@ fn column(row: &Row) -> Option<Column> {
         is_key: row.text(7)? == "t",
         is_equal_by_text: row.text(8)? == "t",
         collation: row.text(9).map(str::to_owned),
+        is_streamed: row.text(10)? == "t",
     })
 }
 
