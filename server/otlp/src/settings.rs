@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::settings::{Invalid, Reader, Secret, Value};
+use ::settings::{Invalid, Reader, Secret};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry_sdk::trace::Sampler;
 use percent_encoding::percent_decode_str;
@@ -93,67 +93,37 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
     }
 }
 
-/// A type of settings that is one of a few words.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $variant:ident = $word:literal),* $(,)? } $expected:literal) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum $name {$(
-            $(#[$word_meta])*
-            $variant,
-        )*}
-
-        impl Value for $name {
-            const EXPECTED: &'static str = $expected;
-
-            fn from_text(text: &str) -> Option<Self> {
-                match text.trim() {
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-
-            fn show(&self) -> Option<String> {
-                Some(match self { $(Self::$variant => $word,)* }.to_owned())
-            }
-        }
-    };
-}
-
-words! {
+::settings::words! {
     /// How the collector is spoken to.
-    Protocol {
+    pub enum Protocol: "http/protobuf; collectors take it at port 4318" {
         /// Protobuf over HTTP.
         HttpProtobuf = "http/protobuf",
     }
-    "http/protobuf; collectors take it at port 4318"
 }
 
-words! {
+::settings::words! {
     /// How bodies are compressed.
-    Compression {
+    pub enum Compression: "none or gzip" {
         /// Not at all.
         None = "none",
         /// With gzip.
         Gzip = "gzip",
     }
-    "none or gzip"
 }
 
-words! {
+::settings::words! {
     /// Whether something is sent.
-    ExporterKind {
+    pub enum ExporterKind: "otlp or none" {
         /// By OTLP.
         Otlp = "otlp",
         /// Not at all.
         None = "none",
     }
-    "otlp or none"
 }
 
-words! {
+::settings::words! {
     /// Which traces are recorded.
-    SamplerKind {
+    pub enum SamplerKind: "always_on, always_off, traceidratio, or one of these after parentbased_" {
         /// All.
         AlwaysOn = "always_on",
         /// None.
@@ -167,7 +137,6 @@ words! {
         /// A part of them; of those with a parent, the ones whose parent is.
         ParentBasedRatio = "parentbased_traceidratio",
     }
-    "always_on, always_off, traceidratio, or one of these after parentbased_"
 }
 
 /// Where to send something.

@@ -13,6 +13,7 @@ mod reference;
 mod secret;
 mod table;
 mod value;
+mod words;
 
 pub use environment::Environment;
 pub use invalid::Invalid;

@@ -3,34 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::settings::{Bytes, Secret, Value};
+use ::settings::{Bytes, Secret};
 
-/// Where the objects' bytes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BackendKind {
-    /// In files of a folder.
-    File,
-    /// In a bucket of an S3 store.
-    S3,
-}
-
-impl Value for BackendKind {
-    const EXPECTED: &'static str = "file or s3";
-
-    fn from_text(text: &str) -> Option<Self> {
-        match text {
-            "file" => Some(Self::File),
-            "s3" => Some(Self::S3),
-            _ => None,
-        }
-    }
-
-    fn show(&self) -> Option<String> {
-        let text = match self {
-            Self::File => "file",
-            Self::S3 => "s3",
-        };
-        Some(text.to_owned())
+::settings::words! {
+    /// Where the objects' bytes are.
+    pub enum BackendKind: "file or s3" {
+        /// In files of a folder.
+        File = "file",
+        /// In a bucket of an S3 store.
+        S3 = "s3",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::settings::{Invalid, Reader, Secret, Value};
+use ::settings::{Invalid, Reader, Secret};
 
 /// Longest time that a captcha may take; upstream waits longer than a request may last here.
 const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(8);
@@ -101,30 +101,12 @@ fn within_a_request(timeout: Duration) -> Result<Duration, &'static str> {
     Ok(timeout.min(CAPTCHA_TIMEOUT))
 }
 
-/// Who judges captchas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CaptchaProvider {
-    /// hCaptcha.
-    Hcaptcha,
-    /// Cloudflare's Turnstile.
-    Turnstile,
-}
-
-impl Value for CaptchaProvider {
-    const EXPECTED: &'static str = "hcaptcha or turnstile";
-
-    fn from_text(text: &str) -> Option<Self> {
-        match text {
-            "hcaptcha" => Some(Self::Hcaptcha),
-            "turnstile" => Some(Self::Turnstile),
-            _ => None,
-        }
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(match self {
-            Self::Hcaptcha => "hcaptcha".to_owned(),
-            Self::Turnstile => "turnstile".to_owned(),
-        })
+::settings::words! {
+    /// Who judges captchas.
+    pub enum CaptchaProvider: "hcaptcha or turnstile" {
+        /// hCaptcha.
+        Hcaptcha = "hcaptcha",
+        /// Cloudflare's Turnstile.
+        Turnstile = "turnstile",
     }
 }

@@ -31,17 +31,18 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// How transactions end (`db-tx-end`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TxEnd {
-    /// `commit`.
-    Commit,
-    /// `commit-allow-override`: unless the client prefers `tx=rollback`.
-    CommitAllowOverride,
-    /// `rollback`.
-    Rollback,
-    /// `rollback-allow-override`: unless the client prefers `tx=commit`.
-    RollbackAllowOverride,
+::settings::words! {
+    /// How transactions end (`db-tx-end`).
+    pub enum TxEnd: "commit, commit-allow-override, rollback or rollback-allow-override" {
+        /// With a commit.
+        Commit = "commit",
+        /// With a commit, unless the client prefers `tx=rollback`.
+        CommitAllowOverride = "commit-allow-override",
+        /// With a rollback.
+        Rollback = "rollback",
+        /// With a rollback, unless the client prefers `tx=commit`.
+        RollbackAllowOverride = "rollback-allow-override",
+    }
 }
 
 impl TxEnd {
@@ -56,24 +57,26 @@ impl TxEnd {
     }
 }
 
-/// How much an error says (`client-error-verbosity`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verbosity {
-    /// `verbose`: code, message, details and hint.
-    Verbose,
-    /// `minimal`: code and message.
-    Minimal,
+::settings::words! {
+    /// How much an error says (`client-error-verbosity`).
+    pub enum Verbosity: "verbose or minimal" {
+        /// Code, message, details and hint.
+        Verbose = "verbose",
+        /// Code and message.
+        Minimal = "minimal",
+    }
 }
 
-/// What the document at the root lists (`openapi-mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenApiMode {
-    /// `follow-privileges`: what the caller's role may use.
-    FollowPrivileges,
-    /// `ignore-privileges`: everything in the schema.
-    IgnorePrivileges,
-    /// `disabled`: there is no document, and no `db-root-spec` either.
-    Disabled,
+::settings::words! {
+    /// What the document at the root lists (`openapi-mode`).
+    pub enum OpenApiMode: "follow-privileges, ignore-privileges or disabled" {
+        /// What the caller's role may use.
+        FollowPrivileges = "follow-privileges",
+        /// Everything in the schema.
+        IgnorePrivileges = "ignore-privileges",
+        /// There is no document, and no `db-root-spec` either.
+        Disabled = "disabled",
+    }
 }
 
 /// Where clients reach the service (`openapi-server-proxy-uri`): `http` or `https`, a host, a port, a path.
@@ -118,79 +121,6 @@ impl std::str::FromStr for ProxyUri {
 impl std::fmt::Display for ProxyUri {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}://{}:{}{}", self.scheme, self.host, self.port, self.path)
-    }
-}
-
-impl TxEnd {
-    const ALL: [Self; 4] =
-        [Self::Commit, Self::CommitAllowOverride, Self::Rollback, Self::RollbackAllowOverride];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::CommitAllowOverride => "commit-allow-override",
-            Self::Rollback => "rollback",
-            Self::RollbackAllowOverride => "rollback-allow-override",
-        }
-    }
-}
-
-impl OpenApiMode {
-    const ALL: [Self; 3] = [Self::FollowPrivileges, Self::IgnorePrivileges, Self::Disabled];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::FollowPrivileges => "follow-privileges",
-            Self::IgnorePrivileges => "ignore-privileges",
-            Self::Disabled => "disabled",
-        }
-    }
-}
-
-impl Verbosity {
-    const ALL: [Self; 2] = [Self::Verbose, Self::Minimal];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Verbose => "verbose",
-            Self::Minimal => "minimal",
-        }
-    }
-}
-
-impl Value for TxEnd {
-    const EXPECTED: &'static str = "commit, commit-allow-override, rollback or rollback-allow-override";
-
-    fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.as_str().to_owned())
-    }
-}
-
-impl Value for OpenApiMode {
-    const EXPECTED: &'static str = "follow-privileges, ignore-privileges or disabled";
-
-    fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.as_str().to_owned())
-    }
-}
-
-impl Value for Verbosity {
-    const EXPECTED: &'static str = "verbose or minimal";
-
-    fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.as_str().to_owned())
     }
 }
 
