@@ -26,7 +26,6 @@ use std::fmt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
@@ -123,19 +122,6 @@ impl Options {
     }
 }
 
-/// The durations of the parts of a start.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Timings {
-    /// Finding the programs and, if needed, copying them.
-    pub find: Duration,
-    /// Creating a new cluster; zero if there was one.
-    pub create: Duration,
-    /// From starting Postgres to the first connection.
-    pub start: Duration,
-    /// The whole start.
-    pub total: Duration,
-}
-
 /// A running embedded Postgres. If it is dropped without [`Cluster::stop`], it shuts down in the background.
 #[derive(Debug)]
 pub struct Cluster {
@@ -145,7 +131,6 @@ pub struct Cluster {
     port: u16,
     wanted_port: Option<u16>,
     password: String,
-    timings: Timings,
     throwaway: bool,
     state: watch::Receiver<State>,
     stop: CancellationToken,
@@ -223,24 +208,9 @@ impl Cluster {
         &self.run_dir
     }
 
-    /// Returns the file that Postgres logs to.
-    pub fn log_file(&self) -> PathBuf {
-        setup::log_file(&self.data)
-    }
-
     /// Returns the programs that run.
     pub fn binaries(&self) -> &Binaries {
         &self.binaries
-    }
-
-    /// Returns the version that runs.
-    pub fn version(&self) -> &Version {
-        self.binaries.version()
-    }
-
-    /// Returns the durations of the start.
-    pub fn timings(&self) -> Timings {
-        self.timings
     }
 
     /// Returns a receiver of the cluster's state.

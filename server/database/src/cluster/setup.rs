@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use postgres_protocol::password::scram_sha_256;
 use tokio::io::AsyncWriteExt;
@@ -17,8 +17,8 @@ use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::{
-    Cluster, DEFAULT_PASSWORD, Options, Progress, State, Timings, configuration, extensions, initdb, orphan,
-    run_dir, supervisor,
+    Cluster, DEFAULT_PASSWORD, Options, Progress, State, configuration, extensions, initdb, orphan, run_dir,
+    supervisor,
 };
 use crate::identifier::quote_literal;
 
@@ -37,7 +37,6 @@ pub(super) fn log_file(data: &DataDir) -> PathBuf {
 
 /// Implements [`Cluster::start`] and, with `throwaway`, [`Cluster::ephemeral`].
 pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, Error> {
-    let began = Instant::now();
     let report = |step: Progress| {
         if let Some(listener) = &options.progress {
             listener(&step);
@@ -47,11 +46,8 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     data.recover().await?;
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
-    let is_new = data.major()?.is_none();
-    let found = Instant::now();
     let password = prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
     extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
-    let prepared = Instant::now();
     let plan = LaunchPlan {
         binaries: binaries.clone(),
         cluster: data.cluster().canonicalize().map_err(Error::io("resolve", &data.cluster()))?,
@@ -68,14 +64,13 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let (sender, state) = watch::channel(State::Running { pid: postmaster.pid() });
     let stop = CancellationToken::new();
     let task = tokio::spawn(supervisor::supervise(plan, postmaster, sender, stop.clone()));
-    let mut cluster = Cluster {
+    let cluster = Cluster {
         data,
         binaries,
         run_dir,
         port,
         wanted_port: options.port,
         password,
-        timings: Timings::default(),
         throwaway,
         state,
         stop,
@@ -85,9 +80,6 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         cluster.stop().await;
         return Err(error);
     }
-    let create = if is_new { prepared - found } else { Duration::ZERO };
-    let (find, start) = (found - began, prepared.elapsed());
-    cluster.timings = Timings { find, create, start, total: began.elapsed() };
     Ok(cluster)
 }
 

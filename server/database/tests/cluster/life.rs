@@ -21,7 +21,6 @@ async fn data_survives_a_restart() {
         query(&cluster.login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
         Some("yes")
     );
-    assert!(cluster.timings().create.is_zero(), "no second cluster was made");
     cluster.stop().await;
 }
 
