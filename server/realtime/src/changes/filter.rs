@@ -195,9 +195,11 @@ fn list(value: &str) -> Option<Result<Vec<String>, FilterError>> {
     Some(if values.len() > MAX_VALUES { Err(FilterError::TooManyValues) } else { Ok(values) })
 }
 
-/// Splits `text` at `separator`, but not inside parentheses and double quotes.
+/// Splits `text` at `separator`, but not inside parentheses and double quotes. A quote within a value is a character like
+/// others: one that quotes is where a value begins.
 fn split(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    let mut previous = separator;
     let (mut is_quoted, mut is_escaped) = (false, false);
     for (index, character) in text.char_indices() {
         if is_quoted {
@@ -209,8 +211,10 @@ fn split(text: &str, separator: char) -> Vec<&str> {
             }
             continue;
         }
+        let before = previous;
+        previous = if character.is_whitespace() { before } else { character };
         match character {
-            '"' => is_quoted = true,
+            '"' => is_quoted = before == separator || matches!(before, '.' | '('),
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             _ if character == separator && depth == 0 => {
@@ -257,6 +261,9 @@ mod tests {
         );
         assert_eq!(one("a=eq.").test, Test::Compare(Comparison::Eq, String::new()));
         assert_eq!(parse("a=gt.1,b=like.\"%,%\"").unwrap().len(), 2);
+        // A size in inches.
+        assert_eq!(parse("a=eq.5\" pipe,b=gt.100").unwrap().len(), 2);
+        assert_eq!(one("a=in.(1, \"x,y\")").test, Test::In(vec!["1".to_owned(), "x,y".to_owned()]));
     }
 
     #[test]
