@@ -46,6 +46,8 @@ const SILENT: &[&str] = &[
     "experimental.s3_host",
     "experimental.s3_region",
     "experimental.s3_secret_key",
+    // Their trigger function is in every database.
+    "experimental.webhooks.enabled",
     "inbucket.admin_email",
     "inbucket.sender_name",
     "local_smtp.admin_email",
@@ -84,7 +86,6 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("db.ssl_enforcement.enabled", "false", "the embedded Postgres is reached from this machine alone"),
     ("edge_runtime.deno_version", "2", "functions run on the Deno that is installed, which is a 2"),
     ("experimental.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
-    ("experimental.webhooks.enabled", "false", "there are no triggers that call URLs"),
     ("inbucket.pop3_port", "", NO_SMTP),
     ("inbucket.smtp_port", "", NO_SMTP),
     ("local_smtp.pop3_port", "", NO_SMTP),
