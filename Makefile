@@ -104,7 +104,7 @@ cluster: cluster-tools client/dist/index.html
 
 test-cluster: cluster-tools client/dist/index.html
 	@cargo build --locked -p basalt
-	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent cluster -w tests
+	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent cluster -w @basalt/tests
 
 upstream: node_modules/.package-lock.json
 	@tests/upstream/run

@@ -67,7 +67,7 @@ try {
   const everything = ['--require', `rest,auth,storage,realtime,functions,${LACKING.join(',')}`]
   const required = given.includes('--only') ? [] : everything
   const { stdout } = await promisify(execFile)(server.binary, ['--version'])
-  const command = ['npm run conformance -w tests --', ...given].join(' ')
+  const command = ['npm run conformance -w @basalt/tests --', ...given].join(' ')
   const about = ['--about', `${stdout.trim()}, Node.js ${process.version}; made by ${command}`]
   const args = [path.join(kit, 'dist/cli.js'), ...required, ...about, ...given]
   const run = spawn(process.execPath, args, { env: environment, stdio: 'inherit' })
