@@ -64,7 +64,7 @@ class DropIn {
       const timer = setTimeout(() => reject(new Error(`Basalt did not start:\n${log}`)), limit)
       child.stderr.on('data', (chunk) => {
         log = (log + chunk).slice(-4000)
-        const [, place] = /API server listening on (\S+)/.exec(log) ?? []
+        const [, place] = /API server listening on (\S+)\n/.exec(log) ?? []
         if (place === undefined) return
         clearTimeout(timer)
         resolve(`http://${place}`)
