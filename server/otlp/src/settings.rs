@@ -95,7 +95,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
 
 ::settings::words! {
     /// How the collector is spoken to.
-    pub enum Protocol: "http/protobuf; collectors take it at port 4318" {
+    pub enum Protocol: "http/protobuf; collectors take it at port 4318" after trim {
         /// Protobuf over HTTP.
         HttpProtobuf = "http/protobuf",
     }
@@ -103,7 +103,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
 
 ::settings::words! {
     /// How bodies are compressed.
-    pub enum Compression: "none or gzip" {
+    pub enum Compression: "none or gzip" after trim {
         /// Not at all.
         None = "none",
         /// With gzip.
@@ -113,7 +113,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
 
 ::settings::words! {
     /// Whether something is sent.
-    pub enum ExporterKind: "otlp or none" {
+    pub enum ExporterKind: "otlp or none" after trim {
         /// By OTLP.
         Otlp = "otlp",
         /// Not at all.
@@ -123,7 +123,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
 
 ::settings::words! {
     /// Which traces are recorded.
-    pub enum SamplerKind: "always_on, always_off, traceidratio, or one of these after parentbased_" {
+    pub enum SamplerKind: "always_on, always_off, traceidratio, or one of these after parentbased_" after trim {
         /// All.
         AlwaysOn = "always_on",
         /// None.

@@ -1,6 +1,7 @@
 //! Settings that are one of a few words.
 
-/// Declares an enum whose variants are words, which is a [`Value`](crate::Value). Spaces around a word are no part of it.
+/// Declares an enum whose variants are words, which is a [`Value`](crate::Value). A text has to be a word as it stands,
+/// or `after` a method of `str` such as `trim`.
 ///
 /// ```
 /// use settings::Value as _;
@@ -15,14 +16,14 @@
 ///     }
 /// }
 /// assert_eq!(Backend::from_text("s3"), Some(Backend::S3));
-/// assert_eq!(Backend::from_text("S3"), None);
+/// assert_eq!((Backend::from_text("S3"), Backend::from_text(" s3")), (None, None));
 /// assert_eq!(Backend::File.show().as_deref(), Some("file"));
 /// ```
 #[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
-        $visibility:vis enum $name:ident: $expected:literal {
+        $visibility:vis enum $name:ident: $expected:literal $(after $method:ident)? {
             $($(#[$word_meta:meta])* $variant:ident = $word:literal),* $(,)?
         }
     ) => {
@@ -37,7 +38,7 @@ macro_rules! words {
             const EXPECTED: &'static str = $expected;
 
             fn from_text(text: &str) -> Option<Self> {
-                match text.trim() {
+                match text$(.$method())? {
                     $($word => Some(Self::$variant),)*
                     _ => None,
                 }
