@@ -128,17 +128,20 @@ impl Resumable {
 /// base64.
 pub(crate) fn is_metadata(header: &str) -> bool {
     let mut names = HashSet::new();
-    header.split(',').all(|pair| {
-        let (name, value) = pair.split_once(' ').unwrap_or((pair, ""));
+    metadata_pairs(header).all(|(name, value)| {
         !name.is_empty() && name.is_ascii() && names.insert(name) && STANDARD.decode(value).is_ok()
     })
 }
 
 /// Returns the value of `name` in a header `Upload-Metadata`, whose values are base64.
 pub(crate) fn metadata_value(header: &str, name: &str) -> Option<String> {
-    let pairs = header.split(',').map(|pair| pair.split_once(' ').unwrap_or((pair, "")));
-    let value = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next()?;
+    let (_, value) = metadata_pairs(header).find(|(key, _)| *key == name)?;
     String::from_utf8(STANDARD.decode(value).ok()?).ok()
+}
+
+/// Returns the names in a header `Upload-Metadata` with their values, which are empty where there is none.
+fn metadata_pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    header.split(',').map(|pair| pair.split_once(' ').unwrap_or((pair, "")))
 }
 
 /// Notes a new upload, of which nothing has come yet.

@@ -82,9 +82,9 @@ impl Socket {
     fn is_of_other_join(&self, message: &Message<'_>) -> bool {
         let joined = self.channels.get(&*message.topic).map(|channel| &channel.join_ref);
         let latest = joined.or_else(|| Some(&self.pending.get(&*message.topic)?.join.join_ref));
-        let named =
-            [latest, Some(&message.join_ref)].into_iter().flatten().all(|name| *name != Reference::NULL);
-        named && latest.is_some_and(|latest| *latest != message.join_ref)
+        let names_one = |reference: &Reference| *reference != Reference::NULL;
+        latest.is_some_and(|latest| *latest != message.join_ref && names_one(latest))
+            && names_one(&message.join_ref)
     }
 
     /// Answers `message` with a payload.
