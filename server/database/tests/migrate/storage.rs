@@ -46,9 +46,9 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
     select format('migration %s %s %s', lpad(id::text, 2, '0'), name, hash) from storage.migrations
   ) lines";
 
-/// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (`docs/operating.md` says how). What
-/// differs: triggers that notify Basalt's nodes are left out, functions `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is
-/// declared stable.
+/// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (`tests/differential/storage.md`
+/// says how). What differs: triggers that notify Basalt's nodes are left out, functions `list_level` and
+/// `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
 #[tokio::test]
 async fn it_is_what_supabase_storage_makes() {
     let database = Database::create().await;
