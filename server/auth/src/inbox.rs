@@ -11,7 +11,7 @@ mod documents;
 
 use std::path::{Path, PathBuf};
 
-use gateway::Outsider;
+use gateway::RemoteRequest;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use mail_parser::MessageParser;
@@ -157,12 +157,12 @@ impl Endpoint for Inbox {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        if let Some(outsider) = Outsider::of(&request) {
-            let reason = match outsider {
-                Outsider::Proxied => {
+        if let Some(remote) = RemoteRequest::of(&request) {
+            let reason = match remote {
+                RemoteRequest::Proxied => {
                     "these mails hold sign-in links: they are for this machine alone, not for a proxy"
                 }
-                Outsider::OtherHost => "open this page as http://127.0.0.1 or http://localhost",
+                RemoteRequest::OtherHost => "open this page as http://127.0.0.1 or http://localhost",
             };
             return Ok(refusal(StatusCode::FORBIDDEN, reason));
         }

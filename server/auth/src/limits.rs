@@ -167,7 +167,7 @@ impl Limits {
             return Err(refusals::over_request_rate_limit());
         }
         if bucket == Bucket::Refresh && self.shared.is_some() {
-            self.nodes.tell(SUBJECT, client.as_bytes());
+            self.nodes.send(SUBJECT, client.as_bytes());
         }
         Ok(())
     }

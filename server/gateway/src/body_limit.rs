@@ -1,4 +1,4 @@
-//! Refuses bodies that are larger than a service takes, and senders that never finish one.
+//! Refuses bodies that are too large or come too slowly.
 
 use std::io;
 use std::sync::Arc;
@@ -10,15 +10,18 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{StatusCode, Version};
 use poem::{Body, Request, Response};
+use serde_json::json;
 use tokio::time::Instant;
 
-/// How long a sender may pause. nginx's `client_body_timeout` allows the same.
-const PAUSE: Duration = Duration::from_secs(60);
-/// Bytes per second that a sender must keep up on the whole, beyond the first pause: less than any line that people
-/// use, enough to end somebody who sends a byte now and then to occupy the server.
-const SLOWEST: u64 = 512;
+use crate::response;
 
-/// Nothing was wrong with the body so far.
+/// How long a sender may pause. nginx's `client_body_timeout` allows the same.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// Bytes per second that a body must have on average, not counting one pause: less than the slowest connection in use
+/// today, but enough to stop a client that holds a connection open by sending a byte now and then.
+const MIN_RATE: u64 = 512;
+
+/// Nothing is wrong with the body so far.
 const FINE: u8 = 0;
 const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
@@ -27,8 +30,8 @@ const TOO_SLOW: u8 = 2;
 pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
 impl BodyWatch {
-    /// Returns the answer that is due if the service saw a broken body, because more came than `limit` bytes, or too
-    /// slowly.
+    /// Returns the refusal of a body that broke off for the service, because it was larger than `limit` bytes or came
+    /// too slowly; `None` if it did not.
     pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
         match self.0.as_ref()?.load(Ordering::Relaxed) {
             TOO_LARGE => Some(too_large(limit)),
@@ -38,10 +41,12 @@ impl BodyWatch {
     }
 }
 
-/// The announced length is beyond the limit.
+/// The error of a body whose announced length is beyond the limit.
 pub(crate) struct TooLarge;
 
-/// Checks the announced length of the body and puts a watch into it, if there is one.
+/// Checks the announced length of the body, if there is one, and watches it while the service reads.
+///
+/// Errors: [`TooLarge`].
 pub(crate) fn apply(request: &mut Request, limit: u64) -> Result<BodyWatch, TooLarge> {
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
@@ -77,7 +82,7 @@ struct WatchedBody {
     chunks: BoxStream<'static, io::Result<Bytes>>,
     limit: u64,
     received: u64,
-    /// When the service began to read: what it did before is not the sender's fault.
+    /// When the service began to read: time before that is not the sender's fault.
     begun: Option<Instant>,
     verdict: Arc<AtomicU8>,
 }
@@ -86,8 +91,9 @@ impl WatchedBody {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         let now = Instant::now();
         let begun = *self.begun.get_or_insert(now);
-        let deadline = (now + PAUSE).min(begun + PAUSE + Duration::from_secs(self.received / SLOWEST));
-        // What has arrived already is taken even after the deadline: then it was the service that was slow.
+        let deadline =
+            (now + MAX_PAUSE).min(begun + MAX_PAUSE + Duration::from_secs(self.received / MIN_RATE));
+        // A chunk that has arrived is taken even after the deadline: then the service was slow, not the sender.
         let Ok(chunk) = tokio::time::timeout_at(deadline, self.chunks.next()).await else {
             return Some(Err(self.refuse(TOO_SLOW, "the request body comes too slowly")));
         };
@@ -105,16 +111,13 @@ impl WatchedBody {
     }
 }
 
+/// Returns the answer to a request whose body is larger than `limit` bytes.
 pub(crate) fn too_large(limit: u64) -> Response {
     let message = format!("Request body is larger than the {limit} bytes that are allowed here");
-    refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)
+    response::json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "message": message }))
 }
 
 fn too_slow() -> Response {
-    refusal(StatusCode::REQUEST_TIMEOUT, "Request body was not received in time")
-}
-
-fn refusal(status: StatusCode, message: &str) -> Response {
-    let body = serde_json::json!({ "message": message }).to_string();
-    Response::builder().status(status).content_type("application/json").body(body)
+    let message = "Request body was not received in time";
+    response::json(StatusCode::REQUEST_TIMEOUT, &json!({ "message": message }))
 }

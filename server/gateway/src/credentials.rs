@@ -4,13 +4,14 @@ use http::header::{AUTHORIZATION, USER_AGENT};
 use http::{HeaderName, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use poem::{Request, Response};
+use serde_json::json;
 use tokens::{ApiKeyKind, ApiKeys, Keys, Verifier};
 
-use crate::{Bearer, BearerSource};
+use crate::{Bearer, BearerSource, response};
 
 const API_KEY: HeaderName = HeaderName::from_static("apikey");
 
-/// Knows all keys that open the project.
+/// All keys that open the project.
 pub(crate) struct Credentials {
     keys: Keys,
     verifier: Verifier,
@@ -18,13 +19,13 @@ pub(crate) struct Credentials {
     service_role: Option<Bearer>,
 }
 
-/// The API key of a request.
-pub(crate) enum PresentedKey {
-    Nothing,
+/// The outcome of the check of a request's API key.
+pub(crate) enum KeyCheck {
+    Missing,
     Unknown,
-    Known(ApiKeyKind),
-    /// The secret key, from a browser, where whoever looks at the page can read it.
-    Exposed,
+    Valid(ApiKeyKind),
+    /// The secret key, from a browser, where every visitor of the page can read it.
+    InBrowser,
 }
 
 impl Credentials {
@@ -34,28 +35,27 @@ impl Credentials {
         Self { verifier: keys.verifier(), anon, service_role, keys }
     }
 
-    /// Returns the API key of `request` (header `apikey`, else query parameter `apikey`), the token for the service,
-    /// and where that comes from.
-    pub(crate) fn of(&self, request: &Request) -> (PresentedKey, Option<Bearer>, BearerSource) {
+    /// Checks the API key of `request`. Returns the outcome, the token for the service, and the source of the token.
+    pub(crate) fn of(&self, request: &Request) -> (KeyCheck, Option<Bearer>, BearerSource) {
         let key = api_key(request);
-        let presented = match &key {
-            _ if is_browser(request) && self.shows_secret(request, key.as_ref()) => PresentedKey::Exposed,
-            None => PresentedKey::Nothing,
-            Some(key) => self.recognise(key).map_or(PresentedKey::Unknown, PresentedKey::Known),
+        let check = match &key {
+            _ if is_browser(request) && self.shows_secret(request, key.as_ref()) => KeyCheck::InBrowser,
+            None => KeyCheck::Missing,
+            Some(key) => self.recognise(key).map_or(KeyCheck::Unknown, KeyCheck::Valid),
         };
         let credential = match request.headers().contains_key(AUTHORIZATION) {
             false => key,
-            // An opaque key in `Authorization` is no token: the API key speaks, or else that key itself.
+            // An opaque key in `Authorization` is no token: the API key counts, or else that key itself.
             true => match Bearer::of(request.headers()) {
                 Some(opaque) if ApiKeys::is_opaque(&opaque) => Some(key.unwrap_or(opaque)),
-                token => return (presented, token, BearerSource::Authorization),
+                token => return (check, token, BearerSource::Authorization),
             },
         };
         match credential {
             Some(opaque) if ApiKeys::is_opaque(&opaque) => {
-                (presented, self.exchange(&opaque), BearerSource::OpaqueKey)
+                (check, self.exchange(&opaque), BearerSource::OpaqueKey)
             }
-            legacy => (presented, legacy, BearerSource::LegacyKey),
+            legacy => (check, legacy, BearerSource::LegacyKey),
         }
     }
 
@@ -85,35 +85,34 @@ impl Credentials {
     }
 }
 
-/// Reports whether a browser says that it sends `request`: all of them, and next to no other program, begin so.
-/// Supabase's gateway tells by the same header (its guide "API keys").
+/// Reports whether `request` comes from a browser, by `User-Agent`: that of browsers, and of hardly any other program,
+/// begins with `Mozilla/`. Supabase's gateway uses the same header (its guide "API keys").
 fn is_browser(request: &Request) -> bool {
     request.headers().get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
 }
 
-/// Returns the answer of Supabase's gateway to a request with a key that it does not let in; where one is needed
-/// (`needs_key`), also to a request without an API key, or with one that it does not know.
-pub(crate) fn refusal(presented: &PresentedKey, needs_key: bool) -> Option<Response> {
-    let (message, hint) = match presented {
-        PresentedKey::Known(_) => return None,
-        PresentedKey::Exposed => (
+/// Returns the refusal of a request by `check`, in the words of Supabase's gateway; `None` if the request may pass.
+/// Unless `needs_key`, a missing or an unknown key lets it pass, too.
+pub(crate) fn refusal(check: &KeyCheck, needs_key: bool) -> Option<Response> {
+    let (message, hint) = match check {
+        KeyCheck::Valid(_) => return None,
+        KeyCheck::InBrowser => (
             "Forbidden use of secret API key in browser",
             "Secret API keys can only be used in a protected environment and should never be used in a browser. \
              Delete this secret API key immediately!",
         ),
         _ if !needs_key => return None,
-        PresentedKey::Nothing => {
+        KeyCheck::Missing => {
             ("No API key found in request", "No `apikey` request header or url param was found.")
         }
-        PresentedKey::Unknown => {
+        KeyCheck::Unknown => {
             ("Invalid API key", "Double check your Supabase `anon` or `service_role` API key.")
         }
     };
-    let body = serde_json::json!({ "message": message, "hint": hint }).to_string();
-    Some(Response::builder().status(StatusCode::UNAUTHORIZED).content_type("application/json").body(body))
+    Some(response::json(StatusCode::UNAUTHORIZED, &json!({ "message": message, "hint": hint })))
 }
 
-/// Returns the API key of `request`, whatever it is worth.
+/// Returns the API key of `request`, not yet checked: header `apikey`, else query parameter `apikey`.
 pub(crate) fn api_key(request: &Request) -> Option<Bearer> {
     if let Some(header) = request.headers().get(&API_KEY) {
         return Bearer::new(header, 0);
@@ -123,8 +122,8 @@ pub(crate) fn api_key(request: &Request) -> Option<Bearer> {
     Bearer::from_token(&percent_decode_str(value).decode_utf8_lossy())
 }
 
-/// Takes the API key out of the query of `request`: it was meant for the gateway, and a service would read a filter
-/// into it and repeat it in an error.
+/// Removes the API key from the query of `request`: it is for the gateway alone, and a service would take it for a
+/// filter and repeat it in an error.
 pub(crate) fn hide_key(request: &mut Request) {
     let is_key = |parameter: &&str| parameter.starts_with("apikey=");
     let Some(query) = request.uri().query() else { return };
@@ -136,7 +135,7 @@ pub(crate) fn hide_key(request: &mut Request) {
     let target = if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) };
     let mut parts = request.uri().clone().into_parts();
     parts.path_and_query = target.parse().ok();
-    // Parts of an address that was valid, less a parameter, make a valid one.
+    // Cannot fail: a valid URI without one of its parameters is still valid.
     if let Ok(uri) = Uri::from_parts(parts) {
         *request.uri_mut() = uri;
     }

@@ -8,26 +8,28 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use http::{HeaderValue, StatusCode, Uri};
 use poem::{Endpoint, IntoResponse, Request, Response};
+use serde_json::json;
 use telemetry::Span;
 
-use crate::credentials::{PresentedKey, hide_key, refusal};
+use crate::credentials::{KeyCheck, hide_key, refusal};
 use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::trace::RequestSpan;
 use crate::{
-    Bearer, BearerSource, Caller, Gateway, Names, RequestId, body_limit, caller, cors, credentials, forwarded,
+    Bearer, BearerSource, Caller, Gateway, Names, RequestId, body_limit, caller, cors, credentials,
+    forwarded, response,
 };
 
-/// A service as the world sees it.
+/// An endpoint that runs a service behind the gateway.
 pub struct Face<E> {
     gateway: Gateway,
     service: &'static str,
-    /// Which paths need no API key; None if none does.
+    /// Which paths need no API key; `None` if all of them are open.
     keyless: Option<Vec<&'static str>>,
     body_limit: u64,
-    /// Whether the service says itself who may read its answers.
+    /// Whether the service itself answers preflights and sets the headers of CORS.
     owns_cors: bool,
-    /// Whether the service gets the headers of proxies although none is trusted.
+    /// Whether the service gets the headers of proxies even if no proxy is trusted.
     passes_forwarding: bool,
     /// Which headers of its answers scripts of other origins may read.
     exposed: HeaderValue,
@@ -71,26 +73,26 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    /// Hides the headers of proxies from the service, unless there are proxies that are trusted: whoever
-    /// calls could send them, too.
+    /// Hides the headers of proxies from the service, unless there are trusted proxies: any caller could send such
+    /// headers.
     pub fn without_untrusted_forwarding(mut self) -> Self {
         self.passes_forwarding = false;
         self
     }
 
-    /// Lets scripts of other origins read those headers alone that `names` lists, separated by commas, in place of all.
+    /// Lets scripts of other origins read only the headers that `names` lists, separated by commas, in place of all.
     pub fn exposing(mut self, names: &'static str) -> Self {
         self.exposed = HeaderValue::from_static(names);
         self
     }
 
-    /// Calls requests by `names` where many of them are told of at once.
+    /// Sets the names of the service's requests in traces and in the table of slow statements.
     pub fn named(mut self, names: Names) -> Self {
         self.names = names;
         self
     }
 
-    async fn answer(&self, mut request: Request, observed: Observed<'_>, address: IpAddr) -> Response {
+    async fn answer(&self, mut request: Request, record: RequestRecord<'_>, address: IpAddr) -> Response {
         if !self.owns_cors
             && let Some(response) = cors::preflight(&request)
         {
@@ -103,11 +105,11 @@ impl<E: Endpoint> Face<E> {
                 return refusal;
             }
         }
-        let (presented, bearer, bearer_source) = match &inner.credentials {
+        let (key_check, bearer, bearer_source) = match &inner.credentials {
             Some(credentials) => credentials.of(&request),
-            None => (PresentedKey::Nothing, Bearer::of(request.headers()), BearerSource::Authorization),
+            None => (KeyCheck::Missing, Bearer::of(request.headers()), BearerSource::Authorization),
         };
-        if let Some(response) = refusal(&presented, self.needs_key(request.uri().path())) {
+        if let Some(response) = refusal(&key_check, self.needs_key(request.uri().path())) {
             return response;
         }
         if inner.credentials.is_some() {
@@ -116,12 +118,12 @@ impl<E: Endpoint> Face<E> {
         if !self.passes_forwarding && inner.settings.trusted_proxies == 0 {
             forwarded::remove(request.headers_mut());
         }
-        let api_key = match presented {
-            PresentedKey::Known(kind) => Some(kind),
-            PresentedKey::Nothing | PresentedKey::Unknown | PresentedKey::Exposed => None,
+        let api_key = match key_check {
+            KeyCheck::Valid(kind) => Some(kind),
+            KeyCheck::Missing | KeyCheck::Unknown | KeyCheck::InBrowser => None,
         };
         request.extensions_mut().insert(Caller {
-            request_id: observed.request_id.clone(),
+            request_id: record.request_id.clone(),
             address,
             api_key,
             bearer,
@@ -130,7 +132,7 @@ impl<E: Endpoint> Face<E> {
         let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
-        let response = self.call_service(request, observed).await;
+        let response = self.call_service(request, record).await;
         watch.refusal(self.body_limit).unwrap_or(response)
     }
 
@@ -142,12 +144,12 @@ impl<E: Endpoint> Face<E> {
         self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(is_covered))
     }
 
-    async fn call_service(&self, request: Request, observed: Observed<'_>) -> Response {
-        let Observed { request_id, uri, span } = observed;
+    async fn call_service(&self, request: Request, record: RequestRecord<'_>) -> Response {
+        let RequestRecord { request_id, uri, span } = record;
         let parent = span.map(RequestSpan::as_parent);
-        // Ends when this function does.
+        // Ends when it is dropped, at the end of this function.
         let service_span = parent.as_ref().and_then(|parent| parent.begin(self.service));
-        let told_of = telemetry::Request {
+        let context = telemetry::Request {
             service: self.service,
             method: request.method().clone(),
             uri: uri.clone(),
@@ -155,30 +157,27 @@ impl<E: Endpoint> Face<E> {
             query_shape: self.names.query,
             parent: service_span.as_ref().map(Span::as_parent).or(parent),
         };
-        let answered = telemetry::answering(told_of, self.endpoint.call(request));
-        // The request is consumed and the service keeps its own state behind locks that survive a panic.
+        let answered = telemetry::answering(context, self.endpoint.call(request));
+        // Nothing is left in a broken state: the request is consumed, and the locks of the service survive a panic.
         match AssertUnwindSafe(answered).catch_unwind().await {
             Ok(Ok(output)) => output.into_response(),
             Ok(Err(error)) => error.into_response(),
             Err(_) => {
                 tracing::error!(%request_id, service = self.service, "a request ended in a panic");
-                let body = serde_json::json!({ "message": "Internal server error", "request_id": request_id.as_str() });
-                Response::builder()
-                    .status(StatusCode::INTERNAL_SERVER_ERROR)
-                    .content_type("application/json")
-                    .body(body.to_string())
+                let body = json!({ "message": "Internal server error", "request_id": request_id.as_str() });
+                response::json(StatusCode::INTERNAL_SERVER_ERROR, &body)
             }
         }
     }
 }
 
-/// What is told of a request.
+/// What the log and the traces say of a request.
 #[derive(Clone, Copy)]
-struct Observed<'a> {
+struct RequestRecord<'a> {
     request_id: &'a RequestId,
     /// Its target, as the client sent it.
     uri: &'a Uri,
-    /// `None` if nobody traces.
+    /// `None` if requests are not traced.
     span: Option<&'a RequestSpan>,
 }
 
@@ -194,8 +193,8 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let span = self.gateway.0.tracer.as_ref().map(|tracer| {
             RequestSpan::begin(tracer, &request, self.service, self.names, (&request_id, address))
         });
-        let observed = Observed { request_id: &request_id, uri: &uri, span: span.as_ref() };
-        let mut response = self.answer(request, observed, address).await;
+        let record = RequestRecord { request_id: &request_id, uri: &uri, span: span.as_ref() };
+        let mut response = self.answer(request, record, address).await;
         let headers = response.headers_mut();
         if !self.owns_cors {
             cors::admit(headers, &self.exposed);
@@ -203,9 +202,9 @@ impl<E: Endpoint> Endpoint for Face<E> {
         headers.insert(X_REQUEST_ID, request_id.header().clone());
         headers.insert(SB_REQUEST_ID, request_id.header().clone());
         let took = start.elapsed();
-        self.metrics.answered(&method, response.status(), took);
+        self.metrics.record(&method, response.status(), took);
         let trace_id = span.and_then(|span| span.end(&response));
-        // The path alone: query strings hold keys, tokens and what people search for.
+        // The path alone: query strings may hold keys, tokens and search terms.
         tracing::info!(
             target: "access",
             %request_id,

@@ -20,6 +20,7 @@ mod origin;
 mod process;
 mod request_id;
 mod request_limits;
+mod response;
 mod settings;
 mod slow;
 mod trace;
@@ -27,20 +28,22 @@ mod trace;
 use std::sync::Arc;
 
 use poem::{Endpoint, Response};
-use telemetry::{SlowStatements, Tracer};
+use telemetry::Tracer;
 use tokens::Keys;
 
 pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
 pub use cors::preflight;
 pub use face::Face;
-pub use local::Outsider;
+pub use health::health;
+pub use local::RemoteRequest;
 pub use names::Names;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
 pub use request_id::RequestId;
 pub use request_limits::network;
 pub use settings::Settings;
+pub use slow::slow_statements;
 pub use tokens::ApiKeyKind;
 
 use credentials::Credentials;
@@ -53,28 +56,23 @@ pub struct Gateway(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
-    /// None where nobody asks for API keys.
+    /// `None` where requests need no API key.
     credentials: Option<Credentials>,
     metrics: Metrics,
     request_limits: Arc<RequestLimits>,
     nodes: Nodes,
-    /// None if nobody traces.
+    /// `None` where requests are not traced.
     tracer: Option<Tracer>,
 }
 
 impl Gateway {
-    /// Returns a gateway that knows the callers' keys.
-    pub fn new(settings: Settings, keys: Keys) -> Self {
-        Self::with_tracer(settings, keys, None)
-    }
-
-    /// Returns a gateway as [`Gateway::new`] does, which makes spans of requests by `tracer`.
-    pub fn with_tracer(settings: Settings, keys: Keys, tracer: Option<Tracer>) -> Self {
+    /// Returns a gateway that checks API keys against `keys`, and makes a span of each request if there is a `tracer`.
+    pub fn new(settings: Settings, keys: Keys, tracer: Option<Tracer>) -> Self {
         Self::with(settings, Some(Credentials::new(keys)), tracer)
     }
 
-    /// Returns a gateway of a project whose API keys another one looks after: a header `apikey` means nothing, and
-    /// `Authorization` reaches services as it is. For [`Gateway::open`] alone.
+    /// Returns a gateway for a server behind another gateway, which checks the API keys: a header `apikey` means
+    /// nothing, and `Authorization` reaches services as it is. For [`Gateway::open`] alone.
     pub fn without_keys(settings: Settings) -> Self {
         Self::with(settings, None, None)
     }
@@ -93,12 +91,12 @@ impl Gateway {
         &self.0.nodes
     }
 
-    /// Tells the other nodes how many requests of addresses and keys have been counted, until the future is dropped.
-    pub async fn tell_counted_requests(&self) {
-        self.0.request_limits.tell(&self.0.nodes).await;
+    /// Sends the other nodes the counted requests of addresses and keys, again and again until the future is dropped.
+    pub async fn share_request_counts(&self) {
+        self.0.request_limits.share(&self.0.nodes).await;
     }
 
-    /// Returns a face that opens `endpoint` to everybody, with or without an API key. `service` names it in logs and
+    /// Returns a face that opens `endpoint` to all requests, with or without an API key. `service` names it in logs and
     /// metrics.
     pub fn open<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         Face::new(self.clone(), service, None, endpoint)
@@ -110,9 +108,9 @@ impl Gateway {
         self.guarded_except(service, [], endpoint)
     }
 
-    /// Returns a face as [`Gateway::guarded`] does, but `keyless` paths (relative to the service's mount point) need no
-    /// key, because links and redirects lead there, which cannot carry one. One that ends in `/*` stands for all paths
-    /// below it.
+    /// Returns a face as [`Gateway::guarded`] does, except that `keyless` paths (relative to the service's mount point)
+    /// need no key: they are for links and redirects, which cannot carry one. A path that ends in `/*` stands for all
+    /// paths below it.
     pub fn guarded_except<E: Endpoint>(
         &self,
         service: &'static str,
@@ -122,35 +120,20 @@ impl Gateway {
         Face::new(self.clone(), service, Some(keyless.into_iter().collect()), endpoint)
     }
 
-    /// Returns the endpoint of `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while
-    /// `ready` fails or takes longer than two seconds. Why it failed goes to the log, not to the caller.
-    pub fn health<F, Fut>(&self, ready: F) -> impl Endpoint<Output = Response> + use<F, Fut>
-    where
-        F: Fn() -> Fut + Send + Sync,
-        Fut: Future<Output = Result<(), String>> + Send,
-    {
-        health::endpoint(ready)
-    }
-
-    /// Lets a service add metrics of its own to those that [`Gateway::metrics`] returns.
+    /// Registers metrics of a service by `add`, beside those of the gateway.
     pub fn register(&self, add: impl FnOnce(&mut prometheus_client::registry::Registry)) {
         self.0.metrics.register(add);
     }
 
     /// Returns all metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
-    /// public cannot reach; requests that do not come from this machine ([`Outsider`]) are refused besides.
+    /// public cannot reach; a [`RemoteRequest`] is refused besides.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
         metrics::endpoint(self.0.metrics.clone())
     }
 
-    /// Returns a function that returns all metrics, in the same format.
+    /// Returns a function that reads all metrics, in the same format.
     pub fn metrics_reader(&self) -> impl Fn() -> String + Send + Sync + use<> {
         let metrics = self.0.metrics.clone();
         move || metrics.text()
-    }
-
-    /// Returns the endpoint that shows the table of `slow` statements as JSON, under the same conditions.
-    pub fn slow_statements(&self, slow: SlowStatements) -> impl Endpoint<Output = Response> + use<> {
-        slow::endpoint(slow)
     }
 }

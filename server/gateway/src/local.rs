@@ -1,7 +1,7 @@
 //! Pages that only programs on this machine may open.
 //!
-//! They are bound to the loopback interface, which a web page of anybody can reach all the same once it has made its
-//! own name lead here (DNS rebinding), and a proxy on this machine, too.
+//! They listen on the loopback interface. That alone does not keep others out: a proxy on this machine can reach it,
+//! and so can any web page whose host name resolves to the loopback address (DNS rebinding).
 
 use http::header::{FORWARDED, HOST, VIA};
 use http::{HeaderName, StatusCode, Uri};
@@ -11,23 +11,23 @@ use poem::{Request, Response};
 const ADDED: [HeaderName; 4] =
     [FORWARDED, VIA, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-forwarded-host")];
 
-/// Why a request does not come from a person or a program on this machine.
+/// A request that does not come from a person or a program on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outsider {
+pub enum RemoteRequest {
     /// A proxy has passed it on.
     Proxied,
-    /// It is for another host, whose name leads here.
+    /// It names another host, which resolves to this machine.
     OtherHost,
 }
 
-impl Outsider {
-    /// Returns what is wrong with `request`; `None` if nothing is.
+impl RemoteRequest {
+    /// Returns why `request` is remote; `None` if it comes from this machine.
     pub fn of(request: &Request) -> Option<Self> {
         if ADDED.iter().any(|name| request.headers().contains_key(name)) {
             return Some(Self::Proxied);
         }
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        // HTTP/2 has it in the target.
+        // HTTP/2 has the host in the target.
         let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
         let host = host.and_then(|host| host.parse::<Uri>().ok());
         let is_local = host.as_ref().and_then(Uri::host).is_some_and(|name| {
@@ -37,10 +37,10 @@ impl Outsider {
     }
 }
 
-/// Returns the refusal of a request that does not come from this machine; `None` if it does. `what` it asks for is in the
+/// Returns the refusal of a remote request; `None` if `request` comes from this machine. `what` names the page, in the
 /// plural.
 pub(crate) fn refusal(request: &Request, what: &str) -> Option<Response> {
-    Outsider::of(request).map(|_| {
+    RemoteRequest::of(request).map(|_| {
         let reason = format!(
             "{what} are for this machine alone: ask for them as http://127.0.0.1 or http://localhost"
         );
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_local() {
-        let of = |host: &str| Outsider::of(&Request::builder().header(HOST, host).finish());
+        let of = |host: &str| RemoteRequest::of(&Request::builder().header(HOST, host).finish());
         for host in ["127.0.0.1", "127.0.0.1:9000", "localhost", "Localhost:1", "[::1]", "[::1]:9000"] {
             assert_eq!(of(host), None, "{host}");
         }
@@ -67,13 +67,13 @@ mod tests {
             "localhost/a",
             "a@b@",
         ] {
-            assert_eq!(of(host), Some(Outsider::OtherHost), "{host}");
+            assert_eq!(of(host), Some(RemoteRequest::OtherHost), "{host}");
         }
         let request = Request::builder().uri_str("http://localhost:9000/metrics").finish();
-        assert_eq!(Outsider::of(&request), None);
+        assert_eq!(RemoteRequest::of(&request), None);
         for name in ADDED {
             let request = Request::builder().header(HOST, "localhost").header(name, "x").finish();
-            assert_eq!(Outsider::of(&request), Some(Outsider::Proxied));
+            assert_eq!(RemoteRequest::of(&request), Some(RemoteRequest::Proxied));
         }
     }
 }

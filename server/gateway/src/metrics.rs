@@ -16,7 +16,7 @@ use prometheus_client::registry::Registry;
 use crate::local;
 use crate::process;
 
-/// How the names of our own metrics begin.
+/// The prefix of the names of our own metrics.
 const PREFIX: &str = "basalt";
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
@@ -61,7 +61,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Lets `add` register more metrics, whose names will begin with `basalt_`.
+    /// Registers more metrics by `add`; their names get the prefix `basalt_`.
     pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
         let mut registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
         add(registry.sub_registry_with_prefix(PREFIX));
@@ -78,7 +78,7 @@ impl Metrics {
         text
     }
 
-    /// Returns the series of one service, looked up once so that a request costs no look-up by label.
+    /// Returns the metrics of one service, kept by its faces so that a request costs no look-up by label.
     pub(crate) fn service(&self, service: &'static str) -> Arc<ServiceMetrics> {
         let mut services = self.0.services.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
@@ -93,6 +93,7 @@ impl Metrics {
     }
 }
 
+/// The metrics of one service.
 pub(crate) struct ServiceMetrics {
     service: &'static str,
     metrics: Metrics,
@@ -101,7 +102,8 @@ pub(crate) struct ServiceMetrics {
 }
 
 impl ServiceMetrics {
-    pub(crate) fn answered(&self, method: &Method, status: StatusCode, took: Duration) {
+    /// Counts a request that was answered with `status` after it `took` so long.
+    pub(crate) fn record(&self, method: &Method, status: StatusCode, took: Duration) {
         let last = METHODS.len() - 1;
         let method = METHODS[..last].iter().position(|name| *name == method.as_str()).unwrap_or(last);
         let class = (usize::from(status.as_u16() / 100)).clamp(1, CLASSES.len()) - 1;
@@ -114,6 +116,7 @@ impl ServiceMetrics {
     }
 }
 
+/// Returns the page of all metrics.
 pub(crate) fn endpoint(metrics: Metrics) -> impl Endpoint<Output = Response> {
     poem::endpoint::make_sync(move |request| {
         local::refusal(&request, "metrics").unwrap_or_else(|| {

@@ -1,6 +1,6 @@
 //! How many requests an address and an API key may make in a minute, counted by all nodes together.
 //!
-//! Each node counts in memory, and tells the others every so often what it has counted since. The count of the last sixty
+//! Each node counts in memory, and sends the others its new counts every half second. The count of the last sixty
 //! seconds is estimated from those of this minute and the one before, as if the latter had been evenly spread.
 
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use tokio::time::MissedTickBehavior;
 
 use crate::{Nodes, number_of};
 
-/// What notes to the other nodes are about.
+/// The subject of notes to the other nodes.
 const SUBJECT: &str = "requests";
-/// How often they are told.
-const TELL_INTERVAL: Duration = Duration::from_millis(500);
+/// How often new counts are sent to the other nodes.
+const SHARE_INTERVAL: Duration = Duration::from_millis(500);
 /// Seconds of a window.
 const WINDOW: u64 = 60;
 /// Addresses and keys that are counted at the same time, at most, some forty bytes each. Others are not limited.
-const MAX_COUNTED: usize = 100_000;
-/// Counts that are told in one message, at most.
-const MAX_TOLD: usize = 30_000;
-/// Bytes of a count in a message: what is counted, and how often.
-const TOLD: usize = 8 + 4;
+const MAX_COUNTERS: usize = 100_000;
+/// Counts in one note, at most.
+const MAX_ENTRIES: usize = 30_000;
+/// Bytes of a count in a note: the number of the address or key, and the count.
+const ENTRY_SIZE: usize = 8 + 4;
 
 /// The limits and their counters.
 pub(crate) struct RequestLimits {
@@ -39,15 +39,16 @@ pub(crate) struct RequestLimits {
 struct Counters {
     /// The number of the minute, since 1970.
     window: u64,
+    /// By [`number_of`] the address or key.
     counts: HashMap<u64, Count>,
 }
 
 #[derive(Default, Clone, Copy)]
 struct Count {
-    before: u32,
-    now: u32,
-    /// What the other nodes have not been told.
-    untold: u32,
+    previous: u32,
+    current: u32,
+    /// What the other nodes have not been sent.
+    pending: u32,
 }
 
 impl RequestLimits {
@@ -56,17 +57,19 @@ impl RequestLimits {
         Self { per_address, per_key, counters: Mutex::default() }
     }
 
-    /// Reports whether there are any.
+    /// Reports whether there are any limits.
     pub(crate) const fn exist(&self) -> bool {
         self.per_address > 0 || self.per_key > 0
     }
 
-    /// Counts a request of `address` with `key`, if it has one. Returns the answer, 429 with `Retry-After`, if one of the two
-    /// has made too many. Programs on this machine are not limited.
+    /// Counts a request of `address` with `key`, if it has one. Returns the refusal, 429 with `Retry-After`, if one of
+    /// the two has made too many. Programs on this machine are not limited.
     pub(crate) fn refusal(&self, address: IpAddr, key: Option<&str>) -> Option<Response> {
         self.take_at(address, key, since_1970()).err().map(too_many)
     }
 
+    /// Counts a request at `now`.
+    ///
     /// Errors: the number of seconds after which there is room again.
     fn take_at(&self, address: IpAddr, key: Option<&str>, now: Duration) -> Result<(), u64> {
         if address.is_loopback() || address.is_unspecified() {
@@ -78,57 +81,56 @@ impl RequestLimits {
             key.filter(|_| self.per_key > 0).map(|key| (number_of(("key", key)), self.per_key)),
         ];
         let mut counters = self.counters();
-        counters.turn_to(now.as_secs() / WINDOW);
-        // Only what is granted counts, so that whoever goes on all the same gets the allowed number.
-        for (counted, limit) in limited.iter().flatten() {
-            let count = counters.counts.get(counted).copied().unwrap_or_default();
-            count.has_room(*limit, now)?;
+        counters.advance_to(now.as_secs() / WINDOW);
+        // Only granted requests count, so that a client that ignores refusals still gets the allowed number.
+        for (id, limit) in limited.iter().flatten() {
+            let count = counters.counts.get(id).copied().unwrap_or_default();
+            count.check(*limit, now)?;
         }
-        for (counted, _) in limited.iter().flatten() {
-            counters.add(*counted, 1, 1);
+        for (id, _) in limited.iter().flatten() {
+            counters.add(*id, 1, 1);
         }
         Ok(())
     }
 
-    /// Adds what other nodes tell.
+    /// Adds the counts that other nodes send.
     pub(crate) fn listen_to(self: &Arc<Self>, nodes: &Nodes) {
         let limits = Arc::clone(self);
-        nodes.listen(SUBJECT, move |told| limits.take_told(told));
+        nodes.listen(SUBJECT, move |note| limits.add_remote(note));
     }
 
-    /// Tells the other nodes what was counted, until the future is dropped.
-    pub(crate) async fn tell(&self, nodes: &Nodes) {
-        let mut ticks = tokio::time::interval(TELL_INTERVAL);
+    /// Sends the other nodes what was counted, until the future is dropped.
+    pub(crate) async fn share(&self, nodes: &Nodes) {
+        let mut ticks = tokio::time::interval(SHARE_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.exist() {
             ticks.tick().await;
-            while let Some(told) = self.untold() {
-                nodes.tell(SUBJECT, &told);
+            while let Some(note) = self.take_pending() {
+                nodes.send(SUBJECT, &note);
             }
         }
     }
 
-    /// Returns what the other nodes have to be told, as bytes; `None` if that is nothing.
-    fn untold(&self) -> Option<Vec<u8>> {
+    /// Takes the counts that the other nodes have not been sent, as a note; `None` if there are none.
+    fn take_pending(&self) -> Option<Vec<u8>> {
         let mut counters = self.counters();
-        let mut told = Vec::new();
-        for (counted, count) in
-            counters.counts.iter_mut().filter(|(_, count)| count.untold > 0).take(MAX_TOLD)
-        {
-            told.extend_from_slice(&counted.to_be_bytes());
-            told.extend_from_slice(&std::mem::take(&mut count.untold).to_be_bytes());
+        let mut note = Vec::new();
+        let pending = counters.counts.iter_mut().filter(|(_, count)| count.pending > 0);
+        for (id, count) in pending.take(MAX_ENTRIES) {
+            note.extend_from_slice(&id.to_be_bytes());
+            note.extend_from_slice(&std::mem::take(&mut count.pending).to_be_bytes());
         }
-        (!told.is_empty()).then_some(told)
+        (!note.is_empty()).then_some(note)
     }
 
-    /// Adds what another node has told.
-    fn take_told(&self, told: &[u8]) {
+    /// Adds the counts in a note of another node.
+    fn add_remote(&self, note: &[u8]) {
         let mut counters = self.counters();
-        counters.turn_to(since_1970().as_secs() / WINDOW);
-        for count in told.chunks_exact(TOLD) {
-            let Some((counted, number)) = count.split_first_chunk() else { return };
+        counters.advance_to(since_1970().as_secs() / WINDOW);
+        for entry in note.chunks_exact(ENTRY_SIZE) {
+            let Some((id, number)) = entry.split_first_chunk() else { return };
             let Ok(number) = number.try_into().map(u32::from_be_bytes) else { return };
-            counters.add(u64::from_be_bytes(*counted), number, 0);
+            counters.add(u64::from_be_bytes(*id), number, 0);
         }
     }
 
@@ -139,49 +141,51 @@ impl RequestLimits {
 }
 
 impl Counters {
-    /// Begins the window with this number, unless it has begun.
-    fn turn_to(&mut self, window: u64) {
+    /// Begins `window`, unless it has begun.
+    fn advance_to(&mut self, window: u64) {
         if window <= self.window {
             return;
         }
         let follows = window == self.window + 1;
         self.window = window;
         self.counts.retain(|_, count| {
-            count.before = if follows { count.now } else { 0 };
-            count.now = 0;
-            count.before > 0 || count.untold > 0
+            count.previous = if follows { count.current } else { 0 };
+            count.current = 0;
+            count.previous > 0 || count.pending > 0
         });
     }
 
-    fn add(&mut self, counted: u64, number: u32, untold: u32) {
-        if self.counts.len() >= MAX_COUNTED && !self.counts.contains_key(&counted) {
+    fn add(&mut self, id: u64, number: u32, pending: u32) {
+        if self.counts.len() >= MAX_COUNTERS && !self.counts.contains_key(&id) {
             return;
         }
-        let count = self.counts.entry(counted).or_default();
-        count.now = count.now.saturating_add(number);
-        count.untold = count.untold.saturating_add(untold);
+        let count = self.counts.entry(id).or_default();
+        count.current = count.current.saturating_add(number);
+        count.pending = count.pending.saturating_add(pending);
     }
 }
 
 impl Count {
-    /// Errors: the number of seconds until there is room for another one, if there is none.
-    fn has_room(self, limit: u32, now: Duration) -> Result<(), u64> {
+    /// Checks that `limit` leaves room for another request.
+    ///
+    /// Errors: the number of seconds until it does.
+    fn check(self, limit: u32, now: Duration) -> Result<(), u64> {
         let passed = now.as_secs() % WINDOW;
-        // What has to have gone of the minute before.
-        let room = limit.saturating_sub(self.now);
-        if u64::from(self.before) * (WINDOW - passed) < u64::from(room) * WINDOW {
+        // The most that the minute before may contribute.
+        let room = limit.saturating_sub(self.current);
+        if u64::from(self.previous) * (WINDOW - passed) < u64::from(room) * WINDOW {
             return Ok(());
         }
-        let (of_before, until_turn) = (u64::from(self.before), WINDOW - passed);
-        let wait = (u64::from(room) * WINDOW).checked_div(of_before).map_or(until_turn + 1, |left| {
+        let (previous, until_next) = (u64::from(self.previous), WINDOW - passed);
+        let wait = (u64::from(room) * WINDOW).checked_div(previous).map_or(until_next + 1, |left| {
             // Room comes when less than `left` seconds of the minute before still count.
-            if room == 0 { until_turn + 1 } else { (until_turn + 1).saturating_sub(left) }
+            if room == 0 { until_next + 1 } else { (until_next + 1).saturating_sub(left) }
         });
         Err(wait.clamp(1, WINDOW))
     }
 }
 
-/// Returns the answer to a request too many, in the words of Supabase's gateway.
+/// Returns the refusal of a request beyond the limit, in the words of Supabase's gateway.
 fn too_many(wait: u64) -> Response {
     Response::builder()
         .status(StatusCode::TOO_MANY_REQUESTS)
@@ -190,7 +194,7 @@ fn too_many(wait: u64) -> Response {
         .body(r#"{"message":"API rate limit exceeded"}"#)
 }
 
-/// Returns one IPv4 address, or the IPv6 network that one customer gets: whoever has one address there has 2^64.
+/// Returns `address` if it is of IPv4, or its network of IPv6: a customer gets at least 2^64 addresses there.
 pub fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -265,13 +269,13 @@ mod tests {
         for _ in 0..6 {
             assert!(one.refusal(ADDRESS, None).is_none());
         }
-        other.take_told(&one.untold().unwrap());
-        assert_eq!(one.untold(), None, "it is told once");
-        assert_eq!(other.untold(), None, "and not told back");
+        other.add_remote(&one.take_pending().unwrap());
+        assert_eq!(one.take_pending(), None, "it is sent once");
+        assert_eq!(other.take_pending(), None, "and not sent back");
         let granted = (0..20).filter(|_| other.refusal(ADDRESS, None).is_none()).count();
         // The minute may end in between.
         assert!((4..=5).contains(&granted), "{granted}");
-        other.take_told(b"rubbish");
+        other.add_remote(b"rubbish");
         let refused = other.refusal(ADDRESS, None).unwrap();
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
         assert!(refused.headers().contains_key(RETRY_AFTER));

@@ -1,14 +1,16 @@
 //! The page of slow statements.
 
-use poem::{Endpoint, Response};
+use http::StatusCode;
+use poem::{Endpoint, Response, endpoint};
 use telemetry::SlowStatements;
 
-use crate::local;
+use crate::{local, response};
 
-pub(crate) fn endpoint(slow: SlowStatements) -> impl Endpoint<Output = Response> {
-    poem::endpoint::make_sync(move |request| {
-        local::refusal(&request, "slow statements").unwrap_or_else(|| {
-            Response::builder().content_type("application/json").body(slow.to_json().to_string())
-        })
+/// Returns the endpoint that shows the table of `slow` statements as JSON. Mount it on a port that the public cannot
+/// reach; a [`RemoteRequest`](crate::RemoteRequest) is refused besides.
+pub fn slow_statements(slow: SlowStatements) -> impl Endpoint<Output = Response> {
+    endpoint::make_sync(move |request| {
+        local::refusal(&request, "slow statements")
+            .unwrap_or_else(|| response::json(StatusCode::OK, &slow.to_json()))
     })
 }

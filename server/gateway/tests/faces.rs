@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
-use gateway::{Caller, Gateway, Settings};
+use gateway::{Caller, Gateway, Settings, health};
 use http::{Method, StatusCode};
 use poem::endpoint::{make, make_sync};
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -25,10 +25,10 @@ fn keys() -> Keys {
 }
 
 fn gateway(keys: &Keys) -> Gateway {
-    Gateway::new(Settings { body_limit: settings::Bytes(100), ..Settings::default() }, keys.clone())
+    Gateway::new(Settings { body_limit: settings::Bytes(100), ..Settings::default() }, keys.clone(), None)
 }
 
-/// Answers with what the gateway says about the caller.
+/// Returns a service that answers with the gateway's description of the caller.
 fn mirror() -> impl Endpoint<Output = Response> {
     make_sync(|request| {
         let caller = request.extensions().get::<Caller>().unwrap();
@@ -308,9 +308,8 @@ async fn a_key_in_the_query_stays_with_the_gateway() {
 
 #[tokio::test]
 async fn health_tells_live_from_ready() {
-    let gateway = gateway(&keys());
-    let up = gateway.health(|| async { Ok(()) });
-    let down = gateway.health(|| async { Err("password for postgres is wrong".to_owned()) });
+    let up = health(|| async { Ok(()) });
+    let down = health(|| async { Err("password for postgres is wrong".to_owned()) });
     assert_eq!(ask(&up, get("/ready")).await, (StatusCode::OK, json!({ "status": "ok" })));
     assert_eq!(ask(&up, get("/")).await.0, StatusCode::OK);
     assert_eq!(ask(&down, get("/live")).await.0, StatusCode::OK);
@@ -363,8 +362,9 @@ async fn what_strangers_note_about_themselves_can_be_hidden() {
         let names = ["x-real-ip", "x-forwarded-for", "x-forwarded-host", "forwarded", "x-of-the-app"];
         names.iter().fold(get("/"), |request, name| request.header(*name, "203.0.113.7"))
     };
-    let trusting =
-        |trusted_proxies| Gateway::new(Settings { trusted_proxies, ..Settings::default() }, keys.clone());
+    let trusting = |trusted_proxies| {
+        Gateway::new(Settings { trusted_proxies, ..Settings::default() }, keys.clone(), None)
+    };
     let hiding = |trusted| trusting(trusted).open("echo", echo()).without_untrusted_forwarding();
     assert_eq!(ask(&hiding(0), sent()).await.1, json!("x-of-the-app"));
     for face in [hiding(1), trusting(0).open("echo", echo())] {

@@ -17,28 +17,28 @@ use tokens::{KeyOverrides, Keys};
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331";
 
-/// A gateway with a tracer, and where its spans go.
+/// Returns a gateway with a tracer, and the exporter of its spans.
 fn traced() -> (Gateway, InMemorySpanExporter) {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let tracer = Tracer::new(provider.tracer("test"));
-    (Gateway::with_tracer(Settings::default(), keys, Some(tracer)), exporter)
+    (Gateway::new(Settings::default(), keys, Some(tracer)), exporter)
 }
 
-/// Calls another server, and answers with what that one is told.
+/// Returns a service that calls another server, and answers with the `traceparent` that it sends there.
 fn caller(status: StatusCode) -> impl Endpoint<Output = Response> {
     make(move |mut request: Request| async move {
         let before = request.header("traceparent").map(str::to_owned);
         drop(begin_call("GET", request.headers_mut()));
-        let told = request.header("traceparent").unwrap_or("nothing").to_owned();
-        let body = if before.as_ref() == Some(&told) { "unchanged".to_owned() } else { told };
+        let sent = request.header("traceparent").unwrap_or("nothing").to_owned();
+        let body = if before.as_ref() == Some(&sent) { "unchanged".to_owned() } else { sent };
         Ok::<_, poem::Error>(Response::builder().status(status).body(body))
     })
 }
 
-/// Calls `face` as a server does, for which requests know their first target.
+/// Sends `request` to `face` as a server does, with its original URI, and returns the body of the answer.
 async fn ask(face: &impl Endpoint<Output = Response>, request: RequestBuilder) -> String {
     let request = request.finish();
     let builder = http::Request::builder().method(request.method()).uri(request.uri());
@@ -64,11 +64,11 @@ async fn a_request_its_service_and_its_calls_are_one_trace() {
     let face = Route::new().nest("/things/v1", gateway.open("things", caller(StatusCode::OK)).named(names));
     let request =
         get("http://shop.example:8080/things/v1/lamp?token=hunter2").header("host", "shop.example:8080");
-    let told = ask(&face.map_to_response(), request.header("traceparent", format!("{PARENT}-01"))).await;
+    let sent = ask(&face.map_to_response(), request.header("traceparent", format!("{PARENT}-01"))).await;
     let spans = exporter.get_finished_spans().unwrap();
     let [call, service, request] = &spans[..] else { panic!("{spans:?}") };
     let id = |span: &SpanData| span.span_context.span_id();
-    assert_eq!(told, format!("00-0af7651916cd43dd8448eb211c80319c-{}-01", id(call)));
+    assert_eq!(sent, format!("00-0af7651916cd43dd8448eb211c80319c-{}-01", id(call)));
     assert_eq!((call.parent_span_id, service.parent_span_id), (id(service), id(request)));
     assert_eq!(request.parent_span_id.to_string(), "b7ad6b7169203331");
     assert!(request.parent_span_is_remote && !service.parent_span_is_remote);
@@ -113,9 +113,9 @@ async fn refusals_are_traced_too_and_unsampled_traces_are_not() {
     assert_eq!(attributes(request)["http.response.status_code"], "401");
     exporter.reset();
     let face = gateway.open("things", caller(StatusCode::OK));
-    let told = ask(&face, get("/").header("traceparent", format!("{PARENT}-00"))).await;
-    assert!(told.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && told.ends_with("-00"), "{told}");
-    assert!(!told.contains("b7ad6b7169203331"), "{told}");
+    let sent = ask(&face, get("/").header("traceparent", format!("{PARENT}-00"))).await;
+    assert!(sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && sent.ends_with("-00"), "{sent}");
+    assert!(!sent.contains("b7ad6b7169203331"), "{sent}");
     assert!(exporter.get_finished_spans().unwrap().is_empty());
 }
 

@@ -48,7 +48,7 @@ impl WritePositions {
         let note = WriteNote { slot: slot(author), position };
         self.take(note);
         if let Some(nodes) = self.nodes.get() {
-            nodes.tell(SUBJECT, &note.to_bytes());
+            nodes.send(SUBJECT, &note.to_bytes());
         }
     }
 

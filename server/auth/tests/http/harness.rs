@@ -108,7 +108,7 @@ impl Server {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
+        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));
         Self { endpoint, keys, database, settings }

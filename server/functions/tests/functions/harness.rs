@@ -109,7 +109,7 @@ impl Project {
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         let platform = Secrets([("SUPABASE_URL".to_owned(), "http://127.0.0.1:54321".to_owned())].into());
         let functions = Functions::start(settings, platform, keys.verifier(), None).unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
+        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
         let endpoint = gateway.open("functions", functions.endpoint()).without_cors().boxed();
         Self { folder, keys, functions, endpoint: Arc::new(endpoint) }
     }

@@ -78,7 +78,7 @@ impl Server {
         }
         change(&mut settings);
         let storage = Storage::open(settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone());
+        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
         let client = database.client().await;
         Self { storage, gateway, keys, database: pool, _database: database, client, folder }
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use functions::Functions;
-use gateway::Gateway;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
@@ -70,7 +69,7 @@ pub(super) fn public(
         let face = face.without_cors().without_untrusted_forwarding().named(functions::names());
         routes = routes.mount("/functions/v1", face);
     }
-    Ok(routes.mount("/health", health(gateway, running)))
+    Ok(routes.mount("/health", health(running)))
 }
 
 /// Reports whether a request to the public port is completed even if its client disconnects: all that may write. With
@@ -85,8 +84,8 @@ pub(super) fn admin(
     keys: &tokens::Keys,
     running: &RunningServices,
 ) -> Result<impl Endpoint + use<>, Error> {
-    let health = health(&running.gateway, running);
-    let slow = running.gateway.slow_statements(running.slow.clone());
+    let health = health(running);
+    let slow = gateway::slow_statements(running.slow.clone());
     let route =
         Route::new().at("/metrics", running.gateway.metrics()).at("/slow", slow).nest("/health", health);
     Ok(match edge::outbox(settings, keys)? {
@@ -102,9 +101,9 @@ async fn metadata(mut request: Request) -> poem::Result<Request> {
     Ok(request)
 }
 
-fn health(gateway: &Gateway, running: &RunningServices) -> impl Endpoint<Output = Response> + use<> {
+fn health(running: &RunningServices) -> impl Endpoint<Output = Response> + use<> {
     let (database, rest, draining) = (running.probe.clone(), running.rest.clone(), running.draining.clone());
-    gateway.health(move || {
+    gateway::health(move || {
         let (database, rest, draining) = (database.clone(), rest.clone(), draining.clone());
         async move {
             if draining.is_cancelled() {

@@ -64,7 +64,7 @@ impl RunningServices {
             .map_err(|reason| Error::Service { service: "telemetry", reason })?;
         let tracer = export.as_ref().and_then(Export::tracer);
         let mut running = Self {
-            gateway: Gateway::with_tracer(settings.gateway.clone(), access.keys.clone(), tracer),
+            gateway: Gateway::new(settings.gateway.clone(), access.keys.clone(), tracer),
             rest: None,
             auth: None,
             storage: None,
@@ -160,7 +160,7 @@ impl RunningServices {
         let url = nats_url.to_owned();
         self.tasks.spawn(nodes::carry(gateway.nodes().clone(), url, subject, self.stop.clone()));
         let stop = self.stop.clone();
-        self.tasks.spawn(async move { stop.run_until_cancelled(gateway.tell_counted_requests()).await });
+        self.tasks.spawn(async move { stop.run_until_cancelled(gateway.share_request_counts()).await });
     }
 
     /// Starts realtime, as the administrator: it asks policies as the callers' roles, but replicates as itself.
