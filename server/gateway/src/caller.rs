@@ -15,24 +15,24 @@ use crate::RequestId;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Who sends a request, as far as the gateway can tell; in the extensions of every request behind a face.
+/// The sender of a request, as far as the gateway knows; in the extensions of every request behind a face.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Names the request in logs and answers.
+    /// Identifies the request in logs and answers.
     pub request_id: RequestId,
-    /// Where it comes from (see `Settings::trusted_proxies`); 0.0.0.0 over a unix socket.
+    /// The client's address (see `Settings::trusted_proxies`); 0.0.0.0 over a unix socket.
     pub address: IpAddr,
-    /// Which API key came with it. None on open paths, or if the key is unknown there.
+    /// The kind of its API key. `None` on open paths without a key or with one that is unknown.
     pub api_key: Option<ApiKeyKind>,
-    /// The token that the service should verify: the one in `Authorization`, unless that header is absent or
-    /// holds an opaque key; then the token that the API key is or stands for. None if there is neither, or if
-    /// `Authorization` uses a scheme other than Bearer, which then is the service's to read. Not yet verified.
+    /// The token for the service, not yet verified: the one in `Authorization`, unless that header is absent or holds
+    /// an opaque key; then the token that the API key is or stands for. `None` if there is neither, or if
+    /// `Authorization` uses another scheme than Bearer; then the service reads that header itself.
     pub bearer: Option<Bearer>,
-    /// Where `bearer` comes from. An API key opens the project, but is no user's token.
+    /// The source of `bearer`. An API key opens the project, but is no user's token.
     pub bearer_source: BearerSource,
 }
 
-/// Where a [`Caller::bearer`] comes from.
+/// The source of a [`Caller::bearer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BearerSource {
     /// `Authorization`.
@@ -60,21 +60,21 @@ impl Bearer {
         std::str::from_utf8(header.as_bytes()).ok()?.get(start..).map(|token| Self(token.into()))
     }
 
-    /// Returns the token of `Authorization: Bearer …` in `headers`, whatever the scheme's case (RFC 9110, section
-    /// 11.1); `None` without that header and for other schemes. What is no text is an empty token, which nobody
-    /// accepts.
+    /// Returns the token of `Authorization: Bearer …` in `headers`; the scheme may be in upper or lower case (RFC 9110,
+    /// section 11.1). `None` without that header and for other schemes. A token that is no text is read as an empty
+    /// one, which no service accepts.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let header = headers.get(AUTHORIZATION)?;
         let start = token_start(header)?;
         Some(Self::new(header, start).unwrap_or_else(|| Self("".into())))
     }
 
-    /// Returns a bearer of `token`, if that can be sent in a header at all.
+    /// Returns a bearer of `token`; `None` if a header cannot hold that text.
     pub fn from_token(token: &str) -> Option<Self> {
         Self::new(&HeaderValue::from_str(token).ok()?, 0)
     }
 
-    /// Returns the token; may be empty if the header was.
+    /// Returns the token, which may be empty.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -105,14 +105,16 @@ fn token_start(header: &HeaderValue) -> Option<usize> {
     Some(6 + blanks)
 }
 
-/// Returns the address of the client: the peer's, or what the outermost of `trusted_proxies` proxies noted.
+/// Returns the address of the client: that of the peer, or the one that the outermost of `trusted_proxies` proxies
+/// added.
 pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
     let forwarded = || {
         let values = request.headers().get_all(X_FORWARDED_FOR);
         let entries =
             values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
         let entries: Vec<&str> = entries.collect();
-        // Entries further left were there before our first proxy saw the request: anybody may have written them.
+        // Entries further left were there before the first trusted proxy saw the request, so any client may have
+        // written them.
         entries.iter().rev().nth(trusted_proxies - 1).and_then(|entry| parse_address(entry.trim()))
     };
     let forwarded = if trusted_proxies == 0 { None } else { forwarded() };

@@ -1,10 +1,10 @@
-//! Which content codings a client takes. Source: RFC 9110, section 12.5.3.
+//! Content codings that a client accepts. Source: RFC 9110, section 12.5.3.
 
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Reports whether `headers` name the content coding `coding` as one that the client takes. A quality of 0 rules it
-/// out, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: who means gzip says so.
+/// Reports whether `headers` name the content coding `coding` as one that the client accepts. A quality of 0 rules it
+/// out, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: clients that accept gzip name it.
 ///
 /// The crate `headers` has no type for `Accept-Encoding`.
 pub fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {

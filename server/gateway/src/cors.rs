@@ -1,5 +1,5 @@
-//! Cross-origin requests from everywhere, as Supabase's gateway answers them: access is a matter of keys, and no
-//! cookie means anything here, so that origins need not be distinguished.
+//! Cross-origin requests, which are allowed from every origin, as by Supabase's gateway: access depends on keys and
+//! tokens, never on cookies, so that no origin has to be kept out.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -11,11 +11,11 @@ use poem::{Request, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT");
 pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
-/// Seconds that a browser may keep the answer: as PostgREST says.
+/// Seconds that a browser may cache the answer: the same number as PostgREST's.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows everybody what was asked for; `None`
-/// for every other request.
+/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows all that it asks for; `None` for
+/// every other request.
 pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;
@@ -31,14 +31,14 @@ pub fn preflight(request: &Request) -> Option<Response> {
     answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     answer.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     if let Some(requested) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        // Echoed rather than listed: clients of tomorrow send headers that nobody knows today.
+        // Echoed rather than listed: future clients may send headers that are not known today.
         answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
         answer.insert(VARY, HeaderValue::from(ACCESS_CONTROL_REQUEST_HEADERS));
     }
     Some(response)
 }
 
-/// Lets scripts of any origin read the answer and those of its headers that `exposed` names.
+/// Lets scripts of any origin read the answer and the headers that `exposed` names.
 pub(crate) fn admit(headers: &mut HeaderMap, exposed: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.clone());

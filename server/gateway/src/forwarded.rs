@@ -3,7 +3,7 @@
 use http::header::{FORWARDED, VIA};
 use http::{HeaderMap, HeaderName};
 
-/// Headers in which proxies and content networks pass on who asks, and for what.
+/// Headers in which proxies and content networks describe the original request.
 const HEADERS: [HeaderName; 15] = [
     FORWARDED,
     VIA,
@@ -22,7 +22,7 @@ const HEADERS: [HeaderName; 15] = [
     HeaderName::from_static("fastly-client-ip"),
 ];
 
-/// Removes from `headers` those that only a trusted proxy may send.
+/// Removes the headers that only a trusted proxy may send.
 pub(crate) fn remove(headers: &mut HeaderMap) {
     for name in &HEADERS {
         headers.remove(name);

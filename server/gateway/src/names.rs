@@ -1,11 +1,11 @@
-//! How requests are called where many of them are told of at once.
+//! Names that many requests share.
 
 use std::borrow::Cow;
 
 use telemetry::names_only;
 
-/// What requests of a service have in common, for traces and the table of slow statements. Neither may hold what a client
-/// has made up: there would be no end of them, and values may be secret.
+/// Names of a service's requests, for traces and the table of slow statements. A name holds nothing that a client has
+/// made up: there would be no end of names, and values may be secret.
 #[derive(Debug, Clone, Copy)]
 pub struct Names {
     /// Returns the route of a path (both seen from where the service is mounted), such as `/{table}`.

@@ -1,8 +1,8 @@
-//! Origins: where clients reach a server.
+//! Origins, as in `https://example.org`.
 
-/// Checks that `url` is `http(s)://host[:port]` and takes the slash off its end.
+/// Checks that `url` is `http(s)://host[:port]` and removes slashes from its end.
 ///
-/// Errors: what was expected.
+/// Errors: the expected form.
 pub fn origin(url: &str) -> Result<String, &'static str> {
     let trimmed = url.trim_end_matches('/');
     let host = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
@@ -12,8 +12,8 @@ pub fn origin(url: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Reports whether `text` is a host with or without a port, made of nothing that means something in a URL, a policy or
-/// a page.
+/// Reports whether `text` is a host, with or without a port, that is safe to put into a URL, a policy or a page: none
+/// of its characters has a meaning there.
 pub fn is_host(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255

@@ -9,11 +9,11 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use telemetry::{Usage, gauge_of, write_metric};
 
-/// Ticks of a second in which the kernel counts time for programs: `USER_HZ` is 100 on all of Linux.
+/// Ticks per second of the times in proc(5): `USER_HZ` is 100 on all of Linux.
 const TICKS: f64 = 100.0;
 
-/// Returns a collector of what the kernel says of this process. Elsewhere than on Linux that is nothing but the time of its
-/// start.
+/// Returns a collector of the kernel's figures about this process. On other systems than Linux the only one is the time
+/// of the start.
 pub(crate) fn collector() -> Box<dyn Collector> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = started().unwrap_or_else(now);
@@ -35,18 +35,18 @@ pub(crate) fn collector() -> Box<dyn Collector> {
     })
 }
 
-/// Returns when the process was started, in Unix time.
+/// Returns the start of the process in Unix time; `None` on other systems than Linux.
 fn started() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let machine = std::fs::read_to_string("/proc/stat").ok()?;
-    // Field 22; the second one is the program's name, which may hold blanks.
+    // Field 22. The second field, the program's name, may hold blanks, so count from its end.
     let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     let boot: f64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     Duration::try_from_secs_f64(boot + ticks / TICKS).ok()
 }
 
 fn open_files() -> Option<u64> {
-    // One of them is that of the folder itself.
+    // One of them is the folder itself, open for this.
     let files = std::fs::read_dir("/proc/self/fd").ok()?.count();
     u64::try_from(files).ok()?.checked_sub(1)
 }

@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 /// Header that carries the id in both directions.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The name under which hosted Supabase answers it.
+/// Header in which hosted Supabase returns the id.
 pub(crate) const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request-id");
 
-/// Names one request in answers and in every log line about it: what the caller (or a proxy) sent as
+/// The id of one request, in answers and in every log line about it: the one that the caller (or a proxy) sent as
 /// `x-request-id`, if that is 1 to 64 letters, digits, `-`, `_` or `.`; else a new UUID of version 7.
 #[derive(Clone)]
 pub struct RequestId(HeaderValue);

@@ -26,8 +26,8 @@ pub(crate) struct RequestSpan {
 }
 
 impl RequestSpan {
-    /// Begins the span of `request` to `service`, as a part of the trace that its headers name. The query string is left
-    /// out: it holds keys, tokens and what people search for.
+    /// Begins the span of `request` to `service`, as a part of the trace that its headers name. The query string is
+    /// left out: it may hold keys, tokens and search terms.
     pub(crate) fn begin(
         tracer: &Tracer,
         request: &Request,
@@ -59,12 +59,12 @@ impl RequestSpan {
         Self { span, method, mount, route: (names.route)(path) }
     }
 
-    /// Returns what the spans of its parts are children of.
+    /// Returns this span as the parent of other spans.
     pub(crate) fn as_parent(&self) -> Parent {
         self.span.as_parent()
     }
 
-    /// Ends it with `response`, and returns the trace's id, if the trace is recorded.
+    /// Ends the span with `response`. Returns the trace's id if the trace is recorded.
     pub(crate) fn end(mut self, response: &Response) -> Option<String> {
         let route = match response.data::<PathPattern>() {
             Some(PathPattern(pattern)) => Cow::Owned(braced(pattern)),
@@ -97,7 +97,7 @@ fn host(request: &Request) -> Option<Authority> {
     header.or_else(|| request.original_uri().authority().cloned())
 }
 
-/// Returns a pattern of poem's with its parameters in braces, in place of a colon before them.
+/// Returns a pattern of poem's with its parameters as `{name}` in place of `:name`.
 fn braced(pattern: &str) -> String {
     let segments = pattern.split('/').map(|segment| match segment.strip_prefix([':', '*']) {
         Some(name) => format!("{{{name}}}"),
