@@ -28,6 +28,7 @@ use http::{Method, StatusCode};
 use notify::RecommendedWatcher;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,8 +43,8 @@ use worker::{Host, Slot};
 
 /// The script that starts a function inside Deno.
 const SCRIPT: &str = include_str!("worker/worker.js");
-/// What functions are called with. Source: Supabase's guides "Routing" and "Status codes" of edge functions; `HEAD` is what
-/// every client may send in place of `GET`.
+/// The methods that functions can be called with. Source: Supabase's guides "Routing" and "Status codes" of edge
+/// functions; `HEAD` is allowed wherever `GET` is.
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
@@ -57,20 +58,20 @@ pub struct Functions(Arc<Inner>);
 pub(crate) struct Inner {
     host: Arc<Host>,
     verifier: Verifier,
-    /// Functions that were called.
+    /// The functions that were called.
     slots: RwLock<HashMap<String, Arc<Slot>>>,
-    /// Held, because it watches as long as it lives.
+    /// Held because it stops watching when it is dropped.
     _watcher: Option<RecommendedWatcher>,
 }
 
 impl Functions {
-    /// Prepares to run functions, and starts those that are to run ahead of their first call. `platform` is what
-    /// the platform puts into every function's environment: `SUPABASE_URL`, keys and so on. `take_call` decides which of
+    /// Prepares to run functions, and starts those that are set to start ahead of their first call. `platform` holds
+    /// the platform's variables for every function: `SUPABASE_URL`, keys and so on. `take_call` decides which of
     /// several servers makes a scheduled call; without it this one does. Must be called inside a Tokio runtime.
     ///
     /// Errors: when the folder for sockets cannot be made.
     pub fn start(
-        settings: Settings,
+        mut settings: Settings,
         platform: Secrets,
         verifier: Verifier,
         take_call: Option<&TakeCall>,
@@ -80,11 +81,14 @@ impl Functions {
         let script = sockets.join("worker.js");
         std::fs::write(&script, SCRIPT)?;
         std::fs::create_dir_all(&settings.cache)?;
-        let path = std::env::var("PATH").unwrap_or_default();
+        // A semaphore counts no further; such a number means no limit.
+        for number in [&mut settings.limits.concurrency, &mut settings.limits.queue] {
+            *number = (*number).min(Semaphore::MAX_PERMITS);
+        }
         let mut environment: BTreeMap<String, String> = settings.secrets.0.clone();
         environment.extend(platform.0);
         let host = Arc::new(Host {
-            deno: deno::find(settings.deno.as_deref(), &settings.projects, &path),
+            deno: find_deno(&settings),
             environment,
             script,
             sockets,
@@ -105,7 +109,7 @@ impl Functions {
         });
         for name in &inner.host.settings.ahead {
             match inner.slot(name) {
-                // A failure is in the log, and the first call starts it.
+                // A failure is logged, and the first call tries again.
                 Ok(slot) => drop(tokio::spawn(async move { slot.start().await })),
                 Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
             }
@@ -114,9 +118,9 @@ impl Functions {
         Ok(Self(inner))
     }
 
-    /// Returns the service, its paths relative to where it is mounted (`/functions/v1`): the first segment names the
-    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS
-    /// to it.
+    /// Returns the service, with paths relative to its mount point (`/functions/v1`): the first segment names the
+    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS to the
+    /// service.
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
         endpoint::make(move |request| {
@@ -130,7 +134,7 @@ impl Functions {
         metrics::register(&self.0, registry);
     }
 
-    /// Ends all processes. Those with work in the background have a moment to finish it.
+    /// Ends all processes. Those with background work get a moment to finish it.
     pub async fn stop(&self) {
         let host = &self.0.host;
         host.stop.cancel();
@@ -146,7 +150,7 @@ impl Functions {
 
 impl Inner {
     async fn answer(&self, request: Request) -> Response {
-        // Scripts must be able to read a refusal even where there is no function that would answer their preflight.
+        // If no function can answer the preflight, the server does, so that scripts can read the refusal that follows.
         let preflight = gateway::preflight(&request);
         match self.call(request).await {
             Ok(response) => response,
@@ -182,7 +186,7 @@ impl Inner {
 
     /// Returns the slot of function `name`.
     ///
-    /// Errors: [`Error::NotFound`].
+    /// Errors: [`Error::NotFound`] if there is no such function, or it is disabled.
     fn slot(&self, name: &str) -> Result<Arc<Slot>, Error> {
         let known = self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         if let Some(slot) = known
@@ -190,7 +194,7 @@ impl Inner {
         {
             return Ok(slot);
         }
-        // A function that does not run may have changed or been removed.
+        // While a function does not run it may have changed or been removed.
         let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let Some(deployed) = deployed else {
@@ -207,7 +211,8 @@ impl Inner {
         }
     }
 
-    /// Takes note that the files of function `name` have changed, or those of all functions.
+    /// Makes the next call of function `name` start a new process, because files have changed; `None` for all
+    /// functions.
     pub(crate) fn renew(&self, name: Option<&str>) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         match name {
@@ -222,7 +227,7 @@ fn name(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }
 
-/// Returns where Deno is that functions would run on, for commands that print it.
+/// Returns the path of the Deno that functions run on, if there is one.
 pub fn find_deno(settings: &Settings) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     deno::find(settings.deno.as_deref(), &settings.projects, &path)

@@ -1,4 +1,4 @@
-//! What operators can watch.
+//! Metrics of the service.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 use crate::Inner;
 use crate::worker::{End, Slot};
 
-/// What is counted of one function, by what came of it.
+/// Counters by function and outcome.
 type Counters = Family<[(&'static str, String); 2], Counter>;
 
 /// The service's counters.
@@ -23,7 +23,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Begins to count for `function`, so that its counters are there before there is something to count.
+    /// Creates the counters of `function`, so that they are exported as 0 from the beginning.
     pub(crate) fn begin(&self, function: &str) {
         for outcome in [true, false] {
             drop(self.starts.get_or_create(&start_labels(function, outcome)));
@@ -33,13 +33,13 @@ impl Metrics {
         }
     }
 
-    /// Counts the start of a process, which has succeeded or not.
-    pub(crate) fn started(&self, function: &str, has_succeeded: bool) {
+    /// Counts the start of a process.
+    pub(crate) fn count_start(&self, function: &str, has_succeeded: bool) {
         self.starts.get_or_create(&start_labels(function, has_succeeded)).inc();
     }
 
     /// Counts the end of a process.
-    pub(crate) fn ended(&self, function: &str, end: End) {
+    pub(crate) fn count_end(&self, function: &str, end: End) {
         self.ends.get_or_create(&end_labels(function, end)).inc();
     }
 }
@@ -53,7 +53,7 @@ fn end_labels(function: &str, end: End) -> [(&'static str, String); 2] {
     [("function", function.to_owned()), ("reason", end.name().to_owned())]
 }
 
-/// Makes the metrics known under names that begin with `functions_`.
+/// Registers the metrics, with the prefix `functions_`.
 pub(crate) fn register(functions: &Arc<Inner>, registry: &mut Registry) {
     let registry = registry.sub_registry_with_prefix("functions");
     let Metrics { starts, ends } = &functions.host.metrics;
@@ -66,7 +66,7 @@ pub(crate) fn register(functions: &Arc<Inner>, registry: &mut Registry) {
     }));
 }
 
-/// What is read of a function at each scrape: name, help, and how.
+/// A metric that is read at each scrape: its name, its help, and how to read it.
 type Reading = (&'static str, &'static str, fn(&Slot) -> usize);
 
 const READINGS: [Reading; 3] = [

@@ -1,4 +1,4 @@
-//! Carries a call to its function and the answer back, both as they come.
+//! Sends a call to its function and returns the answer, both without waiting for the end of their bodies.
 
 mod answer;
 
@@ -25,7 +25,7 @@ const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers of one connection, not of the message (RFC 9110, section 7.6.1).
-const OF_CONNECTION: [HeaderName; 9] = [
+const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION,
@@ -37,20 +37,21 @@ const OF_CONNECTION: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// How long a process that closed a connection may take to end, if it does.
+/// How long to wait for the end of a process that closed a connection. It may also go on.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
-/// Where a call comes from.
+/// The caller of a function and the id of the call.
 pub(crate) struct Origin<'a> {
     /// The caller's address.
     pub(crate) address: IpAddr,
-    /// Names the request in logs.
+    /// Identifies the request in logs.
     pub(crate) request_id: &'a HeaderValue,
 }
 
-/// Sends `request` to the process that `call` is in, and answers as soon as the head of its answer is there.
+/// Sends `request` to the process of `call`, and returns the answer as soon as its head has come.
 ///
-/// Errors: [`Error::Idle`] when none comes in time; [`Error::Worker`] or [`Error::Resources`] when the process ends.
+/// Errors: [`Error::Idle`] when no answer comes in time; [`Error::Worker`] or [`Error::Resources`] when the process
+/// ends.
 pub(crate) async fn relay(
     request: poem::Request,
     origin: Origin<'_>,
@@ -85,7 +86,7 @@ pub(crate) async fn relay(
     Ok(response)
 }
 
-/// Returns the call as the function gets to see it: with the caller's address and the id of the request.
+/// Returns the request for the function: with the caller's address and the id of the request.
 fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -> Request<worker::Body> {
     let body = request.take_body();
     let mut headers = std::mem::take(request.headers_mut());
@@ -110,8 +111,8 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -
     outgoing
 }
 
-/// Makes `headers` name exactly one host, of which a URL can be made: HTTP/2 has it in the target, HTTP/1.0 may have
-/// none, and from one like `a/b?` the function would read another path than the one that was called.
+/// Makes `headers` name exactly one host that is valid in a URL. HTTP/2 has it in the target, HTTP/1.0 may have none,
+/// and a host such as `a/b?` would change the path that the function reads from its URL.
 fn set_host(headers: &mut HeaderMap, target: &Uri) {
     let mut hosts = headers.get_all(HOST).iter();
     let is_usable = hosts.next().is_some_and(|host| Authority::try_from(host.as_bytes()).is_ok());
@@ -124,34 +125,34 @@ fn set_host(headers: &mut HeaderMap, target: &Uri) {
     headers.insert(HOST, host);
 }
 
-/// How the body of a call is sent on.
+/// How the body of a call is sent to the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Upload {
-    /// There is none.
+    /// Without a body.
     Nothing,
     /// With its length in bytes.
     Length(u64),
-    /// In chunks, since nobody knows its length.
+    /// In chunks, because its length is not known.
     Chunks,
 }
 
 impl Upload {
-    /// Decides by how the body of a call with `headers` comes.
+    /// Chooses by the headers of the call.
     fn of(headers: &HeaderMap, method: &Method, has_body: bool) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         match length {
-            // Where both are named, the encoding counts (RFC 9112, section 6.3).
+            // If both headers are present, the encoding counts (RFC 9112, section 6.3).
             _ if headers.contains_key(TRANSFER_ENCODING) && has_body => Self::Chunks,
             Some(0) => Self::Length(0),
             Some(length) if has_body => Self::Length(length),
             _ if has_body => Self::Chunks,
-            // These methods are expected to have a body, so an empty one is announced (RFC 9110, section 8.6).
+            // These methods usually have a body, so an empty one is announced (RFC 9110, section 8.6).
             _ if matches!(*method, Method::POST | Method::PUT | Method::PATCH) => Self::Length(0),
             _ => Self::Nothing,
         }
     }
 
-    /// Writes this into `headers`: hyper sends no body of unknown length with GET unless a header says so.
+    /// Sets the header for it. hyper needs one: with GET it sends no body of unknown length on its own.
     fn announce(self, headers: &mut HeaderMap) {
         headers.remove(CONTENT_LENGTH);
         match self {
@@ -168,23 +169,23 @@ pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &s
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Removes what belongs to a connection, and what its `Connection` header names besides; and a length beside a transfer
-/// encoding, which means nothing (RFC 9112, section 6.3) and would be believed once the encoding is gone.
+/// Removes the headers of the connection, and those that its `Connection` header names. Also removes a length beside a
+/// transfer encoding: it is to be ignored (RFC 9112, section 6.3), but would count once the encoding is removed.
 pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
-    // Most messages have none, and comparing their few names costs less than looking up each of ours.
-    if !headers.keys().any(|name| OF_CONNECTION.contains(name)) {
+    // Most messages have none of them, and comparing their few names is cheaper than looking up each of ours.
+    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
         return;
     }
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }
     let named: Vec<HeaderName> = connection_options(headers).filter_map(|name| name.parse().ok()).collect();
-    for name in named.iter().chain(&OF_CONNECTION) {
+    for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
 }
 
-/// Marks an answer as a failure of the function itself, with a code as the platform's failures have one.
+/// Marks an answer as a failure of the function itself, with a code like those of the platform's failures.
 fn mark_failure(headers: &mut HeaderMap) {
     headers.insert(SB_ERROR_CODE, HeaderValue::from_static("EDGE_FUNCTION_ERROR"));
     headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("sb-error-code"));

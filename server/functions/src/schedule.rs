@@ -1,4 +1,4 @@
-//! Calls functions every so often, as `pg_cron` does on the hosted platform.
+//! Calls functions on a schedule, as `pg_cron` does on the hosted platform.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::relay::{self, Origin};
 use crate::{Error, Inner};
 
-/// Takes the call of a function that is due every so often, for this server. The answer is false if another server of the
-/// project has made it; an error says why that is not known.
+/// Claims the next call of a function for this server, given the function's name and the interval of its calls. Returns
+/// false if another server of the project makes the call; an error if that cannot be found out.
 pub type TakeCall = Arc<dyn Fn(String, Duration) -> BoxFuture<'static, Result<bool, String>> + Send + Sync>;
 
 /// The body of a scheduled call.
@@ -22,8 +22,8 @@ const BODY: &str = r#"{"type":"scheduled"}"#;
 /// Bytes of an answer that are read.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// Starts tasks that call what the settings schedule, until the server stops. Without `take_call` this server makes all
-/// calls.
+/// Starts a task for each schedule in the settings, which makes its calls until the server stops. Without `take_call`
+/// this server makes all calls.
 pub(crate) fn run(functions: &Arc<Inner>, take_call: Option<&TakeCall>) {
     for (name, &every) in &functions.host.settings.schedules {
         let (functions, name, take_call) = (Arc::clone(functions), name.clone(), take_call.cloned());
@@ -32,22 +32,18 @@ pub(crate) fn run(functions: &Arc<Inner>, take_call: Option<&TakeCall>) {
         functions.host.tasks.clone().spawn(async move {
             let mut ticks = interval_at(Instant::now() + every, every);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let stop = functions.host.stopping();
-            loop {
-                tokio::select! {
-                    () = stop.cancelled() => break,
-                    _ = ticks.tick() => {}
+            let calls = async {
+                loop {
+                    ticks.tick().await;
+                    call_if_due(&functions, &name, every, take_call.as_ref()).await;
                 }
-                tokio::select! {
-                    () = stop.cancelled() => break,
-                    () = call_if_due(&functions, &name, every, take_call.as_ref()) => {}
-                }
-            }
+            };
+            functions.host.stop.run_until_cancelled(calls).await;
         });
     }
 }
 
-/// Makes the call, unless another server does. Failures are logged: the next call is due soon enough.
+/// Makes the call, unless another server does. Logs a failure, and leaves the rest to the next call.
 async fn call_if_due(functions: &Inner, name: &str, every: Duration, take_call: Option<&TakeCall>) {
     if let Some(take_call) = take_call {
         match take_call(name.to_owned(), every).await {

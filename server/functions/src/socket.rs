@@ -1,5 +1,5 @@
-//! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function as it comes, and what follows
-//! is carried both ways as it is.
+//! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function unchanged, and so do the
+//! frames in both directions.
 //!
 //! A socket counts as a call of its process for as long as it is open, and is closed when the wall clock of its call
 //! runs out, as on the hosted platform; there the connection breaks, here both ends get a close frame with the reason.
@@ -23,7 +23,7 @@ const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 pub(crate) struct UpgradeRequest(poem::OnUpgrade);
 
 impl UpgradeRequest {
-    /// Returns the upgrade that `request` asks for; `None` if it asks for none (RFC 6455, section 4.1).
+    /// Returns the upgrade that `request` asks for (RFC 6455, section 4.1); `None` for any other request.
     pub(crate) fn of(request: &poem::Request) -> Option<Self> {
         let headers = request.headers();
         let is_upgrade = request.method() == Method::GET
@@ -36,7 +36,8 @@ impl UpgradeRequest {
         request.take_upgrade().ok().map(Self)
     }
 
-    /// Answers the caller as the function did, which has opened its end of `connection`, and carries what follows.
+    /// Returns the answer to the caller, with the function's `headers`, and starts a task that carries the frames
+    /// between the caller and the function's `connection`.
     pub(crate) fn open(
         self,
         mut headers: HeaderMap,
@@ -47,7 +48,7 @@ impl UpgradeRequest {
     ) -> Response {
         let limits = &host.settings.limits;
         let (deadline, silence, stopping) =
-            (begun + limits.wall_clock, limits.socket_silence, host.stopping());
+            (begun + limits.wall_clock, limits.socket_silence, host.stop.clone());
         host.tasks.spawn(async move {
             let caller = timeout_at(deadline, self.0).await;
             if let (Ok(Ok(caller)), Some(function)) = (caller, connection.into_parts()) {
@@ -68,7 +69,7 @@ impl UpgradeRequest {
     }
 }
 
-/// Adds the headers which say that a connection is to become, or becomes, a WebSocket.
+/// Adds the headers of a handshake, in a request and in an answer alike.
 pub(crate) fn insert_upgrade(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);

@@ -30,7 +30,7 @@ use process::Launch;
 
 /// How often the watchdog checks a process.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// How long a stopping server waits for what functions do in the background.
+/// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
 /// Why a process ended.
@@ -38,18 +38,18 @@ const LAST_WORK: Duration = Duration::from_secs(3);
 pub(crate) enum End {
     /// It was idle or outdated, or the server stops.
     Retired,
-    /// It used more memory than it may.
+    /// It used too much memory.
     Memory,
-    /// It kept the processor for longer than it may.
+    /// It kept the processor for too long.
     Cpu,
-    /// It waited, and let nothing else happen, for longer than a call may wait for its answer.
+    /// It was blocked for longer than a call may wait for its answer.
     Stuck,
-    /// It ended by itself: an error that nobody caught.
+    /// It ended by itself, as after an error that the function did not catch.
     Crashed,
 }
 
 impl End {
-    /// All of them.
+    /// All reasons.
     pub(crate) const ALL: [Self; 5] = [Self::Retired, Self::Memory, Self::Cpu, Self::Stuck, Self::Crashed];
 
     /// Returns its name in metrics.
@@ -64,7 +64,7 @@ impl End {
     }
 
     fn of(status: ExitStatus) -> Self {
-        // V8 that runs out of memory ends with SIGTRAP, SIGILL or SIGABRT, by the machine and its version.
+        // When V8 runs out of memory it ends with SIGTRAP, SIGILL or SIGABRT, depending on the machine and its version.
         match status.signal() {
             Some(4..=6) => Self::Memory,
             _ => Self::Crashed,
@@ -81,7 +81,7 @@ pub(crate) struct Worker {
     in_flight: AtomicUsize,
     /// When the last call ended.
     used: Mutex<Instant>,
-    /// Whether it gets no more calls.
+    /// Whether it gets no more calls and ends after the last one.
     is_retired: AtomicBool,
     ended: watch::Receiver<Option<End>>,
 }
@@ -89,14 +89,14 @@ pub(crate) struct Worker {
 /// A process that has started, before calls are let in.
 struct BootedProcess {
     child: Child,
-    /// Held, because the process ends when it is closed.
+    /// Held because the process ends when its input is closed.
     _input: Option<ChildStdin>,
     folder: PathBuf,
 }
 
 /// Starts a process and waits until it is ready.
 ///
-/// Errors: a sentence for the log.
+/// Errors: the reason, for the log.
 async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
     let mut child = launch
         .command()
@@ -104,7 +104,7 @@ async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
         .map_err(|error| format!("{} cannot be run: {error}", launch.deno.display()))?;
     let (ready, is_ready) = oneshot::channel();
     let name = &launch.deployed.name;
-    // Both end with the process.
+    // Both tasks end with the process.
     if let Some(output) = child.stdout.take() {
         tokio::spawn(output::follow_output(output, name.clone(), ready));
     }
@@ -152,7 +152,7 @@ impl Worker {
         (worker, ending)
     }
 
-    /// Waits until the process has ended, for at most `limit`; `None` if it has not.
+    /// Waits for the end of the process, for at most `limit`. Returns `None` if it still runs.
     pub(crate) async fn end_within(&self, limit: Duration) -> Option<End> {
         let mut ended = self.ended.clone();
         let end = timeout(limit, ended.wait_for(Option::is_some)).await.ok()?.ok()?;
@@ -190,13 +190,14 @@ impl Worker {
     }
 }
 
-/// Watches a process until it ends: by itself, for what it uses, or because it is retired and has nothing left to do.
+/// Watches a process until it ends: by itself, because it used too much, or because it is retired and has finished its
+/// work.
 async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: BootedProcess) -> End {
     let mut ticks = interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watchdog = Watchdog::default();
     let mut draining: Option<JoinHandle<()>> = None;
-    let stop = slot.host().stopping();
+    let stop = slot.host.stop.clone();
     let end = loop {
         tokio::select! {
             status = booted.child.wait() => break status.map_or(End::Crashed, End::of),
@@ -227,7 +228,7 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: BootedProce
     end
 }
 
-/// Waits for what was given to `EdgeRuntime.waitUntil`.
+/// Starts a task that waits for the work given to `EdgeRuntime.waitUntil`.
 fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
     let worker = Arc::clone(worker);
     tokio::spawn(async move {
@@ -239,22 +240,22 @@ fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
 struct Ping {
     answer: JoinHandle<()>,
     sent: Instant,
-    /// The processor time that it had used by then.
+    /// The processor time that the process had used by then.
     cpu: Duration,
 }
 
-/// Checks what a process uses.
+/// Checks the memory and the processor time of a process.
 #[derive(Default)]
 struct Watchdog {
     ping: Option<Ping>,
 }
 
 impl Watchdog {
-    /// Returns why the process has to be ended; `None` if it may run on.
+    /// Returns the reason to end the process; `None` if there is none.
     ///
-    /// The processor time counts for as long as the process answers no ping: while it answers, no call keeps the others
-    /// from running. Time that passes while others have the processor does not count, until it is as much as a
-    /// call may take: then no call of this process gets an answer any more.
+    /// Processor time counts only while the process does not answer a ping: while it answers, no call keeps the others
+    /// from running. Time in which other processes have the processor does not count, unless it is longer than a call
+    /// may wait for its answer: then no call of this process gets an answer any more.
     async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let pid = worker.pid;
         let usage = tokio::task::spawn_blocking(move || Usage::of(pid)).await.ok()??;

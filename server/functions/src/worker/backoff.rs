@@ -1,13 +1,13 @@
-//! How long a function that fails waits until its restart.
+//! The wait before a function that fails is restarted.
 
 use std::time::{Duration, Instant};
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
-/// A process that lived this long was in order: its end begins a new count.
-const LIVED: Duration = Duration::from_secs(10);
+/// The uptime after which a process counts as stable: failures before it are forgotten.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// Failures in a row, and until when the next start has to wait.
+/// The number of failures in a row, and the time of the next start.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failures: u32,
@@ -15,9 +15,9 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Counts a failure: a start failed at `now`, or the process ended by itself after it `lived` so long.
-    pub(super) fn failed(&mut self, lived: Duration, now: Instant) {
-        if lived >= LIVED {
+    /// Records a failure at `now`: of a start, with no `uptime`, or the end of a process after that `uptime`.
+    pub(super) fn record_failure(&mut self, uptime: Duration, now: Instant) {
+        if uptime >= STABLE_AFTER {
             *self = Self::default();
         }
         let wait = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
@@ -40,15 +40,15 @@ mod tests {
         let (mut backoff, now) = (Backoff::default(), Instant::now());
         assert_eq!(backoff.wait(now), Duration::ZERO);
         for millis in [100, 200, 400, 800] {
-            backoff.failed(Duration::ZERO, now);
+            backoff.record_failure(Duration::ZERO, now);
             assert_eq!(backoff.wait(now), Duration::from_millis(millis));
         }
         for _ in 0..40 {
-            backoff.failed(Duration::ZERO, now);
+            backoff.record_failure(Duration::ZERO, now);
         }
         assert_eq!(backoff.wait(now), LONGEST);
         assert_eq!(backoff.wait(now + LONGEST), Duration::ZERO);
-        backoff.failed(LIVED, now);
+        backoff.record_failure(STABLE_AFTER, now);
         assert_eq!(backoff.wait(now), FIRST);
     }
 }

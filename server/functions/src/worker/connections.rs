@@ -1,4 +1,4 @@
-//! Connections to one function's process, kept for the next call.
+//! The connections to one function's process, which are reused.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,22 +10,22 @@ use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Body, Connection, Failure};
 
-/// The sockets of one worker, and the connections to it that wait for another call.
+/// The sockets of one worker, and the idle connections to it.
 pub(crate) struct Connections {
-    /// Where it takes calls.
+    /// The socket for calls.
     calls: PathBuf,
-    /// Where it takes our own orders.
+    /// The socket for the server's own orders.
     orders: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// Most that are kept.
-    kept: usize,
+    /// The most idle connections to keep.
+    max_idle: usize,
 }
 
 impl Connections {
-    /// Returns the connections to the worker that listens in `folder`; up to `kept` are kept open.
-    pub(super) fn new(folder: &Path, kept: usize) -> Self {
+    /// Returns the connections to the worker that listens in `folder`. Up to `max_idle` are kept open.
+    pub(super) fn new(folder: &Path, max_idle: usize) -> Self {
         let (calls, orders) = sockets(folder);
-        Self { calls, orders, idle: Mutex::new(Vec::new()), kept }
+        Self { calls, orders, idle: Mutex::new(Vec::new()), max_idle }
     }
 
     /// Sends `call` and waits until `deadline` for the head of its answer.
@@ -39,8 +39,7 @@ impl Connections {
         timeout_at(deadline, self.send_on_any(call)).await.map_err(|_| Failure::Late)?
     }
 
-    /// Does what [`Self::send`] does, without the deadline: on the first of the idle connections that turns out to be
-    /// open, else on a new one.
+    /// Sends `call` on the first idle connection that is still open, else on a new one.
     async fn send_on_any(&self, mut call: Request<Body>) -> Result<(Parts, Connection), Failure> {
         while let Some(connection) = self.take() {
             match connection.exchange(call).await {
@@ -48,24 +47,24 @@ impl Connections {
                 outcome => return outcome,
             }
         }
-        // Boxed, as it is rare: every call moves the whole future.
+        // Boxed because it is rare, and every call moves the whole future.
         Box::pin(Connection::open(&self.calls)).await?.exchange(call).await
     }
 
-    /// Takes a connection back whose answer was read to its end.
+    /// Takes back a connection whose answer was read to its end.
     pub(crate) fn give_back(&self, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < self.kept && connection.is_idle() {
+        if idle.len() < self.max_idle && connection.is_idle() {
             idle.push(connection);
         }
     }
 
-    /// Sends the worker `order`, and returns when it was carried out.
+    /// Sends the worker `order` and waits until it is done.
     pub(super) async fn order(&self, order: &'static str) -> Result<(), Failure> {
         let mut call = Request::new(poem::Body::empty().into());
         *call.uri_mut() = Uri::from_static(order);
         call.headers_mut().insert(HOST, HeaderValue::from_static("worker"));
-        // On a connection of its own, which ends with it.
+        // On a connection of its own, which is closed after it.
         Connection::open(&self.orders).await?.exchange(call).await.map(drop)
     }
 
@@ -74,8 +73,8 @@ impl Connections {
     }
 }
 
-/// Returns where a worker in `folder` listens: for calls, and for our own orders, which no caller can send there.
-/// Short, since a socket's path may have 104 bytes (unix(7); 108 on Linux).
+/// Returns the paths of a worker's sockets in `folder`: the one for calls, and the one for the server's own orders,
+/// which no caller can reach. The names are short because a socket's path may have 104 bytes (unix(7); 108 on Linux).
 pub(super) fn sockets(folder: &Path) -> (PathBuf, PathBuf) {
     (folder.join("s"), folder.join("o"))
 }
@@ -237,7 +236,7 @@ mod tests {
         }
     }
 
-    /// A connection's end and a write to it may meet in any order, of which many tries see both.
+    /// Tries often, because the end of a connection may come before or after a write to it.
     #[tokio::test(flavor = "multi_thread")]
     async fn an_answer_counts_although_the_rest_of_its_call_is_not_taken() {
         use std::io::{Read as _, Write as _};

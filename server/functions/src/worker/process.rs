@@ -6,47 +6,39 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::json;
 use tokio::process::Command;
 
 use super::connections::sockets;
 use crate::settings::{DeployedFunction, Settings};
 
-/// Variables of ours that Deno needs to reach module registries; names that end in `*` stand for all that begin so.
-const FOR_DENO: [&str; 17] = [
-    "ALL_PROXY",
-    "DENO_AUTH_TOKENS",
-    "DENO_CERT",
-    "DENO_TLS_CA_STORE",
-    "HOME",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "JSR_NPM_URL",
-    "JSR_URL",
-    "NODE_EXTRA_CA_CERTS",
-    "NO_PROXY",
-    "NPM_CONFIG_*",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "http_proxy",
-    "https_proxy",
-    "npm_config_*",
+/// Variables of the server that Deno needs to reach module registries, and whether a function keeps them: those that
+/// Deno reads for each connection of the function. A name that ends in `*` stands for all names with that prefix.
+const DENO_VARIABLES: [(&str, bool); 17] = [
+    ("ALL_PROXY", true),
+    ("DENO_AUTH_TOKENS", false),
+    ("DENO_CERT", false),
+    ("DENO_TLS_CA_STORE", false),
+    ("HOME", false),
+    ("HTTPS_PROXY", true),
+    ("HTTP_PROXY", true),
+    ("JSR_NPM_URL", false),
+    ("JSR_URL", false),
+    ("NODE_EXTRA_CA_CERTS", true),
+    ("NO_PROXY", true),
+    ("NPM_CONFIG_*", false),
+    ("SSL_CERT_DIR", true),
+    ("SSL_CERT_FILE", true),
+    ("http_proxy", true),
+    ("https_proxy", true),
+    ("npm_config_*", false),
 ];
 
-/// Those of [`FOR_DENO`] that Deno reads for each connection that a function opens, so that they must stay.
-const KEPT: [&str; 9] = [
-    "ALL_PROXY",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NODE_EXTRA_CA_CERTS",
-    "NO_PROXY",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "http_proxy",
-    "https_proxy",
-];
+/// Bytes of a path that have a meaning in URLs.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What it takes to start a function.
+/// Everything that the start of a function needs.
 pub(super) struct Launch<'a> {
     /// The program.
     pub(super) deno: &'a Path,
@@ -54,21 +46,21 @@ pub(super) struct Launch<'a> {
     pub(super) script: &'a Path,
     /// The function.
     pub(super) deployed: &'a DeployedFunction,
-    /// Where it may make its sockets.
+    /// The folder for its sockets.
     pub(super) folder: &'a Path,
-    /// What it sees of the environment.
+    /// The environment that it sees.
     pub(super) environment: &'a BTreeMap<String, String>,
     /// The settings of all functions.
     pub(super) settings: &'a Settings,
 }
 
 impl Launch<'_> {
-    /// Returns the command, ready to be spawned. The process is in a group of its own, so that Ctrl-C in a terminal
-    /// reaches the server alone, and ends when its standard input does, so that it cannot outlive the server.
+    /// Returns the command that starts the process. The process is in a group of its own, so that Ctrl-C in a terminal
+    /// reaches only the server; and it ends with its standard input, so that it cannot outlive the server.
     pub(super) fn command(&self) -> Command {
         let machine: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            .filter(|(name, _)| is_for_deno(name) && !self.environment.contains_key(name))
+            .filter(|(name, _)| is_kept(name).is_some() && !self.environment.contains_key(name))
             .collect();
         let mut command = Command::new(self.deno);
         command.args(["run", "--quiet", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=none"]);
@@ -88,8 +80,8 @@ impl Launch<'_> {
         self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Returns what it may read: its own folder, the code that functions share, what its settings name, and packages of
-    /// npm.
+    /// Returns the paths that it may read: its own folder, the code that functions share, the files in its settings,
+    /// and packages of npm.
     fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
@@ -102,8 +94,8 @@ impl Launch<'_> {
         paths
     }
 
-    /// Returns the import map: what is set, else the function's own `deno.json`, else what the CLI once made for all
-    /// functions.
+    /// Returns the import map: the one in the settings, else the function's own `deno.json`, else a file for all
+    /// functions, as older versions of the CLI made.
     fn import_map(&self) -> Option<PathBuf> {
         let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
         let common =
@@ -112,6 +104,7 @@ impl Launch<'_> {
         set.or_else(|| own.into_iter().chain(common).find(|path| path.is_file()))
     }
 
+    /// Returns the arguments that name the import map or the `deno.json`.
     fn configuration(&self) -> Vec<OsString> {
         let Some(path) = self.import_map() else { return vec!["--no-config".into()] };
         let is_configuration = path.file_stem().is_some_and(|stem| stem == "deno");
@@ -121,9 +114,10 @@ impl Launch<'_> {
         vec!["--no-config".into(), "--import-map".into(), path.into()]
     }
 
+    /// Returns the argument of our script.
     fn arguments(&self, machine: &BTreeMap<String, OsString>) -> String {
         let ours = ["DENO_DIR", "DENO_NO_UPDATE_CHECK", "NO_COLOR"];
-        let hidden = machine.keys().map(String::as_str).filter(|name| !KEPT.contains(name));
+        let hidden = machine.keys().map(String::as_str).filter(|name| is_kept(name) != Some(true));
         let hidden: Vec<&str> = ours.into_iter().chain(hidden).collect();
         let (calls, orders) = sockets(self.folder);
         json!({
@@ -138,14 +132,16 @@ impl Launch<'_> {
     }
 }
 
-fn is_for_deno(name: &str) -> bool {
-    FOR_DENO.iter().any(|pattern| match pattern.strip_suffix('*') {
+/// Returns whether a function keeps the variable `name`; `None` if Deno does not need it.
+fn is_kept(name: &str) -> Option<bool> {
+    let variable = DENO_VARIABLES.iter().find(|(pattern, _)| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => name == *pattern,
-    })
+    });
+    variable.map(|&(_, is_kept)| is_kept)
 }
 
-/// Returns the flag `flag` for `paths`. Deno separates paths with commas, and takes two for one that belongs to a path.
+/// Returns the flag `flag` for `paths`. Deno separates paths with commas, and reads two commas as one inside a path.
 fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
     let mut text = OsString::from(flag);
     for (position, path) in paths.iter().enumerate() {
@@ -157,18 +153,9 @@ fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
     text
 }
 
-/// Returns `path` as a URL (RFC 8089): everything that has a meaning in URLs is escaped.
+/// Returns `path` as a URL (RFC 8089).
 fn file_url(path: &Path) -> String {
-    let mut url = String::from("file://");
-    for &byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                url.push(char::from(byte));
-            }
-            _ => url.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    url
+    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
 #[cfg(test)]
@@ -184,7 +171,7 @@ mod tests {
 
     #[test]
     fn only_what_deno_needs_of_the_machine_is_passed_on() {
-        assert!(is_for_deno("NPM_CONFIG_REGISTRY") && is_for_deno("SSL_CERT_FILE"));
-        assert!(!is_for_deno("DATABASE_URL") && !is_for_deno("SSL_CERT_FILES"));
+        assert_eq!((is_kept("NPM_CONFIG_REGISTRY"), is_kept("SSL_CERT_FILE")), (Some(false), Some(true)));
+        assert_eq!((is_kept("DATABASE_URL"), is_kept("SSL_CERT_FILES")), (None, None));
     }
 }

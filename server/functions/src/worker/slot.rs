@@ -1,9 +1,9 @@
-//! One function: its process if it runs, how many calls may be in it, and when it may be restarted.
+//! One function: its process if it runs, the calls in it and those that wait, and when it may be restarted.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,40 +19,36 @@ use crate::Error;
 use crate::metrics::Metrics;
 use crate::settings::{DeployedFunction, Settings};
 
-/// The longest wait before a restart that a call waits for; for a longer one it is refused.
+/// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What all functions share.
+/// The part that all functions share.
 pub(crate) struct Host {
     pub(crate) settings: Settings,
-    /// What every function sees of the environment.
+    /// The environment that every function sees.
     pub(crate) environment: BTreeMap<String, String>,
-    /// The program; `None` where there is none.
+    /// The program; `None` if none was found.
     pub(crate) deno: Option<PathBuf>,
     /// Our script.
     pub(crate) script: PathBuf,
-    /// A folder that nobody else can enter, for the sockets.
+    /// A folder for the sockets, which no other user can enter.
     pub(crate) sockets: PathBuf,
+    /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) metrics: Metrics,
 }
 
-impl Host {
-    /// Returns the token that is cancelled when the server stops.
-    pub(crate) fn stopping(&self) -> CancellationToken {
-        self.stop.clone()
-    }
-}
-
 /// One function.
 pub(crate) struct Slot {
-    host: Arc<Host>,
+    pub(super) host: Arc<Host>,
     pub(crate) deployed: DeployedFunction,
+    /// One for each call that may be in the process.
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    /// One for each call that may wait for one of `permits`.
+    queue: Semaphore,
     current: Mutex<Option<Arc<Worker>>>,
-    /// Held by whoever starts a process.
+    /// Held while a process is being started.
     starting: Arc<tokio::sync::Mutex<()>>,
     backoff: Mutex<Backoff>,
     /// Counts the changes of its files.
@@ -73,24 +69,16 @@ impl Drop for Call {
     }
 }
 
-/// Counts one waiting call for as long as it lives.
-struct WaitingGuard<'a>(&'a AtomicUsize);
-
-impl Drop for WaitingGuard<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 impl Slot {
     pub(crate) fn new(host: Arc<Host>, deployed: DeployedFunction) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(host.settings.limits.concurrency));
+        let queue = Semaphore::new(host.settings.limits.queue);
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
             deployed,
             permits,
-            waiting: AtomicUsize::new(0),
+            queue,
             current: Mutex::new(None),
             starting: Arc::default(),
             backoff: Mutex::default(),
@@ -99,24 +87,21 @@ impl Slot {
         })
     }
 
-    /// Returns how many calls a process has, or would have if it were started.
+    /// Returns how many calls are in the process, or wait for its start.
     pub(crate) fn calls_under_way(&self) -> usize {
         self.host.settings.limits.concurrency.saturating_sub(self.permits.available_permits())
     }
 
     /// Returns how many calls wait for another one to end.
     pub(crate) fn calls_waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
-    }
-
-    pub(super) fn host(&self) -> &Arc<Host> {
-        &self.host
+        self.host.settings.limits.queue.saturating_sub(self.queue.available_permits())
     }
 
     /// Admits one call to the function's process, which is started if it does not run.
     ///
-    /// Errors: [`Error::Busy`] when too many wait, [`Error::Idle`] when none came free in time, [`Error::Boot`] and
-    /// [`Error::NoDeno`] when there is no process.
+    /// Errors: [`Error::Busy`] when too many calls wait, [`Error::Idle`] when no other call ended in time,
+    /// [`Error::Boot`] and [`Error::NoDeno`] when the process cannot be started, [`Error::Stopping`] when the server
+    /// stops.
     pub(crate) async fn admit(self: &Arc<Self>) -> Result<Call, Error> {
         let mut permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
@@ -132,18 +117,19 @@ impl Slot {
         }
     }
 
-    /// Waits until another call has ended.
+    /// Waits in the queue until another call has ended.
+    ///
+    /// Errors: [`Error::Busy`] when the queue is full, [`Error::Idle`] when the wait takes longer than `limit`.
     async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
-        let before = self.waiting.fetch_add(1, Ordering::AcqRel);
-        let _waiting = WaitingGuard(&self.waiting);
-        if before >= self.host.settings.limits.queue {
-            return Err(Error::Busy);
-        }
+        let _place = self.queue.try_acquire().map_err(|_| Error::Busy)?;
         let permit = timeout(limit, Arc::clone(&self.permits).acquire_owned()).await;
         // The semaphore is never closed.
         permit.map_err(|_| Error::Idle(limit))?.map_err(|_| Error::Stopping)
     }
 
+    /// Lets a call into the process.
+    ///
+    /// Errors: `permit`, if no process runs.
     fn enter(&self, permit: OwnedSemaphorePermit) -> Result<Call, OwnedSemaphorePermit> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match current.as_ref() {
@@ -164,11 +150,13 @@ impl Slot {
         current.as_ref().is_some_and(|worker| !worker.has_ended())
     }
 
-    /// Starts the process, unless it runs by the time that it could be started.
+    /// Starts the process, unless another call has started it meanwhile.
+    ///
+    /// Errors: as of [`Self::admit`].
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
         let slot = Arc::clone(self);
         let failed_before = slot.failed_starts.load(Ordering::Acquire);
-        // In a task of its own: a caller that waits may leave, and the process is still started for the others.
+        // In a task of its own: if this caller leaves, the process is still started for the others.
         let started = self.host.tasks.spawn(async move {
             let _starting = slot.starting.lock().await;
             if slot.is_running() {
@@ -178,18 +166,14 @@ impl Slot {
                 return Err(Error::Stopping);
             }
             let wait = slot.backoff().wait(Instant::now());
-            // A start that failed is not repeated for each of the calls that waited for it: if it fails slowly, the last
-            // of them would wait for as long as all attempts take.
+            // A start that failed is not repeated for each of the calls that waited for it: if it fails slowly, the
+            // last of them would wait as long as all attempts together.
             let has_failed = slot.failed_starts.load(Ordering::Acquire) != failed_before;
             if has_failed || wait > PATIENCE {
                 return Err(Error::Boot(wait));
             }
             tokio::time::sleep(wait).await;
-            let stop = slot.host.stopping();
-            tokio::select! {
-                launched = slot.launch() => launched,
-                () = stop.cancelled() => Err(Error::Stopping),
-            }
+            slot.host.stop.run_until_cancelled(slot.launch()).await.unwrap_or(Err(Error::Stopping))
         });
         started.await.unwrap_or(Err(Error::Boot(Duration::ZERO)))
     }
@@ -217,13 +201,13 @@ impl Slot {
         let booted = booted.map_err(|reason| {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             let _ = std::fs::remove_dir_all(&folder);
-            self.host.metrics.started(name, false);
-            self.backoff().failed(Duration::ZERO, Instant::now());
+            self.host.metrics.count_start(name, false);
+            self.backoff().record_failure(Duration::ZERO, Instant::now());
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
             Error::Boot(self.backoff().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
-        self.host.metrics.started(name, true);
+        self.host.metrics.count_start(name, true);
         let (worker, ending) = Worker::new(&folder, self.host.settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
@@ -236,7 +220,7 @@ impl Slot {
         ending: watch::Sender<Option<End>>,
         version: u64,
     ) {
-        // Of files that have changed since, the process may have read some before and some after.
+        // If files have changed since, the process may have read some of them before and some after the change.
         if self.version.load(Ordering::Acquire) == version {
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&worker));
         } else {
@@ -246,10 +230,10 @@ impl Slot {
         self.host.tasks.spawn(async move {
             let end = supervise(Arc::clone(&slot), Arc::clone(&worker), booted).await;
             slot.forget(&worker);
-            slot.host.metrics.ended(&slot.deployed.name, end);
+            slot.host.metrics.count_end(&slot.deployed.name, end);
             if end != End::Retired {
                 tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
-                slot.backoff().failed(worker.started.elapsed(), Instant::now());
+                slot.backoff().record_failure(worker.started.elapsed(), Instant::now());
             }
             ending.send_replace(Some(end));
         });
@@ -264,9 +248,9 @@ impl Slot {
         current.take_if(|current| Arc::ptr_eq(current, worker));
     }
 
-    /// Retires `worker` if it has had no call for long.
+    /// Retires `worker` if it has had no call for the idle timeout.
     pub(super) fn retire_if_idle(&self, worker: &Arc<Worker>) {
-        // Calls enter under this lock, so none does between the check and the retirement.
+        // Calls enter under this lock, so none can enter between the check and the retirement.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if worker.is_idle() {
             current.take_if(|current| Arc::ptr_eq(current, worker));
@@ -274,7 +258,7 @@ impl Slot {
         }
     }
 
-    /// Takes note that its files have changed: the next call gets a new process; the old one ends with its last call.
+    /// Makes the next call start a new process, because files have changed. The old process ends with its last call.
     pub(crate) fn renew(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
         *self.backoff() = Backoff::default();

@@ -1,5 +1,5 @@
 // Runs one edge function: serves it on a unix socket, and gives it the few globals that Supabase's runtime adds to Deno.
-// What it reports to its host goes to standard output, one line of JSON after the mark \u0001.
+// Its reports to the server go to standard output, one line of JSON after the mark \u0001.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
@@ -16,17 +16,17 @@ const current = new AsyncLocalStorage()
 const background = new Set()
 const address = { transport: 'tcp', hostname: '0.0.0.0', port: 9999 }
 
-function tell(event) {
+function report(event) {
   const bytes = encoder.encode(`\u0001${JSON.stringify(event)}\n`)
   for (let sent = 0; sent < bytes.length; ) sent += Deno.stdout.writeSync(bytes.subarray(sent))
 }
 
 for (const level of ['log', 'info', 'debug', 'trace', 'warn', 'error']) {
   console[level] = (...values) =>
-    tell({ level, request: current.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
+    report({ level, request: current.getStore(), text: format(...values).slice(0, LONGEST_LOG) })
 }
 
-// Over a unix socket the scheme would be http+unix, which functions do not expect.
+// Over a unix socket the scheme is http+unix, which functions do not expect.
 const url = Object.getOwnPropertyDescriptor(Request.prototype, 'url')
 Object.defineProperty(Request.prototype, 'url', {
   ...url,
@@ -37,7 +37,7 @@ Object.defineProperty(Request.prototype, 'url', {
 })
 
 // Deno gives one storage to all scripts with the same configuration, or with this script, so that functions would see
-// what others keep. The hosted platform has no Web Storage at all, and caches for each function.
+// each other's data. The hosted platform has no Web Storage at all, and separate caches for each function.
 for (const storage of ['localStorage', 'sessionStorage']) delete globalThis[storage]
 for (const method of ['open', 'has', 'delete']) {
   const original = CacheStorage.prototype[method]
@@ -69,7 +69,7 @@ Deno.serve = (first, second) => {
   return { addr: address, finished: forever, ref: nothing, unref: nothing, shutdown: done, [Symbol.asyncDispose]: done }
 }
 
-// The `serve` of Deno's standard library before Deno.serve: listens, accepts, and asks each connection for requests.
+// For the old `serve` of Deno's standard library, which listens, accepts, and asks each connection for requests.
 const events = []
 let wake = () => {}
 
@@ -110,7 +110,7 @@ globalThis.EdgeRuntime = {
   },
 }
 
-// The hosted runtime has models built in, which Deno has not.
+// The hosted runtime has built-in models; Deno has none.
 globalThis.Supabase = {
   ai: {
     Session: class {
@@ -135,7 +135,7 @@ function fail(error) {
   return new Response('Internal Server Error', { status: 500 })
 }
 
-/** What a handler is told beside the request. Most ask for nothing of it, so it is made when they do. */
+/** The second argument of a handler. Its values are made when they are read, because most handlers read none. */
 class Info {
   #headers
 
@@ -163,7 +163,7 @@ function respond(request, headers) {
 
 function answer(request) {
   const { headers } = request
-  // Read now: once the answer is sent the headers are gone, and what runs in the background logs, too.
+  // Read now: after the answer the headers are gone, but background work still logs.
   return current.run(headers.get('x-request-id'), respond, request, headers)
 }
 
@@ -187,4 +187,4 @@ const timer = setTimeout(() => {
 }, HANDLER_WAIT)
 await captured
 clearTimeout(timer)
-tell({ state: 'ready' })
+report({ state: 'ready' })

@@ -1,4 +1,4 @@
-//! A project of functions behind a gateway, and who listens for what they send.
+//! A project of functions behind a gateway, and a listener for what functions send.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net;
 use tokio::time::timeout;
 
-/// What nothing in a test takes as long as, on however slow a machine.
+/// Longer than anything in a test takes, even on a slow machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer that was read to its end.
@@ -38,7 +38,7 @@ impl Answer {
         serde_json::from_str(&self.text).expect(&self.text)
     }
 
-    /// Status and code of a refusal, which the body and a header name alike.
+    /// Returns the status and the code of a refusal. Checks that its body and its header name the same code.
     pub(crate) fn refusal(&self) -> (u16, String) {
         let code = self.json()["code"].as_str().unwrap_or_default().to_owned();
         assert_eq!(self.header("sb-error-code"), code);
@@ -50,10 +50,10 @@ impl Answer {
     }
 }
 
-/// Hears what functions say to a port of this machine.
-pub(crate) struct Ear(net::TcpListener);
+/// A port of this machine to which functions send messages.
+pub(crate) struct Listener(net::TcpListener);
 
-impl Ear {
+impl Listener {
     pub(crate) async fn open() -> Self {
         Self(net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap())
     }
@@ -62,15 +62,15 @@ impl Ear {
         self.0.local_addr().unwrap().port()
     }
 
-    /// Waits for the next connection and returns what it begins with.
-    pub(crate) async fn hear(&self) -> String {
-        let said = async {
+    /// Waits for the next connection and returns its first bytes.
+    pub(crate) async fn read(&self) -> String {
+        let message = async {
             let (mut connection, _) = self.0.accept().await.unwrap();
             let mut bytes = [0; 64];
             let length = connection.read(&mut bytes).await.unwrap();
             String::from_utf8_lossy(&bytes[..length]).into_owned()
         };
-        timeout(PATIENCE, said).await.expect("to be told")
+        timeout(PATIENCE, message).await.expect("a message in time")
     }
 }
 
@@ -125,7 +125,7 @@ impl Project {
         answered.await.expect("an answer in time")
     }
 
-    /// Serves it on a port, for what takes a connection of its own, for as long as the test runs.
+    /// Serves it on a port for as long as the test runs, for tests that need a connection of their own.
     pub(crate) async fn listen(&self) -> SocketAddr {
         let acceptor = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).into_acceptor().await.unwrap();
         let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();

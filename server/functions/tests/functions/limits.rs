@@ -122,6 +122,17 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
+async fn numbers_beyond_all_reason_are_no_limit() {
+    let project = Project::with(&[HEALTHY], |settings| {
+        settings.limits =
+            Limits { concurrency: usize::MAX, queue: usize::MAX, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    assert_eq!(project.get("/healthy").await.text, "well");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
 async fn an_answer_that_nobody_takes_is_given_up_in_time() {
     let source = r"
 Deno.serve((request) => {
@@ -134,12 +145,12 @@ Deno.serve((request) => {
     })
     .await;
     let request = Request::builder().uri("/giving/endless".parse().unwrap()).finish();
-    // It has the only place, and nobody takes anything of it.
+    // It has the only place, and its body is not read.
     let untaken = project.send(request).await.into_body();
     assert_eq!(project.get("/giving").await.text, "ok");
     let mut parts = Box::pin(untaken.into_bytes_stream());
     let rest = async { while parts.next().await.expect("no end that looks like one").is_ok() {} };
-    timeout(PATIENCE, rest).await.expect("to be told that this was not all");
+    timeout(PATIENCE, rest).await.expect("an error in time");
     project.functions.stop().await;
 }
 
@@ -166,11 +177,11 @@ Deno.serve((request) => {
 
 #[tokio::test]
 async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
-    let ear = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     // Says that it runs, and never becomes ready.
     let source = format!(
         "await Deno.connect({{ port: {} }})\nawait new Promise((resolve) => setTimeout(resolve, 1_000_000))",
-        ear.local_addr().unwrap().port()
+        listener.local_addr().unwrap().port()
     );
     let project = Project::with(&[("late/index.ts", &source)], |settings| {
         settings.limits = Limits { boot: Duration::from_secs(4), ..Limits::default() };
@@ -182,7 +193,7 @@ async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
     }
     let started = async {
         for _ in 0..2 {
-            ear.accept().await.unwrap();
+            listener.accept().await.unwrap();
         }
     };
     // One process at most; under great load its four seconds may pass before it says so.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use functions::{Limits, Secrets};
 use tokio::time::timeout;
 
-use crate::harness::{Ear, PATIENCE, Project};
+use crate::harness::{Listener, PATIENCE, Project};
 
 const PID: &str = "Deno.serve(() => new Response(String(Deno.pid)))";
 
@@ -48,7 +48,7 @@ async fn without_deno_the_answer_says_what_to_install() {
 
 #[tokio::test]
 async fn changes_show_with_the_next_call_and_calls_inside_are_finished() {
-    // A call that is inside ends when the changed function tells the file that it waits for.
+    // A call inside ends when the file exists that it waits for.
     let held = r"
 Deno.serve(async (request) => {
   if (!request.url.endsWith('/held')) return new Response('old')
@@ -74,7 +74,7 @@ Deno.serve(async (request) => {
 
 #[tokio::test]
 async fn idle_processes_end_and_what_they_began_is_finished_first() {
-    // Tells the port that the call names, later than the process may be idle.
+    // Sends its process id to the port that the call names, after the idle timeout.
     let source = r"
 Deno.serve((request) => {
   const port = Number(new URL(request.url).searchParams.get('tell'))
@@ -91,15 +91,15 @@ Deno.serve((request) => {
         settings.limits = Limits { idle: Duration::from_millis(50), boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let ear = Ear::open().await;
-    let path = format!("/idle?tell={}", ear.port());
+    let listener = Listener::open().await;
+    let path = format!("/idle?tell={}", listener.port());
     let first = project.get(&path).await.text;
-    assert_eq!(ear.hear().await, first);
-    // By now it is idle, and ends; what is asked until then is finished, too.
+    assert_eq!(listener.read().await, first);
+    // By now it is idle, and ends; calls and background work until then are finished, too.
     let other = async {
         loop {
             let pid = project.get(&path).await.text;
-            assert_eq!(ear.hear().await, pid);
+            assert_eq!(listener.read().await, pid);
             if pid != first {
                 break;
             }
@@ -187,7 +187,7 @@ Deno.serve(async (request) => {
   const globals = ['localStorage', 'sessionStorage'].map((name) => typeof globalThis[name])
   return Response.json({ kept: await (await cache.match(key))?.text(), globals })
 })";
-    // With one configuration for all, by which Deno would otherwise tell what belongs together.
+    // With one configuration for all, as Deno separates storage by configuration.
     let files = [("deno.json", "{}"), ("one/index.ts", source), ("other/index.ts", source)];
     let project = Project::new(&files).await;
     assert_eq!(project.post("/one", "a secret").await.json()["kept"], "a secret");

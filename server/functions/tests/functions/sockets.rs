@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::harness::{Ear, PATIENCE, Project};
+use crate::harness::{Listener, PATIENCE, Project};
 
 const GREETING: &str = r"
 Deno.serve((request) => {
@@ -30,7 +30,7 @@ const END: &[u8] = b"\x81\x83\0\0\0\0end";
 /// The first byte of a frame that closes.
 const CLOSE: u8 = 0x88;
 
-/// Opens a socket and answers with its connection and what came on it so far.
+/// Opens a socket. Returns its connection and the bytes that came on it so far.
 async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
     open_with(address, HANDSHAKE).await
 }
@@ -50,7 +50,7 @@ async fn open_with(address: SocketAddr, handshake: &[u8]) -> (TcpStream, Vec<u8>
     (stream, seen)
 }
 
-/// Reads until the server closes the connection, and answers with what its last frame, a close, says.
+/// Reads until the server closes the connection, and returns the code and the reason of its close frame.
 async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
     timeout(PATIENCE, stream.read_to_end(&mut seen)).await.expect("an end in time").unwrap();
     let frame = seen.iter().rposition(|&byte| byte == CLOSE).expect("a close");
@@ -119,13 +119,14 @@ Deno.serve((request) => {
   return response
 })";
     let project = Project::new(&[("greeting/index.ts", source)]).await;
-    let ear = Ear::open().await;
-    let target = format!("GET /greeting?tell={} ", ear.port());
+    let listener = Listener::open().await;
+    let target = format!("GET /greeting?tell={} ", listener.port());
     let address = project.listen().await;
     let handshake = String::from_utf8_lossy(HANDSHAKE).replace("GET /greeting ", &target);
     let (mut stream, seen) = open_with(address, handshake.as_bytes()).await;
-    let ((), closed, heard) = tokio::join!(project.functions.stop(), closed(&mut stream, seen), ear.hear());
+    let ((), closed, message) =
+        tokio::join!(project.functions.stop(), closed(&mut stream, seen), listener.read());
     let reason = "the server is shutting down";
     assert_eq!(closed, (1001, reason.to_owned()));
-    assert_eq!(heard, format!("1001 {reason}"));
+    assert_eq!(message, format!("1001 {reason}"));
 }
