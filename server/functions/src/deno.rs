@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the npm package of Deno for this machine, as npm lays it out; `None` where Deno has none.
+/// Returns the name of Deno's npm package for this machine (below `@deno/`); `None` if Deno has none for it.
 fn package() -> Option<&'static str> {
     Some(match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "linux-x64-glibc",
@@ -13,8 +13,8 @@ fn package() -> Option<&'static str> {
     })
 }
 
-/// Returns the first Deno of: `named`, the npm package of one of `projects` or of its parents, `path` (as in `PATH`).
-/// Where `named` is set, nothing else is looked at.
+/// Returns the first Deno in: the npm package of one of `projects` or of its parents, then `path` (as in `PATH`). If
+/// `named` is set, only that file counts.
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Option<PathBuf> {
     if let Some(named) = named {
         return named.is_file().then(|| named.to_owned());

@@ -1,7 +1,7 @@
-//! Everything that the relay in front of functions refuses.
+//! The refusals of calls, and failures of functions.
 //!
-//! A body is `{code, message}` and the code is in `sb-error-code`, too. `x-relay-error: true` makes functions-js raise
-//! a `FunctionsRelayError`, which distinguishes a failure of the platform from one of the function.
+//! The body is `{code, message}`, and the code is in the header `sb-error-code`, too. `x-relay-error: true` makes
+//! functions-js raise a `FunctionsRelayError`, which distinguishes a failure of the platform from one of the function.
 //!
 //! Source: Supabase's guides "Error codes" and "Status codes" of edge functions.
 
@@ -12,50 +12,50 @@ use http::{HeaderName, StatusCode};
 use poem::Response;
 use serde_json::json;
 
-/// Where the code of a failure is, beside the body.
+/// The header with the code of a failure.
 pub(crate) const SB_ERROR_CODE: HeaderName = HeaderName::from_static("sb-error-code");
 const X_RELAY_ERROR: HeaderName = HeaderName::from_static("x-relay-error");
 
 /// A refusal.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// The project has no such function, or it is switched off, or the path names none.
+    /// The project has no such function, or it is disabled, or the path names none.
     #[error("Requested function was not found")]
     NotFound,
-    /// No function is called with this method.
+    /// Functions cannot be called with this method.
     #[error("Method Not Allowed")]
     Method,
-    /// The function needs a token, and there is none.
+    /// The function needs a token, and the call has none.
     #[error("Missing authorization header")]
     NoAuthorization,
-    /// What is in `Authorization` is no token.
+    /// `Authorization` holds no token.
     #[error("Invalid JWT format")]
     TokenFormat,
-    /// The token's algorithm is none that the project signs with.
+    /// The project does not sign with the token's algorithm.
     #[error("Unsupported JWT algorithm {0}")]
     TokenAlgorithm(String),
-    /// The token of the shared secret is not valid.
+    /// The token, signed with the shared secret, is not valid.
     #[error("Invalid JWT")]
     LegacyToken,
-    /// The token of a signing key is not valid.
+    /// The token, signed with a signing key, is not valid.
     #[error("Invalid JWT")]
     AsymmetricToken,
-    /// There is nothing to run functions with.
+    /// There is no Deno to run functions with.
     #[error(
         "Edge functions run on Deno, and none was found. Install it with `npm install deno` in the project's folder, \
          put `deno` on the PATH, or set DENO to where it is"
     )]
     NoDeno,
-    /// The function did not become ready. Holds how long it will not be started.
+    /// The function did not become ready. Holds the time until it may be started again.
     #[error("Function failed to start (please check logs)")]
     Boot(Duration),
     /// The function's process ended while it had the call.
     #[error("Function exited due to an error (please check logs)")]
     Worker,
-    /// The function was ended, because it used more memory or processor time than it may.
+    /// The function was ended because it used too much memory or processor time.
     #[error("Function failed due to not having enough compute resources (please check logs)")]
     Resources,
-    /// As many calls wait as may.
+    /// The queue of waiting calls is full.
     #[error("Function has too many calls at the same time; try again later")]
     Busy,
     /// The function's answer did not begin in time.
@@ -67,7 +67,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the code, as the hosted platform calls the failure where it knows it.
+    /// Returns the code: the hosted platform's, if it has one for this failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
@@ -93,7 +93,7 @@ impl Error {
             Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,
-            // Of the platform's own making; no constant has it.
+            // A status of the hosted platform, which no standard has.
             Self::Resources | Self::Busy => {
                 StatusCode::from_u16(546).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
             }

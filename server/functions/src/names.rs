@@ -1,8 +1,8 @@
-//! How requests are called where many of them are told of at once.
+//! The names of requests in traces and in the table of slow statements.
 
 use gateway::Names;
 
-/// Returns how requests are called: what is behind the function's name is the function's.
+/// Returns the names of the service's requests. The path below a function's name is the function's own, and left out.
 pub fn names() -> Names {
     Names { route: |_| "/{function}".into(), ..Names::default() }
 }

@@ -7,7 +7,8 @@ use telemetry::{Span, begin_call};
 
 use crate::Error;
 
-/// Begins the span of the call `request` of a function, which is told of it by `traceparent`.
+/// Begins the span of a call, and passes it to the function in the header `traceparent`. Returns `None` if the request
+/// is not traced.
 pub(crate) fn begin(request: &mut Request, function: &str) -> Option<Span> {
     let method = request.method().to_string();
     let mut span = begin_call(format!("{method} /{function}"), request.headers_mut())?;
@@ -17,7 +18,7 @@ pub(crate) fn begin(request: &mut Request, function: &str) -> Option<Span> {
     Some(span)
 }
 
-/// Ends it with what came back.
+/// Ends `span` with the outcome of the call.
 pub(crate) fn end(mut span: Span, answered: &Result<Response, Error>) {
     match answered {
         Ok(response) => {

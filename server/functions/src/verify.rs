@@ -1,4 +1,4 @@
-//! Checks whether a caller's token opens a function that needs one.
+//! Checks the token of a call to a function that needs one.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,12 +9,13 @@ use tokens::Verifier;
 
 use crate::Error;
 
-/// Lets a caller pass whose `Authorization` has a token that one of the project's keys signed. A key is no token:
-/// neither one in `apikey` nor an opaque one in `Authorization` opens anything, as on the hosted platform.
+/// Checks that `Authorization` has a token that one of the project's keys signed. An API key is no token: one in
+/// `apikey` is ignored, and an opaque one in `Authorization` is refused, as on the hosted platform.
 ///
 /// Source: Supabase's guide "Authorization headers" of edge functions.
 ///
-/// Errors: the hosted platform's five ways to say no.
+/// Errors: [`Error::NoAuthorization`], [`Error::TokenFormat`], [`Error::LegacyToken`], [`Error::AsymmetricToken`] or
+/// [`Error::TokenAlgorithm`], as on the hosted platform.
 pub(crate) fn verify(headers: &HeaderMap, verifier: &Verifier) -> Result<(), Error> {
     if !headers.contains_key(AUTHORIZATION) {
         return Err(Error::NoAuthorization);
@@ -27,12 +28,12 @@ pub(crate) fn verify(headers: &HeaderMap, verifier: &Verifier) -> Result<(), Err
     Err(match algorithm.as_str() {
         "HS256" => Error::LegacyToken,
         "ES256" | "RS256" | "EdDSA" => Error::AsymmetricToken,
-        // Comes from an untrusted token and goes into an answer: keep it short.
+        // The name comes from an untrusted token and goes into an answer, so it is cut short.
         _ => Error::TokenAlgorithm(algorithm.chars().take(32).collect()),
     })
 }
 
-/// Returns the algorithm that the head of a token names; `None` if there is no such head.
+/// Returns the algorithm in the head of `token`; `None` if `token` has no such head.
 fn algorithm(token: &str) -> Option<String> {
     let (head, _) = token.split_once('.')?;
     let head = BASE64_URL_SAFE_NO_PAD.decode(head).ok()?;

@@ -1,4 +1,4 @@
-//! Ends the processes of functions whose files change.
+//! Watches the functions folder, so that a changed file ends its function's process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
@@ -7,7 +7,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::Inner;
 
-/// Watches `folder` for as long as the returned watcher lives; `None`, with a warning, where that is not possible.
+/// Watches `folder` until the returned watcher is dropped. Returns `None`, and logs a warning, if that is not possible.
 pub(crate) fn watch(folder: PathBuf, functions: Weak<Inner>) -> Option<RecommendedWatcher> {
     let watched = folder.clone();
     let changed = move |event: notify::Result<Event>| {
@@ -30,7 +30,7 @@ pub(crate) fn watch(folder: PathBuf, functions: Weak<Inner>) -> Option<Recommend
         .ok()
 }
 
-/// Returns the function that `path` belongs to; `None` for what may belong to all.
+/// Returns the name of the function that `path` belongs to; `None` for a file that several functions may use.
 fn name<'a>(folder: &Path, path: &'a Path) -> Option<&'a str> {
     let mut parts = path.strip_prefix(folder).ok()?.components();
     let first = parts.next()?.as_os_str().to_str()?;

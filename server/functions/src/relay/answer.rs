@@ -1,4 +1,4 @@
-//! The body of an answer on its way to the caller.
+//! The body of an answer to the caller.
 
 use std::io;
 use std::pin::Pin;
@@ -13,8 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::worker::{Call, Connection};
 
-/// Returns the body for the caller: what has come with the head as it is, anything else as it comes, until `deadline`.
-/// Dropped before its end it closes the connection, from which the function learns that its caller has gone.
+/// Returns the body for the caller: whole if it has come with the head, else as a stream, which breaks off at
+/// `deadline`. If the stream is dropped before its end, the connection is closed, so that the function learns that its
+/// caller has gone.
 pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) -> Body {
     let mut in_flight = Some(InFlightCall { connection, call });
     let first = std::future::poll_fn(|context| Poll::Ready(poll_part(&mut in_flight, context))).await;
@@ -29,7 +30,7 @@ pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) 
     Body::from_bytes_stream(stream::iter(first).chain(Answer::new(in_flight, deadline)))
 }
 
-/// What is held until the last part of an answer has come from the function.
+/// Held until the last part of an answer has come from the function.
 struct InFlightCall {
     connection: Connection,
     call: Call,
@@ -42,7 +43,7 @@ fn poll_part(
 ) -> Poll<Option<io::Result<Bytes>>> {
     let Some(InFlightCall { connection, .. }) = in_flight else { return Poll::Ready(None) };
     let part = connection.poll_body(context);
-    // With a known length, the end is known before anybody polls for it.
+    // With a known length, the end is known before it is polled for.
     if connection.is_read()
         && let Some(InFlightCall { connection, call }) = in_flight.take()
     {
@@ -56,7 +57,7 @@ fn poll_part(
 
 /// An answer that comes in parts.
 struct Answer {
-    /// Shared with `late`: a caller who takes nothing more does not keep the call in flight beyond its time.
+    /// Shared with `late`, so that a caller that stops reading does not hold the call beyond its time.
     in_flight: Arc<Mutex<Option<InFlightCall>>>,
     /// Drops the call when its time is over.
     late: AbortOnDropHandle<()>,

@@ -12,16 +12,16 @@ use super::frames::{self, Frames};
 
 /// Bytes that are carried at a time, in each direction.
 const BUFFER: usize = 8 * 1024;
-/// How long the ends may take to finish the frame that they are in, and to answer the close frame.
+/// How long the ends may take to finish their current frame and to answer the close frame.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a close frame says to an end that did not close the socket itself: a code of RFC 6455, section 7.4.1, and a
-/// sentence.
+/// The content of a close frame to an end that did not close the socket itself: a code of RFC 6455, section 7.4.1, and
+/// the reason.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Close(u16, &'static str);
 
 impl Close {
-    /// Its time is up.
+    /// The call has reached its time limit.
     pub(super) const LATE: Self = Self(1001, "the time limit of the call was reached");
     /// The server stops.
     pub(super) const STOPPING: Self = Self(1001, "the server is shutting down");
@@ -29,8 +29,8 @@ impl Close {
     const GONE: Self = Self(1011, "the function has ended");
 }
 
-/// Carries what comes at either end to the other, until both have ended, one breaks, nothing came for `silence`, or
-/// `ending` says why it has to end. `early` has come from the function already.
+/// Copies bytes from either end to the other, until both have ended, one of them breaks, no bytes come for `silence`,
+/// or `ending` completes with the reason to close. `early` holds the bytes that the function has already sent.
 pub(super) async fn carry(
     caller: impl AsyncRead + AsyncWrite,
     (function, early): (impl AsyncRead + AsyncWrite, Bytes),
@@ -46,7 +46,7 @@ pub(super) async fn carry(
             if up.run(&moved).await == End::Source {
                 let _ = up.to.shutdown().await;
             }
-            // What the function still sends is carried; the end of its direction ends both.
+            // The function may still send; the end of its direction ends both.
             std::future::pending().await
         };
         tokio::select! {
@@ -66,29 +66,30 @@ pub(super) async fn carry(
     };
     let goodbye = async {
         tokio::join!(up.close(close), down.close(close));
-        // A socket that is closed with unread bytes is reset, and the close frame is lost on the way.
+        // A socket that is closed with unread bytes is reset, and the close frame may be lost.
         while up.from.read(&mut up.buffer).await.is_ok_and(|length| length > 0) {}
     };
     let _ = timeout(GRACE, goodbye).await;
 }
 
-/// What has ended one direction.
+/// Which side has ended one direction.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// Nothing more comes.
+    /// The sender.
     Source,
-    /// Nothing more is taken.
+    /// The receiver.
     Sink,
 }
 
-/// One direction of a socket. Its futures can be dropped at any point, and the direction continues from there.
+/// One direction of a socket. Its futures can be dropped at any point; the next one continues from there.
 struct Direction<From, To> {
     from: ReadHalf<From>,
     to: WriteHalf<To>,
-    /// What was read, and which part of it has not been written.
+    /// Bytes that were read.
     buffer: Vec<u8>,
+    /// The part of `buffer` that has not been written.
     rest: Range<usize>,
-    /// How far what was written has come.
+    /// Follows the bytes that were written.
     frames: Frames,
     /// Whether frames have to be masked.
     is_masked: bool,
@@ -111,7 +112,7 @@ impl<From: AsyncRead, To: AsyncWrite> Direction<From, To> {
         }
     }
 
-    /// Writes what was read, and reads if there is nothing.
+    /// Writes the rest of the buffer, after a read if there is none.
     async fn step(&mut self) -> Result<(), End> {
         if self.rest.is_empty() {
             self.rest = match self.from.read(&mut self.buffer).await {
@@ -130,7 +131,7 @@ impl<From: AsyncRead, To: AsyncWrite> Direction<From, To> {
         self.to.flush().await.map_err(|_| End::Sink)
     }
 
-    /// Finishes the frame that it is in, and puts one behind it that closes the socket, unless one has.
+    /// Finishes the current frame and sends a close frame, unless the sender has sent one.
     async fn close(&mut self, Close(code, reason): Close) {
         while !self.rest.is_empty() || !self.frames.is_between() {
             if self.step().await.is_err() {

@@ -1,29 +1,30 @@
-//! Where frames of a WebSocket end, which is all that has to be known to put one between them (RFC 6455, section 5).
+//! Finds the ends of a WebSocket's frames, between which another frame can be inserted (RFC 6455, section 5).
 
 /// The longest head of a frame: two bytes, eight of length, four of the mask.
 const LONGEST_HEAD: usize = 14;
 const CLOSE: u8 = 8;
-/// The bit that says that a frame is the last of its message.
+/// The bit of a frame that is the last of its message.
 const LAST: u8 = 0x80;
-/// The bit that says that a frame is masked.
+/// The bit of a masked frame.
 const MASKED: u8 = 0x80;
-/// The mask that changes nothing. Masks are against proxies that take a frame for a request, of which there are none on
-/// a private socket.
+/// The mask that changes nothing. Masks protect proxies that may take a frame for a request, and there are none on a
+/// private socket.
 const MASK: [u8; 4] = [0; 4];
 
-/// How far one direction of a socket has come.
+/// The position of one direction of a socket in its frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The head of a frame that has come in part.
+    /// The head of the current frame, as far as it has come.
     head: [u8; LONGEST_HEAD],
+    /// Bytes of `head` that have come.
     length: usize,
-    /// Bytes that are still to come of a frame whose head has.
+    /// Bytes of the current frame's payload that are still to come.
     payload: u64,
     is_closed: bool,
 }
 
 impl Frames {
-    /// Follows the next `bytes` of the direction.
+    /// Moves on by the next `bytes` of the direction.
     pub(super) fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.payload > 0 {
@@ -43,12 +44,12 @@ impl Frames {
         }
     }
 
-    /// Reports whether another frame may begin here.
+    /// Reports whether it is between two frames.
     pub(super) fn is_between(&self) -> bool {
         self.length == 0 && self.payload == 0
     }
 
-    /// Reports whether a frame has passed after which no other may.
+    /// Reports whether a close frame has passed, after which no other frame may come.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
@@ -75,8 +76,8 @@ impl Frames {
     }
 }
 
-/// Returns a frame that closes a socket, with `code` and a `reason` of at most 123 bytes; `is_masked` as those of
-/// clients are.
+/// Returns a close frame with `code` and a `reason` of at most 123 bytes. The frames of clients are masked
+/// (`is_masked`).
 pub(super) fn close(code: u16, reason: &str, is_masked: bool) -> Vec<u8> {
     let length = u8::try_from(size_of_val(&code) + reason.len()).unwrap_or_default();
     let mut frame = vec![LAST | CLOSE, length | if is_masked { MASKED } else { 0 }];

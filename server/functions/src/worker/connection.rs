@@ -1,4 +1,4 @@
-//! A connection to a function's process, on which hyper's client of HTTP/1.1 makes one call after the other.
+//! A connection to a function's process, on which hyper's HTTP/1.1 client makes one call after the other.
 
 mod stream;
 
@@ -18,64 +18,64 @@ use tokio_util::task::AbortOnDropHandle;
 
 use stream::Stream;
 
-/// Bytes that the head of an answer may have.
+/// The most bytes of an answer's head.
 const LONGEST_HEAD: usize = 256 * 1024;
-/// Headers that it may have.
+/// The most headers of an answer.
 const MOST_HEADERS: usize = 128;
 
 /// The body of a call, as it comes from the caller.
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
-/// What reads and writes on the socket.
+/// hyper's part of the connection, which reads from the socket and writes to it.
 type HttpConnection = http1::Connection<Stream, Body>;
 
 /// Why a call got no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nothing of it was sent, so it may be sent on another connection.
+    /// No byte of it was sent, so it may be sent on another connection.
     Unsent(Box<Request<Body>>),
-    /// The worker does not take connections.
+    /// The worker does not accept connections.
     Unreachable,
-    /// The worker closed the connection, or sent what is no answer.
+    /// The worker closed the connection, or sent something that is no answer.
     Broken,
-    /// The caller broke off while the body was coming.
+    /// The caller's body broke off.
     Caller,
     /// The answer did not begin in time.
     Late,
 }
 
-/// A connection in use. Dropped before it is given back, it is closed, from which the function learns that its caller
-/// has gone.
+/// A connection in use. If it is dropped instead of given back, it is closed, so that the function learns that its
+/// caller has gone.
 pub(crate) struct Connection {
     sender: SendRequest<Body>,
     driver: Driver,
-    /// The body of the last answer; `None` once all of it was read.
+    /// The body of the last answer; `None` after its end.
     answer: Option<Incoming>,
     /// Whether the last call had a body.
     has_upload: bool,
 }
 
-/// What reads from the socket and writes to it.
+/// Who drives the connection, by polling hyper's part of it.
 enum Driver {
-    /// Whoever waits for something of the connection: a task of its own would cost every call two switches between
-    /// tasks, of which each may wake a thread.
+    /// The task that waits for the connection. A second task would cost every call two switches between tasks, each of
+    /// which may wake a thread.
     Caller(Box<HttpConnection>),
-    /// A task, for as long as this is held.
+    /// A task of its own, until this is dropped.
     Task(#[expect(dead_code, reason = "held for its end")] AbortOnDropHandle<()>),
-    /// Nothing any more: HTTP/1.1 has ended on it. Bytes of another protocol are kept.
+    /// Nobody, because HTTP/1.1 has ended on it. Bytes of another protocol are kept.
     Nobody(Option<UpgradedSocket>),
 }
 
-/// A socket, and what was read from it but not as HTTP/1.1.
+/// A socket, and the bytes read from it that are not HTTP/1.1.
 type UpgradedSocket = (UnixStream, Bytes);
 
 impl Driver {
-    /// Reads and writes what can be, unless a task does. The sender or the answer's body reports what goes wrong.
+    /// Reads and writes without waiting, unless a task does. The sender or the answer's body reports errors.
     fn drive(&mut self, context: &mut Context<'_>) {
         if let Self::Caller(exchanges) = self
             && exchanges.poll_without_shutdown(context).is_ready()
         {
-            // A call that waits on it gets an error from its sender by that.
+            // After this the sender returns an error to a call that still waits.
             *self = Self::Nobody(std::mem::replace(self, Self::Nobody(None)).free());
         }
     }
@@ -102,7 +102,7 @@ impl Connection {
         Ok(Self { sender, driver: Driver::Caller(Box::new(exchanges)), answer: None, has_upload: false })
     }
 
-    /// Reports whether it can take another call, as far as that is known already.
+    /// Reports whether it can take another call, as far as is known yet.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.driver, Driver::Caller(_)) && self.answer.is_none() && self.sender.is_ready()
     }
@@ -114,7 +114,7 @@ impl Connection {
         let driver = &mut self.driver;
         let answered = std::future::poll_fn(|context| {
             driver.drive(context);
-            // The line before brings the answer or nothing does: a waker would wake this very task.
+            // Only the line before can bring the answer, so no waker is needed: it would wake this very task.
             answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         match answered.await {
@@ -131,13 +131,12 @@ impl Connection {
         }
     }
 
-    /// Lets a task send what may still be to come of the call's body: it goes to the function even while nobody reads
-    /// the answer.
+    /// Lets a task send the rest of the call's body, so that it reaches the function even while the answer is not read.
     pub(crate) fn send_rest(self) -> Self {
         let driver = match self.driver {
             Driver::Caller(mut exchanges) if self.has_upload => {
                 let driving = tokio::spawn(async move {
-                    // The answer's body reports what goes wrong.
+                    // The answer's body reports errors.
                     let _ = std::future::poll_fn(|context| exchanges.poll_without_shutdown(context)).await;
                 });
                 Driver::Task(AbortOnDropHandle::new(driving))
@@ -153,12 +152,12 @@ impl Connection {
             let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
             let mut part = Pin::new(&mut *answer).poll_frame(context);
             if part.is_pending() {
-                // Driving brings the next part, but only after the body was polled for it.
+                // Only after the body was polled does driving bring the next part.
                 self.driver.drive(context);
                 part = Pin::new(&mut *answer).poll_frame(context);
             }
             let frame = ready!(part).transpose().map_err(io::Error::other)?;
-            // With a known length, the end is known before anybody polls for it.
+            // With a known length, the end is known before it is polled for.
             if frame.is_none() || answer.is_end_stream() {
                 self.answer = None;
             }
@@ -173,8 +172,7 @@ impl Connection {
         self.answer.is_none()
     }
 
-    /// Returns the socket, which now belongs to another protocol, and the bytes of that protocol that were read
-    /// already.
+    /// Returns the socket, for another protocol, and the bytes of that protocol that were already read.
     pub(crate) fn into_parts(self) -> Option<UpgradedSocket> {
         self.driver.free()
     }

@@ -1,15 +1,15 @@
-//! What a function's process writes: its log, and the message that it is ready.
+//! The output of a function's process: its log, and the message that it is ready.
 
 use serde::Deserialize;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::sync::oneshot;
 
-/// Begins the lines that our own script writes.
+/// The first byte of the lines that our own script writes.
 const MARK: u8 = 1;
-/// Bytes of a line that are kept: those of the longest event, escaped.
+/// Bytes of a line that are kept: enough for the longest event with all its characters escaped.
 const LONGEST_LINE: usize = 128 * 1024;
 
-/// A line of our script.
+/// An event that our script writes as a line.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Event {
@@ -84,7 +84,7 @@ fn log(function: &str, level: Level, request_id: &str, text: &str) {
     }
 }
 
-/// Lines of bounded length: what is longer is cut, not gathered.
+/// Lines of bounded length: the rest of a longer line is dropped.
 struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new() }
     }
 
-    /// Returns the next line without its end; `None` when the writer is gone.
+    /// Returns the next line without its end; `None` at the end of the output.
     async fn next(&mut self) -> Option<&[u8]> {
         self.line.clear();
         let mut is_any = false;

@@ -1,4 +1,4 @@
-//! A worker's socket, from which an answer can be read that came before the worker closed it.
+//! A worker's socket, from which an answer can still be read after the worker has closed it.
 
 use std::io::{self, IoSlice};
 use std::path::Path;
@@ -11,9 +11,9 @@ use tokio::net::UnixStream;
 
 /// A socket on which a write that fails never ends.
 ///
-/// A worker may answer without reading the whole call, and close its end. hyper gives up a call whose body cannot be
-/// written, and with it the answer. A write that waits keeps it from that, and holds nothing up: to be read are the
-/// answer and the end behind it, or the end alone, which hyper reports.
+/// A worker may answer without reading the whole call, and close its end. hyper gives up a call whose body it cannot
+/// write, and the answer with it. If the write waits for ever instead, hyper goes on to read: the answer and the end of
+/// the connection, or the end alone, which it reports.
 pub(super) struct Stream(TokioIo<UnixStream>);
 
 impl Stream {
