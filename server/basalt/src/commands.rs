@@ -126,11 +126,11 @@ enum Command {
     Functions(functions::Arguments),
     /// Generate code from the database
     #[command(subcommand)]
-    Gen(Gen),
+    Gen(GenCommand),
 }
 
 #[derive(Debug, Subcommand)]
-enum Gen {
+enum GenCommand {
     /// Generate types for typed clients, in the format of the Supabase CLI
     ///
     /// Example: `basalt gen types typescript > src/database.types.ts`
@@ -219,7 +219,7 @@ impl Arguments {
             Command::Stop => block_on(stop::run(Settings::load(&flags)?)),
             Command::Storage(arguments) => block_on(storage::run(&load(&flags)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
-            Command::Gen(Gen::Types(arguments)) => {
+            Command::Gen(GenCommand::Types(arguments)) => {
                 block_on(gen_types::run(Settings::load(&flags)?, arguments))
             }
         }

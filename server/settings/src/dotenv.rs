@@ -13,7 +13,7 @@ const EXPORT: &str = "export";
 /// Why a text cannot be read. It repeats nothing of the text, which may hold secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in line {line}")]
-pub(crate) struct Mistake {
+pub(crate) struct SyntaxError {
     what: &'static str,
     /// Counted from 1.
     line: usize,
@@ -21,20 +21,20 @@ pub(crate) struct Mistake {
 
 /// Returns the variables of `text`; of several with one name the last counts.
 ///
-/// Errors: [`Mistake`] for a character that no name has, and for a quote that is not closed.
-pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, String>, Mistake> {
+/// Errors: [`SyntaxError`] for a character that no name has, and for a quote that is not closed.
+pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, String>, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-    let mistake = |what, rest: &str| {
+    let error_at = |what, rest: &str| {
         let before = &text.as_bytes()[..text.len() - rest.len()];
-        Mistake { what, line: 1 + before.iter().filter(|byte| **byte == b'\n').count() }
+        SyntaxError { what, line: 1 + before.iter().filter(|byte| **byte == b'\n').count() }
     };
     let mut values = BTreeMap::new();
     let mut rest = statement(&text);
     while !rest.is_empty() {
         let (name, at_value) =
-            name(rest).map_err(|rest| mistake("a character that no name may have", rest))?;
+            name(rest).map_err(|rest| error_at("a character that no name may have", rest))?;
         let (value, after) = value(at_value, &values)
-            .ok_or_else(|| mistake("a quote that is not closed, which begins", at_value))?;
+            .ok_or_else(|| error_at("a quote that is not closed, which begins", at_value))?;
         if !name.is_empty() {
             values.insert(name.to_owned(), value);
         }
@@ -148,7 +148,7 @@ mod tests {
 
     /// The variables of `text`, as pairs.
     fn pairs(text: &str) -> Vec<(String, String)> {
-        parse(text).unwrap_or_else(|mistake| panic!("{text:?}: {mistake}")).into_iter().collect()
+        parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}")).into_iter().collect()
     }
 
     /// Fails unless each text sets `A` to the value beside it, and nothing else.
@@ -266,12 +266,12 @@ mod tests {
     fn a_mistake_names_its_line() {
         let mistake = |text: &str| parse(text).unwrap_err().to_string();
         let name = |line: u8| format!("a character that no name may have in line {line}");
-        assert_eq!(mistake("A=b\n\n# c\nB/C=d"), name(4));
-        assert_eq!(mistake("A=b\nB\nC=d"), name(2));
-        assert_eq!(mistake("A='b\nc'd\ne"), name(2));
-        assert_eq!(mistake("A='it''s'"), name(1));
-        assert_eq!(mistake("A=b\r\nB=\"c\r\nhunter2"), "a quote that is not closed, which begins in line 2");
-        assert_eq!(mistake("A=\nB='c\\'"), "a quote that is not closed, which begins in line 2");
+        assert_eq!(error_at("A=b\n\n# c\nB/C=d"), name(4));
+        assert_eq!(error_at("A=b\nB\nC=d"), name(2));
+        assert_eq!(error_at("A='b\nc'd\ne"), name(2));
+        assert_eq!(error_at("A='it''s'"), name(1));
+        assert_eq!(error_at("A=b\r\nB=\"c\r\nhunter2"), "a quote that is not closed, which begins in line 2");
+        assert_eq!(error_at("A=\nB='c\\'"), "a quote that is not closed, which begins in line 2");
         // As in the source, a last line that breaks off is overlooked.
         assert_eq!(pairs("A=b\nB"), pairs("A=b"));
     }

@@ -67,7 +67,7 @@ impl Environment {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(unusable(&error)),
         };
-        let pairs = dotenv::parse(&String::from_utf8_lossy(&bytes)).map_err(|mistake| unusable(&mistake))?;
+        let pairs = dotenv::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| unusable(&error))?;
         for (name, value) in pairs {
             if !value.is_empty() && !self.values.contains_key(&name) {
                 self.files.insert(name.clone(), path.to_owned());

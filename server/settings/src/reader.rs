@@ -18,12 +18,12 @@ pub struct Reader<'a> {
     read_keys: BTreeSet<String>,
     read_names: BTreeSet<String>,
     /// What `config.toml` refers to and lacks, by key.
-    unset: BTreeMap<String, Unset>,
+    unset: BTreeMap<String, MissingVariable>,
     warnings: Vec<String>,
 }
 
 /// A variable that is not set.
-struct Unset {
+struct MissingVariable {
     variable: String,
     /// What comes of that.
     effect: String,
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
             true => format!("the text env({name}) itself is used, which no provider accepts"),
             false => format!("{key} is ignored"),
         };
-        let unset = Unset { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
+        let unset = MissingVariable { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
         // What was said of it when it was read before still holds.
         self.unset.entry(key.to_owned()).or_insert(unset);
         Ok(is_kept.then(|| value.clone()))
@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
     /// Returns all warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
     pub fn finish(mut self) -> Vec<String> {
         let missed = self.unset.iter().filter(|(_, unset)| unset.is_missed);
-        let missed = missed.map(|(key, Unset { variable, effect, .. })| {
+        let missed = missed.map(|(key, MissingVariable { variable, effect, .. })| {
             format!(
                 "{key} refers to the environment variable {variable}, which is not set; until it is, {effect}"
             )

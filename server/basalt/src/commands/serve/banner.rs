@@ -29,11 +29,11 @@ impl Banner<'_> {
     /// Prints the summary, or logs it if the log's format is JSON. It says where secrets are, but does not contain them,
     /// except for the publicly known default password.
     pub(super) fn print(&self, took: Duration) {
-        let facts = Facts::of(self);
+        let summary = Summary::of(self);
         if logging::is_json() {
-            facts.log(took);
+            summary.log(took);
         } else {
-            facts.print(took);
+            summary.print(took);
         }
     }
 
@@ -100,8 +100,8 @@ impl Banner<'_> {
     }
 }
 
-/// What there is to know.
-struct Facts {
+/// What the summary says.
+struct Summary {
     site: Option<String>,
     api: String,
     functions: Option<String>,
@@ -114,7 +114,7 @@ struct Facts {
     admin: String,
 }
 
-impl Facts {
+impl Summary {
     fn of(banner: &Banner<'_>) -> Self {
         let (origin, keys) = (banner.origin(), banner.keys.api_keys());
         let functions = Functions::new(banner.settings);
