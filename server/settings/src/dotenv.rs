@@ -263,15 +263,15 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_names_its_line() {
-        let mistake = |text: &str| parse(text).unwrap_err().to_string();
+    fn an_error_names_its_line() {
+        let refusal = |text: &str| parse(text).unwrap_err().to_string();
         let name = |line: u8| format!("a character that no name may have in line {line}");
-        assert_eq!(error_at("A=b\n\n# c\nB/C=d"), name(4));
-        assert_eq!(error_at("A=b\nB\nC=d"), name(2));
-        assert_eq!(error_at("A='b\nc'd\ne"), name(2));
-        assert_eq!(error_at("A='it''s'"), name(1));
-        assert_eq!(error_at("A=b\r\nB=\"c\r\nhunter2"), "a quote that is not closed, which begins in line 2");
-        assert_eq!(error_at("A=\nB='c\\'"), "a quote that is not closed, which begins in line 2");
+        assert_eq!(refusal("A=b\n\n# c\nB/C=d"), name(4));
+        assert_eq!(refusal("A=b\nB\nC=d"), name(2));
+        assert_eq!(refusal("A='b\nc'd\ne"), name(2));
+        assert_eq!(refusal("A='it''s'"), name(1));
+        assert_eq!(refusal("A=b\r\nB=\"c\r\nhunter2"), "a quote that is not closed, which begins in line 2");
+        assert_eq!(refusal("A=\nB='c\\'"), "a quote that is not closed, which begins in line 2");
         // As in the source, a last line that breaks off is overlooked.
         assert_eq!(pairs("A=b\nB"), pairs("A=b"));
     }

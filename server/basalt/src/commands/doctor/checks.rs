@@ -11,7 +11,7 @@ use database::{Database, migrate};
 
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
-use crate::commands::functions::Functions;
+use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
@@ -19,7 +19,7 @@ use crate::settings::{Settings, display_path};
 const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks, in an order in which each one's conditions are checked first.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
@@ -39,14 +39,14 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     }
     findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
     if settings.services.realtime.is_some() {
-        findings.push(finding("Realtime", realtime::check(settings, running.as_ref()).await));
+        findings.push(finding("Realtime", realtime(settings, running.as_ref()).await));
     }
     findings.push(finding("psql", psql()));
     findings.push(finding("Port", port("api.port", settings.server.host, settings.server.port, is_served)));
     let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, is_served);
     findings.push(finding("Admin port", admin));
     findings.push(finding("Buckets", buckets(settings)));
-    findings.extend(Functions::new(settings).map(|functions| finding("Functions", edge(&functions))));
+    findings.extend(EdgeFunctions::new(settings).map(|functions| finding("Functions", edge(&functions))));
     if settings.site.enabled {
         findings.push(finding("Site", site(settings)));
     }
@@ -190,19 +190,20 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
     verdict
 }
 
-/// Connects to the database, if it runs and answers.
-pub(super) async fn open_existing(
-    settings: &Settings,
-    running: Option<&RunningPostgres>,
-) -> Option<Database> {
-    let admin = Backend::existing(settings, running)?.admin().await.ok()?;
-    match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
-        Ok(Ok(())) => Some(admin),
-        _ => {
-            admin.close().await;
-            None
-        }
-    }
+/// Checks what realtime needs of the database, if that runs and answers.
+async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
+    let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
+    let Some(backend) = Backend::existing(settings, running) else { return silent() };
+    let Ok(admin) = backend.admin().await else { return silent() };
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&admin)).await {
+            Ok(Some(verdict)) => verdict,
+            Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
+        },
+        _ => silent(),
+    };
+    admin.close().await;
+    verdict
 }
 
 async fn pending(settings: &Settings, admin: &Database) -> Verdict {
@@ -287,7 +288,7 @@ fn buckets(settings: &Settings) -> Verdict {
     }
 }
 
-fn edge(functions: &Functions) -> Verdict {
+fn edge(functions: &EdgeFunctions) -> Verdict {
     match (functions.problem(), &functions.deno) {
         (Some(problem), _) => Verdict::Note(problem),
         (None, Some(deno)) if functions.count > 0 => {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use database::cluster::DEFAULT_PASSWORD;
 
 use crate::backend::Backend;
-use crate::commands::functions::Functions;
 use crate::console;
+use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::logging;
 use crate::settings::{Settings, display_path};
@@ -53,8 +53,8 @@ impl Banner<'_> {
         self.settings.server.external_url.as_deref().unwrap_or(origin)
     }
 
-    fn notices(&self, functions: Option<&Functions>) {
-        if let Some(problem) = functions.and_then(Functions::problem) {
+    fn notices(&self, functions: Option<&EdgeFunctions>) {
+        if let Some(problem) = functions.and_then(EdgeFunctions::problem) {
             console::note(problem);
         }
         let wanted = self.wanted_port;
@@ -117,7 +117,7 @@ struct Summary {
 impl Summary {
     fn of(banner: &Banner<'_>) -> Self {
         let (origin, keys) = (banner.origin(), banner.keys.api_keys());
-        let functions = Functions::new(banner.settings);
+        let functions = EdgeFunctions::new(banner.settings);
         banner.notices(functions.as_ref());
         let api = banner.api_url(&origin).to_owned();
         Self {
