@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use ::settings::Secret;
-use ::settings::{Invalid, Reader, Value};
+use ::settings::{Invalid, KnownKeys, Reader, Value};
 
 pub use encryption::{EncryptionKey, EncryptionSettings};
 pub use hooks::{Hook, HookName, HookSettings};
@@ -44,33 +44,50 @@ pub use sms::{Messagebird, Moment, SmsProvider, SmsSettings, Textlocal, Twilio, 
 pub use third_party::read_third_parties;
 pub use token::TokenSettings;
 
-/// Sections of `config.toml` that are off where they do not say `enabled = true`.
-pub const OFF_BY_DEFAULT: &[&str] = &[
-    "auth.captcha",
-    "auth.email.notification.*",
-    "auth.external.*",
-    "auth.hook.*",
-    "auth.sms.*",
-    "auth.third_party.*",
-    "auth.web3.*",
-];
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    silent: &[
+        "inbucket.admin_email",
+        "inbucket.sender_name",
+        "local_smtp.admin_email",
+        "local_smtp.sender_name",
+    ],
+    without_effect: &[
+        ("inbucket.pop3_port", "", NO_SMTP),
+        ("inbucket.smtp_port", "", NO_SMTP),
+        ("local_smtp.pop3_port", "", NO_SMTP),
+        ("local_smtp.smtp_port", "", NO_SMTP),
+    ],
+    off_by_default: &[
+        "auth.captcha",
+        "auth.email.notification.*",
+        "auth.external.*",
+        "auth.hook.*",
+        "auth.sms.*",
+        "auth.third_party.*",
+        "auth.web3.*",
+    ],
+    // What the provider refuses, so that nothing which is switched on stops the start or is off unnoticed. The Supabase CLI
+    // keeps that text everywhere.
+    kept_references: &[
+        "auth.captcha.secret",
+        "auth.external.*.client_id",
+        "auth.external.*.secret",
+        "auth.sms.*.access_key",
+        "auth.sms.*.account_sid",
+        "auth.sms.*.api_key",
+        "auth.sms.*.api_secret",
+        "auth.sms.*.auth_token",
+        "auth.sms.*.from",
+        "auth.sms.*.message_service_sid",
+        "auth.sms.*.originator",
+        "auth.sms.*.sender",
+    ],
+    prefixes: &["GOTRUE_"],
+    ..KnownKeys::NONE
+};
 
-/// Keys that stay the text `env(NAME)` where the variable is not set: what its provider refuses, so that nothing which
-/// is switched on stops the start or is off unnoticed. The Supabase CLI keeps that text everywhere.
-pub const KEPT_REFERENCES: &[&str] = &[
-    "auth.captcha.secret",
-    "auth.external.*.client_id",
-    "auth.external.*.secret",
-    "auth.sms.*.access_key",
-    "auth.sms.*.account_sid",
-    "auth.sms.*.api_key",
-    "auth.sms.*.api_secret",
-    "auth.sms.*.auth_token",
-    "auth.sms.*.from",
-    "auth.sms.*.message_service_sid",
-    "auth.sms.*.originator",
-    "auth.sms.*.sender",
-];
+const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
 
 /// Shortest time between two text messages to one user in the Supabase CLI's template.
 const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);

@@ -5,7 +5,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::settings::{Bytes, Environment, Invalid, Reader};
+use ::settings::{Bytes, Environment, Invalid, KnownKeys, Reader};
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    silent: &["edge_runtime.inspector_port", "edge_runtime.policy"],
+    without_effect: &[(
+        "edge_runtime.deno_version",
+        "2",
+        "functions run on the Deno that is installed, which is a 2",
+    )],
+    ..KnownKeys::NONE
+};
 
 /// Files that a function may begin in, the first that is there.
 pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];

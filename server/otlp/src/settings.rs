@@ -250,14 +250,14 @@ fn headers(text: &Secret) -> Option<HeaderMap> {
 
 #[cfg(test)]
 mod tests {
-    use ::settings::{Environment, KnownKeys};
+    use ::settings::Environment;
 
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Settings, String> {
         let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let (environment, config) = (Environment::from_pairs(pairs), Default::default());
-        Settings::read(&mut Reader::new(&environment, &config, KnownKeys::default()))
+        Settings::read(&mut Reader::new(&environment, &config, &[]))
             .map_err(|error| error.to_string())
     }
 

@@ -7,7 +7,7 @@ mod kinds;
 mod server;
 mod text;
 
-use ::settings::{Invalid, Reader, Setting};
+use ::settings::{Invalid, KnownKeys, Reader, Setting};
 
 pub use claim_path::ClaimPath;
 pub use connections::{Connections, Servers};
@@ -16,6 +16,19 @@ pub use kinds::{OpenApiMode, ProxyUri, Secret, TraceHeader, TxEnd, Verbosity};
 pub use server::{LOG_LEVELS, Mode, Server};
 pub use text::example;
 pub(crate) use text::quoted;
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    without_effect: &[(
+        "api.auto_expose_new_tables",
+        "true",
+        "the API's roles may use new tables of public until a migration revokes it",
+    )],
+    prefixes: &["PGRST_"],
+    // Beside other services it is the level of the whole log, which starts before settings are read.
+    read_elsewhere: &["PGRST_LOG_LEVEL"],
+    ..KnownKeys::NONE
+};
 
 /// Schemas that belong to Postgres and are never exposed.
 const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];

@@ -1,9 +1,9 @@
-//! Keys of `config.toml` that nobody reads and that yet draw no warning, or one of their own.
+//! Names that no setting has and that yet draw no warning, or one of their own.
 //!
 //! In patterns `*` stands for one name, a trailing `**` for any depth.
 
-/// Keys of `config.toml`, and variables, that are known without being read.
-#[derive(Debug, Clone, Copy, Default)]
+/// Keys of `config.toml`, and variables, that one crate knows without reading them.
+#[derive(Debug, Clone, Copy)]
 pub struct KnownKeys {
     /// Keys that mean nothing here.
     pub silent: &'static [&'static str],
@@ -12,16 +12,26 @@ pub struct KnownKeys {
     pub without_effect: &'static [(&'static str, &'static str, &'static str)],
     /// Sections that are off where they do not say `enabled = true`.
     pub off_by_default: &'static [&'static str],
-    /// Keys whose value stays the text `env(NAME)` where the variable is not set: what something needs that is switched
-    /// on, and whoever gets it refuses. Every other key counts as absent then.
+    /// Keys whose value stays the text `env(NAME)` where the variable is not set. Something that is switched on needs
+    /// the value, and whoever gets the text refuses it. Every other key counts as absent then.
     pub kept_references: &'static [&'static str],
-    /// How the names of our environment variables begin; all others belong to somebody else.
+    /// How the names of the crate's environment variables begin; all others belong to somebody else.
     pub prefixes: &'static [&'static str],
-    /// How the names of those of them begin that others read.
+    /// How the names of those variables begin that no reader of settings reads.
     pub read_elsewhere: &'static [&'static str],
 }
 
 impl KnownKeys {
+    /// No names at all.
+    pub const NONE: Self = Self {
+        silent: &[],
+        without_effect: &[],
+        off_by_default: &[],
+        kept_references: &[],
+        prefixes: &[],
+        read_elsewhere: &[],
+    };
+
     /// Returns why the key at `path` has no effect here, if `value` asks for one.
     pub(crate) fn without_effect(&self, path: &[&str], value: &toml::Value) -> Option<&'static str> {
         let (_, nothing, reason) = self.without_effect.iter().find(|(pattern, ..)| fits(pattern, path))?;

@@ -14,7 +14,7 @@ const SIMILAR: f64 = 0.8;
 pub struct Reader<'a> {
     environment: &'a Environment,
     config: &'a toml::Table,
-    known: KnownKeys,
+    known: &'a [KnownKeys],
     read_keys: BTreeSet<String>,
     read_names: BTreeSet<String>,
     /// What `config.toml` refers to and lacks, by key.
@@ -33,7 +33,7 @@ struct MissingVariable {
 
 impl<'a> Reader<'a> {
     /// Returns a reader of `environment` and `config`, in which nobody needs to read the keys that are `known`.
-    pub fn new(environment: &'a Environment, config: &'a toml::Table, known: KnownKeys) -> Self {
+    pub fn new(environment: &'a Environment, config: &'a toml::Table, known: &'a [KnownKeys]) -> Self {
         Self {
             environment,
             config,
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
             return Ok(Some(toml::Value::String(text.into_owned())));
         }
         let own_section = path.len().saturating_sub(1);
-        let is_kept = self.known.keeps_reference(path) && !self.is_section_off(&path[..own_section]);
+        let is_kept = self.known.iter().any(|known| known.keeps_reference(path)) && !self.is_section_off(&path[..own_section]);
         let effect = match is_kept {
             true => format!("the text env({name}) itself is used, which no provider accepts"),
             false => format!("{key} is ignored"),
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         let switch = find(self.config, path).and_then(|section| section.get("enabled"));
         let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
         let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
-        set.map_or_else(|| self.known.is_off_by_default(path), |is_on| !is_on)
+        set.map_or_else(|| self.known.iter().any(|known| known.is_off_by_default(path)), |is_on| !is_on)
     }
 
     /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
@@ -217,7 +217,9 @@ impl<'a> Reader<'a> {
             !path.starts_with(&["edge_runtime", "secrets"])
                 && find(self.config, path).is_some_and(|value| refers(value, name))
         };
-        self.read_names.contains(name) || self.known.is_ours(name) || paths.iter().any(is_referred_to)
+        self.read_names.contains(name)
+            || self.known.iter().any(|known| known.is_ours(name))
+            || paths.iter().any(is_referred_to)
     }
 
     /// Reports whether a setting is read from the environment variable `name`.
@@ -290,18 +292,18 @@ impl<'a> Reader<'a> {
         for path in keys {
             let key = path.join(".");
             let value = find(self.config, &path);
-            if let Some(reason) = value.and_then(|value| self.known.without_effect(&path, value)) {
+            if let Some(reason) = value.and_then(|value| self.known.iter().find_map(|known| known.without_effect(&path, value))) {
                 warnings.push(format!("{key} has no effect here: {reason}"));
             }
             // A table may have been read as a whole.
             let is_read = (1..=path.len()).any(|depth| self.read_keys.contains(&path[..depth].join(".")));
-            if is_read || self.known.is_known(&path) {
+            if is_read || self.known.iter().any(|known| known.is_known(&path)) {
                 continue;
             }
-            let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.exact());
+            let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.iter().flat_map(KnownKeys::exact));
             warnings.push(unknown("key", &key, nearest(&key, candidates)));
         }
-        for name in self.environment.names().filter(|name| self.known.is_to_be_read(name)) {
+        for name in self.environment.names().filter(|name| self.known.iter().any(|known| known.is_to_be_read(name))) {
             if !self.read_names.contains(name) {
                 let candidates = self.read_names.iter().map(String::as_str);
                 warnings.push(unknown("environment variable", name, nearest(name, candidates)));
@@ -373,14 +375,8 @@ fn displayed(value: &toml::Value) -> String {
 mod tests {
     use super::*;
 
-    const KNOWN: KnownKeys = KnownKeys {
-        silent: &[],
-        without_effect: &[],
-        off_by_default: &["a.*"],
-        kept_references: &["a.*.secret"],
-        prefixes: &[],
-        read_elsewhere: &[],
-    };
+    const KNOWN: &[KnownKeys] =
+        &[KnownKeys { off_by_default: &["a.*"], kept_references: &["a.*.secret"], ..KnownKeys::NONE }];
 
     /// What `key` has in `config`, where variable `SET` is set, and the warnings.
     fn get<T: Value>(config: &str, key: &str) -> (Option<T>, Vec<String>) {
