@@ -7,12 +7,12 @@ mod kinds;
 mod server;
 mod text;
 
-use ::settings::{Invalid, KnownKeys, Reader, Setting};
+use ::settings::{Invalid, KnownKeys, Reader, Secret, Setting};
 
 pub use claim_path::ClaimPath;
 pub use connections::{Connections, Servers};
 pub(crate) use in_database::{ReadError, read as read_in_database};
-pub use kinds::{OpenApiMode, ProxyUri, Secret, TraceHeader, TxEnd, Verbosity};
+pub use kinds::{OpenApiMode, ProxyUri, TraceHeader, TxEnd, Verbosity};
 pub use server::{LOG_LEVELS, Mode, Server};
 pub use text::example;
 pub(crate) use text::quoted;
@@ -111,7 +111,7 @@ const HOISTED: [&str; 3] =
         pub db_pre_config: Option<String> = None,
         /// Keys that verify tokens, in place of those that the service was given.
         #[setting(variables = ["PGRST_JWT_SECRET"]; reread)]
-        pub jwt_secret: Option<Secret> = None,
+        pub jwt_secret: Option<Secret<Vec<u8>>> = None,
         /// Whether `jwt_secret` is base64 of the real one.
         #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread)]
         pub jwt_secret_is_base64: bool = false,
@@ -135,7 +135,7 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread)]
         pub server_cors_allowed_origins: Vec<String> = Vec::new(),
         /// Settings of Postgres for every transaction: `app.settings.*`.
-        pub app_settings: Vec<(String, String)> = Vec::new(),
+        pub app_settings: Vec<(String, Secret)> = Vec::new(),
         /// How much an error tells.
         #[setting(variables = ["PGRST_CLIENT_ERROR_VERBOSITY"]; reread)]
         pub client_error_verbosity: Verbosity = Verbosity::Verbose,
@@ -188,7 +188,7 @@ impl Settings {
         if let Some(own) = name.strip_prefix("app_settings_").or_else(|| name.strip_prefix("app.settings.")) {
             let name = format!("app.settings.{own}");
             self.app_settings.retain(|(known, _)| *known != name);
-            self.app_settings.push((name, value.to_owned()));
+            self.app_settings.push((name, Secret::from(value)));
             return Ok(true);
         }
         ::settings::set(self, &variable(&name), value)
@@ -276,7 +276,7 @@ mod tests {
         assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
         assert_eq!(settings.max_body_size, 1 << 20);
         assert_eq!(settings.server_trace_header.unwrap().0, "x-request-id");
-        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
+        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), Secret::from("v"))]);
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Tables {
     fn set(&mut self, name: &str, value: &str) -> Result<(), Invalid> {
         match (name, value.strip_prefix('@')) {
             ("PGRST_JWT_SECRET", Some(path)) => {
-                self.rest.jwt_secret = Some(rest::Secret::from(contents(name, path)?));
+                self.rest.jwt_secret = Some(Secret::from(contents(name, path)?));
                 return Ok(());
             }
             ("PGRST_DB_URI", Some(path)) => {

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ::settings::{Table, shown};
+use ::settings::{Secret, Table, shown};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Secret, Settings};
+use super::Settings;
 
 impl Settings {
     /// Returns names and values as a configuration file has them: texts in quotes. Secrets are `"…"`.
@@ -26,7 +26,7 @@ impl Settings {
         for (name, value) in &mut dumped {
             let own = self.app_settings.iter().find(|(known, _)| known == name);
             match (name.as_str(), own) {
-                (_, Some((_, own))) => *value = quoted(own),
+                (_, Some((_, own))) => *value = quoted(own.expose()),
                 ("jwt-secret", _) => *value = quoted(&secret),
                 ("jwt-secret-is-base64", _) if encoded.is_some() => *value = true.to_string(),
                 _ => {}

@@ -127,7 +127,7 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
     assert_eq!(found.rest.jwt_secret.as_ref().unwrap().expose(), secret);
     assert_eq!(found.rest.db_anon_role, None);
     let own = [("app.settings.some.key", "v"), ("app.settings.none", "")];
-    assert_eq!(found.rest.app_settings, own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(found.rest.app_settings, own.map(|(name, value)| (name.to_owned(), Secret::from(value))));
     assert!(read_back(&found).rest.jwt_secret_is_base64);
 }
 
