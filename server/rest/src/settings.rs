@@ -7,7 +7,7 @@ mod kinds;
 mod server;
 mod text;
 
-use ::settings::{Invalid, KnownKeys, Reader, Secret, Setting};
+use ::settings::{Invalid, KnownKeys, Reader, Secret};
 
 pub use claim_path::ClaimPath;
 pub use connections::{Connections, Servers};
@@ -32,16 +32,6 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 
 /// Schemas that belong to Postgres and are never exposed.
 const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
-
-/// Variables that only a server which runs this service alone reads: beside others the port is everybody's, and keys and
-/// CORS are.
-const OF_SERVERS_ALONE: [&str; 5] = [
-    "PGRST_JWT_SECRET",
-    "PGRST_JWT_SECRET_IS_BASE64",
-    "PGRST_SERVER_CORS_ALLOWED_ORIGINS",
-    "PGRST_SERVER_HOST",
-    "PGRST_SERVER_PORT",
-];
 
 /// Settings of functions that hold for the whole transaction unless others are named.
 const HOISTED: [&str; 3] =
@@ -98,10 +88,10 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_OPENAPI_SERVER_PROXY_URI"]; reread)]
         pub openapi_server_proxy_uri: Option<ProxyUri> = None,
         /// The host that the service listens on, as the OpenAPI document names it.
-        #[setting(variables = ["PGRST_SERVER_HOST"])]
+        #[setting(variables = ["PGRST_SERVER_HOST"]; standalone)]
         pub server_host: String = "!4".to_owned(),
         /// The port that the service listens on, as the OpenAPI document names it.
-        #[setting(variables = ["PGRST_SERVER_PORT"])]
+        #[setting(variables = ["PGRST_SERVER_PORT"]; standalone)]
         pub server_port: u16 = 3000,
         /// Whether settings are read from the database, too.
         #[setting(variables = ["PGRST_DB_CONFIG"])]
@@ -110,10 +100,10 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_DB_PRE_CONFIG"]; reread)]
         pub db_pre_config: Option<String> = None,
         /// Keys that verify tokens, in place of those that the service was given.
-        #[setting(variables = ["PGRST_JWT_SECRET"]; reread)]
+        #[setting(variables = ["PGRST_JWT_SECRET"]; reread, standalone)]
         pub jwt_secret: Option<Secret<Vec<u8>>> = None,
         /// Whether `jwt_secret` is base64 of the real one.
-        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread)]
+        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread, standalone)]
         pub jwt_secret_is_base64: bool = false,
         /// What tokens that name an audience must name.
         #[setting(variables = ["PGRST_JWT_AUD"], check = audience; reread)]
@@ -132,7 +122,7 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_SERVER_TRACE_HEADER"]; reread)]
         pub server_trace_header: Option<TraceHeader> = None,
         /// Origins whose scripts may read answers; empty for all.
-        #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread)]
+        #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread, standalone)]
         pub server_cors_allowed_origins: Vec<String> = Vec::new(),
         /// Settings of Postgres for every transaction: `app.settings.*`.
         pub app_settings: Vec<(String, Secret)> = Vec::new(),
@@ -168,9 +158,8 @@ impl Settings {
     /// Errors: [`Invalid`] for the first that cannot be used.
     pub fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Self, Invalid> {
         let mut settings = Self::of_project(api_url);
-        let is_of_project =
-            |setting: &Setting<Self>| !OF_SERVERS_ALONE.iter().any(|name| setting.is_named(name));
-        reader.apply_where(&[], &mut settings, is_of_project)?;
+        // Beside other services the port is everybody's, and keys and CORS are.
+        reader.apply_where(&[], &mut settings, |setting| !setting.is_standalone)?;
         settings.db_max_rows.take_if(|rows| *rows <= 0);
         for (name, value) in reader.prefixed("PGRST_APP_SETTINGS_") {
             settings.set(&format!("app_settings_{name}"), value)?;

@@ -27,6 +27,8 @@ pub struct Setting<T> {
     pub is_reread: bool,
     /// Whether an empty text is a value, and not the same as none.
     pub may_be_empty: bool,
+    /// Whether only a server that runs its service alone has it.
+    pub is_standalone: bool,
     /// Sets it; the error is what was expected.
     pub read: fn(&mut T, RawValue<'_>) -> Result<(), &'static str>,
     /// Returns its value as the text of a variable; `None` if it has none.
@@ -46,9 +48,10 @@ impl<T> Setting<T> {
         Self { may_be_empty: true, ..self }
     }
 
-    /// Reports whether it has the name `variable`.
-    pub fn is_named(&self, variable: &str) -> bool {
-        self.variables.contains(&variable)
+    /// Marks it as one that only a server has which runs its service alone.
+    #[must_use]
+    pub const fn standalone(self) -> Self {
+        Self { is_standalone: true, ..self }
     }
 }
 
@@ -69,7 +72,7 @@ pub trait Table: Default + 'static {
 /// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then. What was found is not
 /// repeated where it may be a secret.
 pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, Invalid> {
-    let Some(setting) = T::settings().find(|setting| setting.is_named(variable)) else { return Ok(false) };
+    let Some(setting) = T::settings().find(|setting| setting.variables.contains(&variable)) else { return Ok(false) };
     if !text.is_empty() || setting.may_be_empty {
         let read = (setting.read)(table, RawValue::Text(text));
         read.map_err(|expected| Invalid::of_value(variable, expected, &format!("{text:?}")))?;
@@ -108,8 +111,8 @@ pub fn read<V: Value>(found: RawValue<'_>) -> Result<V, &'static str> {
 ///
 /// `variables` are environment variables, the strongest first; `key` is the name in `config.toml`; `check` is a
 /// function that takes the value as it was read and returns the one to use, or what was expected. After a
-/// semicolon come the marks [`reread`](Setting::reread) and [`may_be_empty`](Setting::may_be_empty). A field without
-/// `#[setting]` is set by other means.
+/// semicolon come the marks [`reread`](Setting::reread), [`may_be_empty`](Setting::may_be_empty) and
+/// [`standalone`](Setting::standalone). A field without `#[setting]` is set by other means.
 ///
 /// ```
 /// settings::settings! {
@@ -174,6 +177,7 @@ macro_rules! setting {
             is_bare: <$type as $crate::Value>::IS_BARE,
             is_reread: false,
             may_be_empty: false,
+            is_standalone: false,
             read: |settings, found| {
                 let value: $type = $crate::read(found)?;
                 $(let value: $type = $check(value)?;)?
