@@ -149,11 +149,7 @@ pub(crate) fn options(settings: &Settings) -> Options {
 
 /// Returns where to look for this project's Postgres.
 pub(crate) fn search(settings: &Settings) -> Search {
-    let mut search = Search::new(Some(&settings.project.root));
-    if let Some(folder) = &settings.database.binaries {
-        search.folder = Some(folder.clone());
-    }
-    search
+    Search { folder: settings.database.binaries.clone(), ..Search::new(Some(&settings.project.root)) }
 }
 
 /// Like [`Backend::admin`], for another `server`.

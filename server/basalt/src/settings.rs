@@ -23,7 +23,7 @@ use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
-use settings::{Bytes, Environment, Invalid, Reader, Value};
+use settings::{Bytes, Environment, Invalid, Reader, Value, Variables};
 use storage::BucketDefinition;
 
 use crate::uri;
@@ -34,9 +34,11 @@ pub(crate) const DATA_FOLDER: &str = ".basalt";
 /// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
 const DEFAULT_INBOX_PORT: u16 = 54324;
 
-/// The flags of the command line, which override everything else.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flags {
+/// How the program was started: with which variables, and with which flags, which override everything else.
+#[derive(Clone, Default)]
+pub(crate) struct Invocation {
+    /// The variables of the process.
+    pub(crate) variables: Variables,
     /// `--project`.
     pub(crate) project: Option<PathBuf>,
     /// `--data-dir`.
@@ -211,26 +213,23 @@ impl Settings {
     /// Finds the project and reads its settings.
     ///
     /// Errors: [`Invalid`] with the name of the first invalid setting.
-    pub(crate) fn load(flags: &Flags) -> Result<Self, Invalid> {
-        let current = PathBuf::from(".");
-        let folder = match &flags.project {
-            Some(folder) => folder.clone(),
-            None => std::env::var_os("BASALT_PROJECT").map_or(current, PathBuf::from),
-        };
-        let explicit = flags.project.is_some() || std::env::var_os("BASALT_PROJECT").is_some();
-        let project = Project::locate(&folder, explicit)?;
-        let environment = Environment::load([project.root.as_path(), project.base.as_path()])?;
-        Self::read(flags, project, &environment)
+    pub(crate) fn load(invocation: &Invocation) -> Result<Self, Invalid> {
+        let variable = invocation.variables.get("BASALT_PROJECT").map(PathBuf::from);
+        let folder = invocation.project.clone().or(variable);
+        let project = Project::locate(folder.as_deref().unwrap_or(Path::new(".")), folder.is_some())?;
+        let folders = [project.root.as_path(), project.base.as_path()];
+        let environment = Environment::load(invocation.variables.clone(), folders)?;
+        Self::read(invocation, project, &environment)
     }
 
     /// Like [`Self::load`], for the given project and environment.
-    pub(crate) fn read(flags: &Flags, project: Project, environment: &Environment) -> Result<Self, Invalid> {
+    pub(crate) fn read(invocation: &Invocation, project: Project, environment: &Environment) -> Result<Self, Invalid> {
         let mut reader = Reader::new(environment, &project.config, known::KNOWN);
         let mut server = Server::default();
         reader.apply(&mut server)?;
-        server.host = flags.host.unwrap_or(server.host);
-        server.port = flags.port.unwrap_or(server.port);
-        let data_dir = match (&flags.data_dir, &server.data_dir) {
+        server.host = invocation.host.unwrap_or(server.host);
+        server.port = invocation.port.unwrap_or(server.port);
+        let data_dir = match (&invocation.data_dir, &server.data_dir) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => project.resolve(path),
             (None, None) => project.root.join(DATA_FOLDER),
@@ -256,16 +255,16 @@ impl Settings {
         };
         if let Some(service) = &mut settings.services.functions {
             let folders = [project.root.as_path(), project.base.as_path()];
-            service.read_secrets(&mut reader, folders, flags.env_file.as_deref())?;
-            service.watch = flags.dev.is_some() || flags.watch_functions;
-            if flags.open_functions {
+            service.read_secrets(&mut reader, folders, invocation.env_file.as_deref())?;
+            service.watch = invocation.dev.is_some() || invocation.watch_functions;
+            if invocation.open_functions {
                 for found in service.list() {
                     service.functions.entry(found.name).or_default().verify_jwt = false;
                 }
             }
         }
         settings.warnings = reader.finish();
-        settings.apply(flags);
+        settings.apply(invocation);
         Ok(settings)
     }
 
@@ -276,13 +275,13 @@ impl Settings {
         self.services.update_urls(&before, &self.server.api_url());
     }
 
-    fn apply(&mut self, flags: &Flags) {
-        if let Some(url) = &flags.dev {
+    fn apply(&mut self, invocation: &Invocation) {
+        if let Some(url) = &invocation.dev {
             self.site.dev = Some(url.trim_end_matches('/').to_owned());
             self.site.enabled = true;
         }
-        self.database.adopt |= flags.yes;
-        if let Some(only) = &flags.only {
+        self.database.adopt |= invocation.yes;
+        if let Some(only) = &invocation.only {
             self.services.restrict(only);
             self.site.enabled &= only.contains(&Service::Site);
         }

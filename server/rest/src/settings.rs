@@ -2,9 +2,11 @@
 
 mod claim_path;
 mod connections;
+mod file;
 mod in_database;
 mod kinds;
 mod server;
+mod standalone;
 mod text;
 
 use ::settings::{Invalid, KnownKeys, Reader, Secret};
@@ -13,8 +15,8 @@ pub use claim_path::ClaimPath;
 pub use connections::{Connections, Servers};
 pub(crate) use in_database::{ReadError, read as read_in_database};
 pub use kinds::{OpenApiMode, ProxyUri, TraceHeader, TxEnd, Verbosity};
-pub use server::{LOG_LEVELS, Mode, Server};
-pub use text::example;
+pub use server::{LOG_LEVEL, Mode, Server};
+pub use standalone::StandaloneSettings;
 pub(crate) use text::quoted;
 
 /// What the service knows of names that no setting has.
@@ -26,7 +28,7 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     )],
     prefixes: &["PGRST_"],
     // Beside other services it is the level of the whole log, which starts before settings are read.
-    read_elsewhere: &["PGRST_LOG_LEVEL"],
+    read_elsewhere: &[LOG_LEVEL],
     ..KnownKeys::NONE
 };
 
@@ -192,7 +194,7 @@ impl Settings {
 }
 
 /// Returns the environment variable of the setting that a configuration file calls `name`.
-pub fn variable(name: &str) -> String {
+fn variable(name: &str) -> String {
     format!("PGRST_{}", name.to_ascii_uppercase().replace('-', "_"))
 }
 

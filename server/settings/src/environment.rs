@@ -12,26 +12,36 @@ const FILES: [&str; 2] = [".env.local", ".env"];
 /// What follows a variable's name in that of the variable which names a file with its value.
 const FILE_SUFFIX: &str = "_FILE";
 
-/// Variables by name. Those of the process win over those of files.
+/// The values of variables by name.
+pub type Variables = BTreeMap<String, String>;
+
+/// Returns the variables of this process, except those that are not UTF-8.
+pub fn process_variables() -> Variables {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// Variables of a process and of files. Those of the process win over those of files.
 ///
 /// Kept as a value of its own instead of being written into the process's environment: that is not safe to change
 /// while other threads run, and child processes have no business with the project's secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    values: BTreeMap<String, String>,
+    values: Variables,
     /// The files that values were read from; those of the process have none.
     files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
-    /// Returns the process's variables, then those of `.env.local` and `.env` in each of `folders`.
+    /// Returns the variables of the `process`, then those of `.env.local` and `.env` in each of `folders`.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
-    pub fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
-        let mut environment = Self::from_pairs(
-            std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-        );
+    pub fn load<'a>(
+        process: Variables,
+        folders: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Self, Invalid> {
+        let mut environment = Self::from_pairs(process);
         for folder in folders {
             for file in FILES {
                 environment.add_file(&folder.join(file))?;

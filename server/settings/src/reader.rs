@@ -301,12 +301,12 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.iter().flat_map(KnownKeys::exact));
-            warnings.push(unknown("key", &key, nearest(&key, candidates)));
+            warnings.push(unknown("key", &key, candidates));
         }
         for name in self.environment.names().filter(|name| self.known.iter().any(|known| known.is_to_be_read(name))) {
             if !self.read_names.contains(name) {
                 let candidates = self.read_names.iter().map(String::as_str);
-                warnings.push(unknown("environment variable", name, nearest(name, candidates)));
+                warnings.push(unknown("environment variable", name, candidates));
             }
         }
         warnings
@@ -344,17 +344,14 @@ fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Ve
     }
 }
 
-fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+/// Returns the warning of a `name` that nobody knows, with the nearest of the `known` ones.
+pub fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let nearest = known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
         .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}
-
-fn unknown(what: &str, name: &str, nearest: Option<&str>) -> String {
+        .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
-        Some(nearest) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
+        Some((_, nearest)) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
         None => format!("unknown {what} {name} is ignored"),
     }
 }

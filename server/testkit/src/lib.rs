@@ -29,11 +29,9 @@ pub const DATABASE_URL_VARIABLE: &str = "BASALT_TEST_DATABASE_URL";
 
 /// Returns the Postgres that tests run on, as a `make test` of this repository finds it.
 pub fn search() -> Search {
-    let mut search = Search::new(Some(&repository()));
-    if let Some(folder) = std::env::var_os("BASALT_TEST_POSTGRES_BIN").filter(|value| !value.is_empty()) {
-        search.folder = Some(PathBuf::from(folder));
-    }
-    search
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let folder = ["BASALT_TEST_POSTGRES_BIN", "POSTGRES_BIN"].into_iter().find_map(set).map(PathBuf::from);
+    Search { folder, ..Search::new(Some(&repository())) }
 }
 
 /// Returns the repository's root.

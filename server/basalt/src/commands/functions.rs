@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::{block_on, load, serve};
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Flags, Settings, display_path};
+use crate::settings::{Invocation, Settings, display_path};
 
 const TEMPLATE: &str = include_str!("functions/index.ts.template");
 const CONFIGURATION: &str = "{\n  \"imports\": {}\n}\n";
@@ -52,17 +52,17 @@ pub(super) struct ServeArguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
+pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Error> {
     match arguments {
-        Arguments::New { name } => create(functions_settings(&load(&flags)?)?, &name),
+        Arguments::New { name } => create(functions_settings(&load(&invocation)?)?, &name),
         Arguments::List => {
-            list(functions_settings(&load(&flags)?)?);
+            list(functions_settings(&load(&invocation)?)?);
             Ok(())
         }
         Arguments::Serve(ServeArguments { env_file, no_verify_jwt, port }) => {
-            let flags =
-                Flags { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..flags };
-            let settings = load(&flags)?;
+            let invocation =
+                Invocation { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..invocation };
+            let settings = load(&invocation)?;
             functions_settings(&settings)?;
             block_on(serve::run_functions(settings))
         }

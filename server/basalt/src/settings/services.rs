@@ -145,13 +145,6 @@ fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<Str
     })
 }
 
-/// Reads the settings that all services share.
-pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
-    let mut settings = gateway::Settings::default();
-    reader.apply(&mut settings)?;
-    Ok(settings)
-}
-
 fn auth(
     reader: &mut Reader<'_>,
     project: &Project,

@@ -27,7 +27,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
         config_path: None,
     };
     let project = Project { config: config.clone(), ..base.clone() };
-    let settings = Settings::read(&Flags::default(), project, &Environment::default())?;
+    let settings = Settings::read(&Invocation::default(), project, &Environment::default())?;
     // The file itself is no setting.
     Ok(Settings { project: base, ..settings })
 }

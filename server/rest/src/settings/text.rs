@@ -51,7 +51,7 @@ pub(super) fn named<T: Table>(table: &T) -> Vec<(String, String)> {
 
 /// Returns the part of an example of a configuration file that is about `T`: each setting with its documentation and its
 /// default, as a comment where that is no value at all.
-pub fn example<T: Table>() -> String {
+pub(super) fn example<T: Table>() -> String {
     let defaults = T::default();
     let mut text = String::new();
     for (setting, value) in shown(&defaults) {

@@ -22,7 +22,7 @@ use super::LIMITS;
 use super::signals::Signals;
 use crate::error::Error;
 use crate::ports::{self, Connections};
-use crate::settings::{DropIn, Flags, ListenAddress};
+use crate::settings::{DropIn, Invocation, ListenAddress};
 use crate::{accept, console, logging};
 
 /// How long the API port stays closed while the schema cache is loaded.
@@ -36,14 +36,15 @@ const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM or, without automatic recovery, until the database cannot be reached. On SIGUSR1 and
 /// SIGUSR2 settings and schema cache are read again.
-pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(), Error> {
+pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -> Result<(), Error> {
     accept::raise_file_limit();
-    for warning in &settings.warnings {
+    for warning in &settings.settings.warnings {
         tracing::warn!("{warning}");
     }
     let signals = Signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
-    let rest = rest::service_from(settings_reader(flags, settings.rest.clone()), database.clone(), None);
+    let reader = settings_reader(invocation, settings.settings.service.clone());
+    let rest = rest::service_from(reader, database.clone(), None);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let (keeper, ending) = (rest.clone(), stop.clone());
     tasks.spawn(async move { keeper.keep_fresh(ending).await });
@@ -52,7 +53,7 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
     tasks.spawn(async move { ending.run_until_cancelled(reloading).await });
     let served = tokio::select! {
         served = serve(&settings, &rest, &signals, &stop) => served,
-        error = unusable(&database, settings.server.automatic_recovery) => Err(error),
+        error = unusable(&database, settings.settings.server.automatic_recovery) => Err(error),
     };
     stop.cancel();
     tasks.close();
@@ -63,14 +64,14 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
 
 /// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
 /// are invalid, it returns the last valid ones.
-fn settings_reader(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
+fn settings_reader(invocation: Invocation, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        match DropIn::load(&flags) {
+        match DropIn::read(&invocation) {
             Ok(Some(now)) => {
-                logging::set_request_level(&now.server.log_level);
-                *last = now.rest;
+                logging::set_request_level(&now.settings.server.log_level);
+                *last = now.settings.service;
             }
             Ok(None) => {}
             Err(error) => {
@@ -120,7 +121,7 @@ async fn serve(
     let served = async {
         wait_until_tried(rest).await;
         let BoundListener { acceptor, endpoint } =
-            listen("API server", &settings.address, settings.server.reuseport)
+            listen("API server", &settings.address, settings.settings.server.reuseport)
                 .await
                 .inspect_err(|_| stop.cancel())?;
         let _ = main.set(endpoint);
