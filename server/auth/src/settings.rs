@@ -4,6 +4,7 @@
 mod encryption;
 mod hooks;
 mod ignored;
+mod inbox;
 mod limits;
 mod mail;
 mod mfa;
@@ -29,6 +30,7 @@ use ::settings::{Invalid, KnownKeys, Reader, Value};
 
 pub use encryption::{EncryptionKey, EncryptionSettings};
 pub use hooks::{Hook, HookName, HookSettings};
+pub use inbox::read_inbox_port;
 pub use limits::{LimitSettings, Rate};
 pub use mail::{MailHeaders, MailKind, MailSettings, SmtpSettings};
 pub use mfa::{FactorSettings, MfaSettings, PasskeySettings, PhoneFactorSettings, WebauthnSettings};

@@ -12,7 +12,6 @@ mod project;
 mod reference;
 mod services;
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,16 +22,13 @@ use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
-use settings::{Bytes, Environment, Invalid, Reader, Value, Variables};
+use settings::{Environment, Invalid, Reader, Value, Variables};
 use storage::BucketDefinition;
 
 use crate::uri;
 
 /// The data folder's name in the project's folder.
 pub(crate) const DATA_FOLDER: &str = ".basalt";
-
-/// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
-const DEFAULT_INBOX_PORT: u16 = 54324;
 
 /// How the program was started: with which variables, and with which flags, which override everything else.
 #[derive(Clone, Default)]
@@ -123,7 +119,7 @@ pub(crate) struct Settings {
     /// Secrets for the database's vault. `db.vault`.
     pub(crate) vault: Secrets,
     /// Buckets that the project defines.
-    pub(crate) buckets: Vec<Bucket>,
+    pub(crate) buckets: Vec<BucketDefinition>,
     /// The site to serve.
     pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
@@ -200,15 +196,6 @@ settings::settings! {
 /// The pattern that the Supabase CLI writes into every new project, with or without the file.
 const SEED: &str = "./seed.sql";
 
-/// A bucket and the files that it is filled with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    /// Its row.
-    pub(crate) definition: BucketDefinition,
-    /// Folder of its files. `storage.buckets.<name>.objects_path`.
-    pub(crate) objects_path: Option<PathBuf>,
-}
-
 impl Settings {
     /// Finds the project and reads its settings.
     ///
@@ -237,16 +224,16 @@ impl Settings {
         let services = Services::read(&mut reader, &project, &data_dir, &server.api_url())?;
         let mut settings = Self {
             server,
-            inbox_port: inbox_port(&mut reader)?,
+            inbox_port: auth::read_inbox_port(&mut reader)?,
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
             seed: seed(&mut reader, &project)?,
-            vault: vault(&mut reader)?,
-            buckets: buckets(&mut reader, &project)?,
+            vault: Secrets::read(&mut reader)?,
+            buckets: BucketDefinition::read_all(&mut reader, |path| project.resolve(path))?,
             site: site(&mut reader, &project)?,
-            keys: services::keys(&mut reader, &project)?,
+            keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             telemetry: otlp::Settings::read(&mut reader)?,
-            gateway: services::gateway(&mut reader)?,
+            gateway: gateway(&mut reader)?,
             services,
             functions_api: None,
             warnings: Vec::new(),
@@ -301,16 +288,6 @@ impl Settings {
     }
 }
 
-/// Reads the port of the inbox. The CLI's name of the table was `inbucket` and is now `local_smtp`.
-fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
-    let (mut enabled, mut port) = (true, None);
-    for table in ["inbucket", "local_smtp"] {
-        enabled &= reader.get(&format!("{table}.enabled"), &[])?.unwrap_or(true);
-        port = port.or(reader.get(&format!("{table}.port"), &["BASALT_INBOX_PORT"])?);
-    }
-    Ok(enabled.then(|| port.unwrap_or(DEFAULT_INBOX_PORT)))
-}
-
 fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
     url.map(|url| gateway::origin(&url)).transpose()
 }
@@ -360,35 +337,10 @@ fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
     Ok(seed)
 }
 
-/// Reads the secrets of `db.vault`. A secret whose variable is not set is left out.
-fn vault(reader: &mut Reader<'_>) -> Result<Secrets, Invalid> {
-    let mut secrets = BTreeMap::new();
-    for name in reader.names(&["db", "vault"]) {
-        if let Some(value) = reader.get_at(&["db", "vault", &name], &[])? {
-            secrets.insert(name, value);
-        }
-    }
-    Ok(Secrets(secrets))
-}
-
-fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, Invalid> {
-    let table = ["storage", "buckets"];
-    let mut buckets = Vec::new();
-    for name in reader.tables(&table) {
-        let key = |part| [table[0], table[1], name.as_str(), part];
-        let objects_path: Option<PathBuf> = reader.get_at(&key("objects_path"), &[])?;
-        let limit: Option<Bytes> = reader.get_at(&key("file_size_limit"), &[])?;
-        buckets.push(Bucket {
-            definition: BucketDefinition {
-                public: reader.get_at(&key("public"), &[])?,
-                file_size_limit: limit.map(|Bytes(bytes)| bytes),
-                allowed_mime_types: reader.get_at(&key("allowed_mime_types"), &[])?.unwrap_or_default(),
-                name,
-            },
-            objects_path: objects_path.map(|path| project.resolve(path)),
-        });
-    }
-    Ok(buckets)
+fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
+    let mut gateway = gateway::Settings::default();
+    reader.apply(&mut gateway)?;
+    Ok(gateway)
 }
 
 fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, Invalid> {

@@ -62,10 +62,9 @@ impl Storage {
     pub async fn seed_bucket(
         &self,
         bucket: &BucketDefinition,
-        objects_path: Option<&Path>,
     ) -> Result<SeedReport, Error> {
         buckets::upsert(self, bucket).await?;
-        let Some(folder) = objects_path else { return Ok(SeedReport::default()) };
+        let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
         let files = list(folder).await?;
         let known = self.known(&bucket.name, &files).await?;
         let mut report = SeedReport::default();

@@ -35,18 +35,6 @@ const TELEMETRY_NOTE: &str = "\
 These names are OpenTelemetry's. See [operating](operating.md#traces).
 ";
 
-const KEYS_NOTE: &str = "\
-`auth.signing_keys_path` is a file with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first
-signs the tokens of users.
-";
-
-const INBOX: &str = "\
-## Inbox
-
-`inbucket.port` (or `local_smtp.port`, `BASALT_INBOX_PORT`; `54324` by default) is the port of the page that shows mails
-which are kept instead of being sent; `inbucket.enabled = false` switches it off.
-";
-
 const REST_NOTE: &str = "\
 `PGRST_APP_SETTINGS_<name>` sets Postgres' `app.settings.<name>` for every transaction. Beside other services
 `PGRST_JWT_SECRET` and `PGRST_JWT_SECRET_IS_BASE64` set the keys of all of them, and `PGRST_SERVER_HOST`,
@@ -56,8 +44,6 @@ const REST_NOTE: &str = "\
 const NAMED: &str = "\
 ## Tables whose names are the project's
 
-- `[storage.buckets.<name>]`: a bucket, with `public`, `file_size_limit`, `allowed_mime_types`, and `objects_path`, a
-  folder of files to begin with.
 - `[db.vault]`: secrets by name, for the database's vault.
 - `[basalt.functions.schedules]`: by function, how often the server itself calls it.
 - `[edge_runtime.secrets]`: variables by name that functions see; beside those of `.env` in the functions folder.
@@ -76,19 +62,18 @@ fn reference() -> String {
         section::<otlp::Settings>("Traces and metrics by OTLP", ""),
         TELEMETRY_NOTE.to_owned(),
         section::<tokens::KeyOverrides>("Keys", ""),
-        KEYS_NOTE.to_owned(),
         section::<site::Settings>("Site", ""),
         reference_of("REST", "", &rest),
         REST_NOTE.to_owned(),
         section::<rest::Connections>("REST: connections", ""),
         section::<rest::Server>("REST in a server of its own", ""),
         auth::settings_reference(),
-        INBOX.to_owned(),
         section::<storage::Settings>("Storage", ""),
         section::<storage::S3Settings>(
             "Storage's S3 store",
             "These apply with `STORAGE_BACKEND=s3`. See [operating](operating.md).",
         ),
+        section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),

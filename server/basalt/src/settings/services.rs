@@ -1,6 +1,6 @@
 //! Settings of the services, under their upstream names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use settings::{Invalid, Reader};
 
@@ -120,29 +120,6 @@ impl Services {
         self.realtime.take_if(|_| !only.contains(&Service::Realtime));
         self.functions.take_if(|_| !only.contains(&Service::Functions));
     }
-}
-
-/// Reads the keys that settings name instead of generated ones.
-pub(super) fn keys(reader: &mut Reader<'_>, project: &Project) -> Result<tokens::KeyOverrides, Invalid> {
-    let mut keys = tokens::KeyOverrides::default();
-    reader.apply(&mut keys)?;
-    keys.signing_keys = signing_keys(reader, project)?;
-    Ok(keys)
-}
-
-/// Reads the file of `auth.signing_keys_path`, which `supabase gen signing-key` creates. As in the CLI, it may be missing
-/// if auth is disabled.
-fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<String>, Invalid> {
-    let key = "auth.signing_keys_path";
-    let path: Option<PathBuf> = reader.get(key, &[])?;
-    let auth: Option<bool> = reader.get("auth.enabled", &[])?;
-    let Some(path) = path.filter(|_| auth != Some(false)) else { return Ok(None) };
-    let path = project.resolve(path);
-    let text = std::fs::read_to_string(&path);
-    text.map(Some).map_err(|error| {
-        let found = format!("{}: {error}", path.display());
-        Invalid::new(key, "a file with a JSON array of private JWKs", &found)
-    })
 }
 
 fn auth(

@@ -1,5 +1,7 @@
 //! What an operator writes and what they are told.
 
+use settings::Bytes;
+
 use super::*;
 
 fn settings(config: &str, variables: &[(&str, &str)], invocation: &Invocation) -> Result<Settings, Invalid> {
@@ -209,9 +211,9 @@ fn buckets_are_read_with_their_files() {
                   allowed_mime_types = ['image/png']\nobjects_path = './storage/blog'";
     let settings = read(config, &[]);
     let [bucket] = settings.buckets.as_slice() else { panic!("{:?}", settings.buckets) };
-    assert_eq!(bucket.definition.name, "blog.images");
-    assert_eq!(bucket.definition.public, Some(true));
-    assert_eq!(bucket.definition.file_size_limit, Some(5 << 20));
+    assert_eq!(bucket.name, "blog.images");
+    assert_eq!(bucket.public, Some(true));
+    assert_eq!(bucket.file_size_limit, Some(Bytes(5 << 20)));
     assert_eq!(bucket.objects_path, Some(std::env::temp_dir().join("storage/blog")));
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
 }

@@ -10,7 +10,7 @@ use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use realtime::Realtime;
-use storage::{Storage, Sweeper};
+use storage::{BucketDefinition, Storage, Sweeper};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,7 +19,7 @@ use super::{DatabaseAccess, edge, metrics, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Bucket, Settings};
+use crate::settings::Settings;
 
 /// How long the start waits for the schema cache.
 const READY_LIMIT: Duration = Duration::from_secs(5);
@@ -278,7 +278,7 @@ pub(super) async fn open_storage(
     database: &Database,
     keys: &tokens::Keys,
     verifier: &tokens::Verifier,
-    buckets: &[Bucket],
+    buckets: &[BucketDefinition],
 ) -> Result<Storage, Error> {
     let opened = Storage::open(settings.clone(), database.clone(), keys.clone(), verifier.clone()).await;
     let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
@@ -286,14 +286,12 @@ pub(super) async fn open_storage(
     Ok(opened)
 }
 
-async fn seed(storage: &Storage, buckets: &[Bucket]) -> Result<(), Error> {
-    for Bucket { definition, objects_path } in buckets {
-        let report = storage
-            .seed_bucket(definition, objects_path.as_deref())
-            .await
-            .map_err(|source| Error::Bucket { bucket: definition.name.clone(), source })?;
+async fn seed(storage: &Storage, buckets: &[BucketDefinition]) -> Result<(), Error> {
+    for bucket in buckets {
+        let report = storage.seed_bucket(bucket).await;
+        let report = report.map_err(|source| Error::Bucket { bucket: bucket.name.clone(), source })?;
         if report.uploaded > 0 {
-            console::step(format_args!("bucket {}: {} files uploaded", definition.name, report.uploaded));
+            console::step(format_args!("bucket {}: {} files uploaded", bucket.name, report.uploaded));
         }
     }
     Ok(())
