@@ -163,8 +163,6 @@ const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
 
 /// The surroundings that settings refer to.
 pub struct SettingsContext<'a> {
-    /// The URL of the API for clients.
-    pub api_url: &'a str,
     /// The folder of mails that are kept if no mail server is configured; `None` to keep none.
     pub mails: Option<PathBuf>,
     /// Returns the paths at which a template's file may be, in the order in which they are tried.
@@ -177,7 +175,7 @@ impl Settings {
     /// Errors: [`Invalid`] for the first invalid one.
     pub fn read(reader: &mut Reader<'_>, context: &SettingsContext<'_>) -> Result<Self, Invalid> {
         ignored::note(reader)?;
-        let mut settings = Self { external_url: format!("{}/auth/v1", context.api_url), ..Self::default() };
+        let mut settings = Self { external_url: String::new(), ..Self::default() };
         let signup: Option<bool> = reader.get("auth.enable_signup", &[])?;
         settings.disable_signup = signup == Some(false);
         reader.apply(&mut settings)?;
@@ -197,6 +195,14 @@ impl Settings {
         settings.encryption = EncryptionSettings::read(reader)?;
         settings.limits = LimitSettings::read(reader, settings.mail.smtp.is_some())?;
         Ok(settings)
+    }
+
+    /// Has links lead to the service below the API at `api_url`, unless a setting says where clients reach it.
+    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    pub fn set_api_url(&mut self, api_url: &str) {
+        if self.external_url.is_empty() {
+            self.external_url = format!("{api_url}/auth/v1");
+        }
     }
 
     /// Claim `iss` of access tokens.

@@ -221,7 +221,7 @@ impl Settings {
             (None, Some(path)) => project.resolve(path),
             (None, None) => project.root.join(DATA_FOLDER),
         };
-        let services = Services::read(&mut reader, &project, &data_dir, &server.api_url())?;
+        let services = Services::read(&mut reader, &project, &data_dir)?;
         let mut settings = Self {
             server,
             inbox_port: auth::read_inbox_port(&mut reader)?,
@@ -255,13 +255,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Sets the port that is listened on, and updates the URLs that contain it.
-    pub(crate) fn set_port(&mut self, port: u16) {
-        let before = self.server.api_url();
-        self.server.port = port;
-        self.services.update_urls(&before, &self.server.api_url());
-    }
-
     fn apply(&mut self, invocation: &Invocation) {
         if let Some(url) = &invocation.dev {
             self.site.dev = Some(url.trim_end_matches('/').to_owned());
@@ -293,9 +286,9 @@ fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
 }
 
 impl Server {
-    /// Returns the URL of the API for clients.
-    pub(crate) fn api_url(&self) -> String {
-        self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{}", self.port))
+    /// Returns the URL of the API for clients, if it listens on `port`.
+    pub(crate) fn api_url(&self, port: u16) -> String {
+        self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{port}"))
     }
 }
 

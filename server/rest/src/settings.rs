@@ -142,15 +142,13 @@ const HOISTED: [&str; 3] =
 }
 
 impl Settings {
-    /// Returns the defaults of a project: those of the Supabase CLI's template where it has the key. Clients reach the API
-    /// at `api_url`.
-    pub fn of_project(api_url: &str) -> Self {
+    /// Returns the defaults of a project: those of the Supabase CLI's template where it has the key.
+    pub fn of_project() -> Self {
         Self {
             db_extra_search_path: vec!["public".to_owned(), "extensions".to_owned()],
             db_anon_role: Some("anon".to_owned()),
             db_max_rows: Some(1000),
             db_safe_update: true,
-            openapi_server_proxy_uri: format!("{api_url}/rest/v1").parse().ok(),
             ..Self::default()
         }
     }
@@ -158,8 +156,8 @@ impl Settings {
     /// Reads the settings of a project.
     ///
     /// Errors: [`Invalid`] for the first that cannot be used.
-    pub fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Self, Invalid> {
-        let mut settings = Self::of_project(api_url);
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::of_project();
         // Beside other services the port is everybody's, and keys and CORS are.
         reader.apply_where(&[], &mut settings, |setting| !setting.is_standalone)?;
         settings.db_max_rows.take_if(|rows| *rows <= 0);
@@ -167,6 +165,14 @@ impl Settings {
             settings.set(&format!("app_settings_{name}"), value)?;
         }
         Ok(settings)
+    }
+
+    /// Has the OpenAPI document say that clients reach the service below the API at `api_url`, unless a setting says where.
+    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    pub fn set_api_url(&mut self, api_url: &str) {
+        if self.openapi_server_proxy_uri.is_none() {
+            self.openapi_server_proxy_uri = format!("{api_url}/rest/v1").parse().ok();
+        }
     }
 
     /// Sets what upstream calls `name`, with dashes or underscores (`db-schemas`, `db_schemas`). An empty text is no

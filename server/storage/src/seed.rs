@@ -49,8 +49,8 @@ struct Known {
 }
 
 impl Storage {
-    /// Creates or updates `bucket`, then uploads the new and changed files of the folder `objects_path`, whose
-    /// names relative to it become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
+    /// Creates or updates `bucket`, then uploads the new and changed files of its folder, whose names relative to it
+    /// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
     /// links, but for those to a file in the same folder.
     ///
     /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type

@@ -7,8 +7,7 @@ use super::*;
 /// Reads the settings, and the keys, which belong to `tokens`.
 fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
     let files = |path: &Path| vec![path.to_owned()];
-    let context =
-        SettingsContext { api_url: "http://127.0.0.1:1", mails: Some(PathBuf::from("mail")), files: &files };
+    let context = SettingsContext { mails: Some(PathBuf::from("mail")), files: &files };
     reader.apply(&mut tokens::KeyOverrides::default())?;
     Settings::read(reader, &context)
 }

@@ -88,20 +88,20 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
 /// A start: its time and the public port, which is opened before anything else.
 struct Start {
     at: Instant,
-    wanted_port: u16,
     public: Connections,
 }
 
 impl Start {
     /// Listens on the public port, so that its number is known before services form URLs with it, such as those in mails.
     ///
-    /// Returns the settings with the actual port.
+    /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
-        let (at, wanted_port) = (Instant::now(), settings.server.port);
-        let public = Connections::new(ports::listen(settings.server.host, wanted_port).await?)?;
-        let port = public.address().port();
-        settings.set_port(port);
-        Ok((settings, Self { at, wanted_port, public }))
+        let at = Instant::now();
+        let public =
+            Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
+        let api_url = settings.server.api_url(public.address().port());
+        settings.services.set_api_url(&api_url);
+        Ok((settings, Self { at, public }))
     }
 }
 
@@ -114,17 +114,9 @@ async fn with_backend(
     let keys = backend::keys(settings)?;
     let prepared = async {
         let logins = migrate(settings, backend, &keys).await?;
-        RunningServices::start(
-            settings,
-            &DatabaseAccess {
-                backend,
-                logins,
-                keys: &keys,
-                renewal: Renewal::default(),
-                slow: SlowStatements::new(settings.server.slow_statement),
-            },
-        )
-        .await
+        let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
+        let access = DatabaseAccess { backend, logins, keys: &keys, renewal, slow };
+        RunningServices::start(settings, &access, start.public.address()).await
     };
     let running = tokio::select! {
         running = prepared => running?,
@@ -166,7 +158,7 @@ async fn listen(
     signals: &Signals,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
-    let Start { at, wanted_port, public } = start;
+    let Start { at, public } = start;
     let admin =
         Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
@@ -189,7 +181,7 @@ async fn listen(
         }
     };
     let banner =
-        banner::Banner { settings, backend, keys, wanted_port, address, admin_address, inbox_address };
+        banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
     // Functions that are served beside a server leave it to that one to be known.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));

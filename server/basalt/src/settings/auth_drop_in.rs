@@ -77,7 +77,7 @@ impl AuthDropIn {
         let server = auth::ServerSettings::read(&mut reader)?;
         let files = |path: &Path| vec![path.to_owned()];
         // Upstream writes nothing to disk, and its rate limits are in memory, per value of a header.
-        let context = auth::SettingsContext { api_url: &server.external_url, mails: None, files: &files };
+        let context = auth::SettingsContext { mails: None, files: &files };
         let mut auth = auth::Settings::read(&mut reader, &context)?;
         auth.external_url.clone_from(&server.external_url);
         auth.limits.per_process = true;

@@ -50,7 +50,8 @@ const NAMED: &str = "\
 ";
 
 fn reference() -> String {
-    let rest = rest::Settings::of_project(&Server::default().api_url());
+    let (mut rest, server) = (rest::Settings::of_project(), Server::default());
+    rest.set_api_url(&server.api_url(server.port));
     [
         INTRODUCTION.to_owned(),
         section::<Server>("Server", ""),

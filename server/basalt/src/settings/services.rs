@@ -67,19 +67,16 @@ settings::settings! {
 }
 
 impl Services {
-    /// Reads all of them. `api_url` is the URL of the API for clients; relative paths start from `project`, state is in
-    /// `data_dir`.
+    /// Reads all of them. Relative paths start from `project`, state is in `data_dir`.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         project: &Project,
         data_dir: &Path,
-        api_url: &str,
     ) -> Result<Self, Invalid> {
         let mut on = Switches::default();
         reader.apply(&mut on)?;
         // Every section is read even if it is disabled, so that its keys count as known and are checked.
-        let (rest, auth) =
-            (rest::Settings::read(reader, api_url)?, auth(reader, project, data_dir, api_url)?);
+        let (rest, auth) = (rest::Settings::read(reader)?, auth(reader, project, data_dir)?);
         let (storage, functions) =
             (storage(reader, project, data_dir)?, functions(reader, project, data_dir)?);
         let (mut realtime, mut connections) = (realtime::Settings::default(), rest::Connections::default());
@@ -96,19 +93,13 @@ impl Services {
         })
     }
 
-    /// Updates the URLs that contain the API's URL, which was `before` and is `now`.
-    pub(super) fn update_urls(&mut self, before: &str, now: &str) {
-        let moved = |url: &str| {
-            let path = url.strip_prefix(before).filter(|path| path.starts_with('/'));
-            path.map(|path| format!("{now}{path}"))
-        };
+    /// Tells the services the URL of the API, which is known once its port is open.
+    pub(crate) fn set_api_url(&mut self, api_url: &str) {
         if let Some(rest) = &mut self.rest {
-            let url = rest.openapi_server_proxy_uri.as_ref().and_then(|url| moved(&url.to_string()));
-            rest.openapi_server_proxy_uri =
-                url.and_then(|url| url.parse().ok()).or(rest.openapi_server_proxy_uri.take());
+            rest.set_api_url(api_url);
         }
         if let Some(auth) = &mut self.auth {
-            auth.external_url = moved(&auth.external_url).unwrap_or_else(|| auth.external_url.clone());
+            auth.set_api_url(api_url);
         }
     }
 
@@ -126,12 +117,11 @@ fn auth(
     reader: &mut Reader<'_>,
     project: &Project,
     data_dir: &Path,
-    api_url: &str,
 ) -> Result<auth::Settings, Invalid> {
     // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
-    auth::Settings::read(reader, &auth::SettingsContext { api_url, mails, files: &files })
+    auth::Settings::read(reader, &auth::SettingsContext { mails, files: &files })
 }
 
 fn storage(

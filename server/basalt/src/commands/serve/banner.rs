@@ -18,8 +18,6 @@ pub(super) struct Banner<'a> {
     pub(super) settings: &'a Settings,
     pub(super) backend: &'a Backend,
     pub(super) keys: &'a tokens::Keys,
-    /// The configured port; 0 means any.
-    pub(super) wanted_port: u16,
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
     pub(super) inbox_address: Option<SocketAddr>,
@@ -57,7 +55,8 @@ impl Banner<'_> {
         if let Some(problem) = functions.and_then(EdgeFunctions::problem) {
             console::note(problem);
         }
-        let wanted = self.wanted_port;
+        // 0 means any.
+        let wanted = self.settings.server.port;
         if wanted != 0 && wanted != self.address.port() {
             console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));
         }

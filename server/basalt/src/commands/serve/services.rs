@@ -55,9 +55,13 @@ pub(super) struct RunningServices {
 }
 
 impl RunningServices {
-    /// Opens the pools and starts the services that `settings` enable. If one fails, the others are stopped: they would
+    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others are stopped: they would
     /// only log errors about the end of Postgres, after the actual reason.
-    pub(super) async fn start(settings: &Settings, access: &DatabaseAccess<'_>) -> Result<Self, Error> {
+    pub(super) async fn start(
+        settings: &Settings,
+        access: &DatabaseAccess<'_>,
+        address: SocketAddr,
+    ) -> Result<Self, Error> {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
         let export = Export::start(&settings.telemetry)
@@ -79,7 +83,8 @@ impl RunningServices {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        match running.start_services(settings, access, authenticator).await {
+        let started = running.start_services(settings, access, authenticator, address).await;
+        match started {
             Ok(()) => Ok(running),
             Err(error) => {
                 running.stop().await;
@@ -93,6 +98,7 @@ impl RunningServices {
         settings: &Settings,
         access: &DatabaseAccess<'_>,
         authenticator: Database,
+        address: SocketAddr,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
         let replicas = &services.connections.read_uris.servers;
@@ -128,7 +134,7 @@ impl RunningServices {
             self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
         }
-        self.start_workers(settings, access.backend).await?;
+        self.start_workers(access.backend, address).await?;
         self.report();
         Ok(())
     }
@@ -194,7 +200,7 @@ impl RunningServices {
     }
 
     /// Starts the workers behind the extensions pg_cron and pg_net, which only the embedded Postgres has.
-    async fn start_workers(&mut self, settings: &Settings, backend: &Backend) -> Result<(), Error> {
+    async fn start_workers(&mut self, backend: &Backend, address: SocketAddr) -> Result<(), Error> {
         if backend.cluster.is_none() {
             return Ok(());
         }
@@ -202,7 +208,7 @@ impl RunningServices {
         self.databases.push(("workers", admin.clone()));
         self.tasks.spawn(cron::work(admin.clone(), self.stop.clone()));
         let stop = self.stop.clone();
-        let api = edge::local_url(SocketAddr::new(settings.server.host, settings.server.port));
+        let api = edge::local_url(address);
         self.tasks.spawn(async move {
             if let Err(error) = net::work(admin, &api, stop).await {
                 tracing::error!(error, "requests of pg_net are not sent");
