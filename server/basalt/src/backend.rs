@@ -54,7 +54,7 @@ impl Backend {
         Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
     }
 
-    /// Like [`Self::start`], but uses the Postgres of a Basalt that is already running on the same data folder.
+    /// Does what [`Self::start`] does, but uses the Postgres of a Basalt that already runs on the same data folder.
     pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
         match RunningPostgres::find(&settings.data_dir) {
             Some(running) if settings.database.url.is_none() && running.answers().await => {
@@ -152,7 +152,7 @@ pub(crate) fn search(settings: &Settings) -> Search {
     Search { folder: settings.database.binaries.clone(), ..Search::new(Some(&settings.project.root)) }
 }
 
-/// Like [`Backend::admin`], for another `server`.
+/// Returns a pool of one connection to `server`.
 async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     let settings = database::Settings {
         client_pool_size: 1,

@@ -209,7 +209,7 @@ impl Settings {
         Self::read(invocation, project, &environment)
     }
 
-    /// Like [`Self::load`], for the given project and environment.
+    /// Reads the settings of `project` in `environment`; see [`Self::load`].
     pub(crate) fn read(invocation: &Invocation, project: Project, environment: &Environment) -> Result<Self, Invalid> {
         let mut reader = Reader::new(environment, &project.config, known::KNOWN);
         let mut server = Server::default();

@@ -113,13 +113,13 @@ impl Server {
         Self { child, output, origin, key }
     }
 
-    /// Status line and body of a plain HTTP request.
+    /// Returns status line and body of the answer to a GET.
     fn get(&self, path: &str) -> (String, String) {
         let (head, body) = self.request(&format!("GET {path}"), &format!("apikey: {}\r\n", self.key), "");
         (head.lines().next().unwrap().to_owned(), body)
     }
 
-    /// Head and body of the answer to a request; `headers` are lines that end in CRLF.
+    /// Returns head and body of the answer to a request; `headers` are lines that end in CRLF.
     fn request(&self, target: &str, headers: &str, body: &str) -> (String, String) {
         let host = self.origin.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -149,7 +149,7 @@ impl Server {
         }
     }
 
-    /// What the kernel says of the process.
+    /// Returns what the kernel says of the process.
     #[cfg(target_os = "linux")]
     fn process(&self) -> String {
         std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap()

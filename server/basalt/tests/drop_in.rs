@@ -83,7 +83,7 @@ impl Server {
         assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
     }
 
-    /// What it said until it was stopped.
+    /// Stops it and returns what it has said.
     fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -266,8 +266,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
 }
 
-/// Only libpq's environment and upstream's own variables are set. The first of two hosts does not answer, and the password
-/// is in a file.
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password is
+/// in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
@@ -287,7 +287,7 @@ fn libpqs_variables_are_enough(postgres: &Cluster) {
     served.stop();
 }
 
-/// Without a configuration file, variables name files of secrets.
+/// Changes the file of a secret that a variable names, without a configuration file.
 fn a_secret_in_a_file_is_read_again(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");

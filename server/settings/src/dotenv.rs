@@ -146,7 +146,7 @@ fn is_blank(char: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The variables of `text`, as pairs.
+    /// Returns the variables of `text`, as pairs.
     fn pairs(text: &str) -> Vec<(String, String)> {
         parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}")).into_iter().collect()
     }

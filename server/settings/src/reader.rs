@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Has `read` take what the first of the variables `names` or the key at `path` has.
+    /// Passes to `read` what the first of the variables `names` or the key at `path` has.
     ///
     /// Errors: [`Invalid`] with what `read` expected.
     fn find(
@@ -375,7 +375,7 @@ mod tests {
     const KNOWN: &[KnownKeys] =
         &[KnownKeys { off_by_default: &["a.*"], kept_references: &["a.*.secret"], ..KnownKeys::NONE }];
 
-    /// What `key` has in `config`, where variable `SET` is set, and the warnings.
+    /// Returns what `key` has in `config`, where the variable `SET` is set, and the warnings.
     fn get<T: Value>(config: &str, key: &str) -> (Option<T>, Vec<String>) {
         let environment = Environment::from_pairs([("SET".to_owned(), "value".to_owned())]);
         let config = config.parse().unwrap();

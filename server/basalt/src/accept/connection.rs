@@ -55,7 +55,7 @@ impl<Io> Connection<Io> {
         Self { stream, activity, silence, last, timer, closing: Closing::Open, _slot: slot }
     }
 
-    /// Ready once the connection has been silent for too long.
+    /// Becomes ready once the connection has been silent for too long.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.timer.as_mut().poll(context).is_ready() {
             let deadline = self.last + self.silence;

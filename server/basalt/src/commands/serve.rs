@@ -61,8 +61,8 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// Like [`run`]; but if a server of this project is running already, this serves only functions, beside that server and
-/// with its database.
+/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
+/// server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     let running = match RunningPostgres::find(&settings.data_dir) {
         Some(running) if settings.database.url.is_none() => running.answers().await,

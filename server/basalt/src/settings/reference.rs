@@ -31,6 +31,18 @@ warned about.
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";
 
+const LOG: &str = "\
+## Log
+
+These are read before all others, of the environment of the process alone.
+
+| Setting | Value | Default | Meaning |
+| --- | --- | --- | --- |
+| `BASALT_LOG`<br>`RUST_LOG` | directives of `tracing`'s `EnvFilter`, such as `info,access=off` |  | What is logged. Without it, \
+`PGRST_LOG_LEVEL` is the level: `crit`, `error`, `warn`, `info` or `debug`. |
+| `BASALT_LOG_FORMAT` | text or json |  | The format of log lines: text; for a server without a terminal JSON. `--log-format`. |
+";
+
 const TELEMETRY_NOTE: &str = "\
 These names are OpenTelemetry's. See [operating](operating.md#traces).
 ";
@@ -55,6 +67,7 @@ fn reference() -> String {
     [
         INTRODUCTION.to_owned(),
         section::<Server>("Server", ""),
+        LOG.to_owned(),
         section::<DatabaseSettings>("Database", ""),
         section::<Migrations>("Migrations", ""),
         section::<Seed>("Seed", ""),

@@ -10,7 +10,7 @@ use super::*;
 const TEMPLATE: &str = include_str!("upstream/template.toml");
 const EVERY_KEY: &str = include_str!("upstream/every_key.toml");
 
-/// A project with the files that [`EVERY_KEY`] names.
+/// Returns a project with the files that [`EVERY_KEY`] names.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (file, text) in [("file.txt", "text"), ("keys.json", "[]"), ("seed.sql", "")] {
@@ -32,7 +32,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
     Ok(Settings { project: base, ..settings })
 }
 
-/// All that a reader of the settings could notice, the secrets included that are not shown.
+/// Returns all that a reader of the settings could notice, with the secrets that are not shown.
 fn fingerprint(settings: &Settings) -> String {
     let keys = &settings.keys;
     let secrets = [
@@ -62,7 +62,8 @@ fn section<'t>(table: &'t mut toml::Table, path: &[String]) -> &'t mut toml::Tab
     path.iter().fold(table, |table, name| table[name].as_table_mut().unwrap())
 }
 
-/// [`EVERY_KEY`] with one provider of text messages, that of `path` where it belongs to one: only one can be used.
+/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path` belongs
+/// to one.
 fn example(path: &[String]) -> toml::Table {
     let mut config: toml::Table = EVERY_KEY.parse().unwrap();
     let sms = section(&mut config, &["auth".to_owned(), "sms".to_owned()]);
@@ -76,7 +77,7 @@ fn example(path: &[String]) -> toml::Table {
     config
 }
 
-/// `config` without the key at `path`, and with the opposite where it is a switch.
+/// Returns `config` without the key at `path` and, if that is a switch, `config` with the opposite.
 fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
     let (name, parent) = path.split_last().unwrap();
     let mut without = config.clone();

@@ -73,7 +73,7 @@ impl Collector {
         got.iter().filter(|(path, _)| path == wanted).map(|(_, body)| body.clone()).collect()
     }
 
-    /// The spans of a trace, outermost first.
+    /// Returns the spans of a trace, outermost first.
     fn trace(&self, id: &str) -> Vec<Span> {
         let bodies = self.bodies("/v1/traces");
         let requests = bodies.iter().map(|body| ExportTraceServiceRequest::decode(&**body).unwrap());
@@ -123,7 +123,7 @@ fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
     spans.iter().map(|span| (span.name.as_str(), name(&span.parent_span_id))).collect()
 }
 
-/// A project with functions that tell what reached them.
+/// Returns a project with functions that tell what reached them.
 fn talkative() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| write_file(project.path(), name, text);
@@ -145,7 +145,7 @@ fn admin_url(project: &Path) -> String {
     instance["admin_url"].as_str().unwrap().to_owned()
 }
 
-/// The body of a page of the admin port.
+/// Returns the body of a page of the admin port.
 fn admin(project: &Path, path: &str) -> String {
     let url = admin_url(project);
     let host = url.strip_prefix("http://").unwrap();
