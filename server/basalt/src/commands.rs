@@ -264,9 +264,7 @@ fn serve(format: logging::Format, arguments: ServeArguments, invocation: Invocat
 /// Reads the settings and logs their warnings.
 fn load(invocation: &Invocation) -> Result<Settings, Error> {
     let settings = Settings::load(invocation)?;
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
-    }
+    logging::log_warnings(&settings.warnings);
     Ok(settings)
 }
 

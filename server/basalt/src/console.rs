@@ -25,11 +25,8 @@ pub(crate) fn note(text: impl Display) {
 
 /// Prints that a step begins which may take long.
 pub(crate) fn step(text: impl Display) {
-    if logging::is_json() {
-        tracing::info!("{text}");
-    } else {
-        note(format_args!("  · {text}"));
-    }
+    let mark = if logging::is_json() { "" } else { "  · " };
+    note(format_args!("{mark}{text}"));
 }
 
 /// Prints why the command failed.

@@ -65,6 +65,13 @@ pub(crate) fn set_request_level(level: &str) {
     }
 }
 
+/// Logs what the operator should know about the settings.
+pub(crate) fn log_warnings(warnings: &[String]) {
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+}
+
 /// Returns the default format of a server's log: text on a terminal, else JSON.
 pub(crate) fn default_server_format() -> Format {
     match std::io::stderr().is_terminal() {

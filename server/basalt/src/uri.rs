@@ -71,13 +71,6 @@ pub(crate) fn describe(server: &Conninfo) -> String {
     }
 }
 
-/// Returns `server` with another of its databases.
-pub(crate) fn for_database(server: &Conninfo, database: &str) -> Conninfo {
-    let mut server = server.clone();
-    server.set("dbname", database);
-    server
-}
-
 /// Quotes `text` as one word of a shell's command line; plain words stay unchanged.
 pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+,=".contains(c);
@@ -148,21 +141,6 @@ mod tests {
             ("user=me", "the default database on the default host"),
         ] {
             assert_eq!(describe(&server(uri)), shown);
-        }
-    }
-
-    #[test]
-    fn another_database_of_the_same_server() {
-        for (given, name, expected) in [
-            (
-                "postgres://me:p%2Fw@h:1/app?sslmode=require",
-                "a b",
-                "postgresql://me:p%2Fw@h:1/a%20b?sslmode=require",
-            ),
-            ("postgres://h", "x", "postgresql://h/x"),
-            ("host=h dbname=a", "x", "postgresql://h/x"),
-        ] {
-            assert_eq!(for_database(&server(given), name).to_uri(), expected);
         }
     }
 

@@ -28,7 +28,6 @@ use crate::instance::Announcement;
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
 use services::RunningServices;
-use signals::Signals;
 
 const LIMITS: Limits = Limits {
     // Enough for the largest head on a slow connection.
@@ -45,7 +44,7 @@ const LIMITS: Limits = Limits {
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
     accept::raise_file_limit();
-    let signals = Signals::listen()?;
+    let signals = signals::listen()?;
     let (settings, start) = Start::listen(settings).await?;
     console::note(format_args!(
         "Starting Basalt in {}",
@@ -53,7 +52,7 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     ));
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
-        () = signals.stop() => return Ok(()),
+        () = signals.cancelled() => return Ok(()),
     };
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
@@ -64,11 +63,7 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
 /// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
 /// server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
-    let running = match RunningPostgres::find(&settings.data_dir) {
-        Some(running) if settings.database.url.is_none() => running.answers().await,
-        _ => false,
-    };
-    if !running {
+    if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none() {
         return run(settings).await;
     }
     let api = format!("http://127.0.0.1:{}", settings.server.port);
@@ -77,7 +72,7 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
     accept::raise_file_limit();
-    let signals = Signals::listen()?;
+    let signals = signals::listen()?;
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
@@ -108,19 +103,19 @@ impl Start {
 async fn with_backend(
     settings: &Settings,
     backend: &Backend,
-    signals: &Signals,
+    signals: &CancellationToken,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
-        let logins = migrate(settings, backend, &keys).await?;
+        let logins = backend.with_admin(async |admin| backend::migrate(settings, &keys, admin).await).await?;
         let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
         let access = DatabaseAccess { backend, logins, keys: &keys, renewal, slow };
         RunningServices::start(settings, &access, start.public.address()).await
     };
     let running = tokio::select! {
         running = prepared => running?,
-        () = signals.stop() => return Ok(None),
+        () = signals.cancelled() => return Ok(None),
     };
     let result = listen(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
@@ -143,19 +138,12 @@ pub(super) async fn fill_buckets(
     filled.map(drop)
 }
 
-async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<Logins, Error> {
-    let admin = backend.admin().await?;
-    let migrated = backend::migrate(settings, keys, &admin).await;
-    admin.close().await;
-    migrated
-}
-
 async fn listen(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
     running: &RunningServices,
-    signals: &Signals,
+    signals: &CancellationToken,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
     let Start { at, public } = start;
@@ -187,7 +175,7 @@ async fn listen(
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());
     let stopping = async {
-        signals.stop().await;
+        signals.cancelled().await;
         console::note("Stopping …");
         // Requests are answered until load balancers have seen that no more should come.
         running.draining.cancel();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use database::cluster::Search;
 use settings::{Invalid, Reader};
 
 use super::Project;
@@ -150,10 +151,8 @@ fn functions(
     data_dir: &Path,
 ) -> Result<functions::Settings, Invalid> {
     let mut settings = functions::Settings::read(reader)?;
-    let current = std::env::current_dir().ok();
-    let beside = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
     settings.folder = project.resolve(&settings.folder);
-    settings.projects = [Some(project.root.clone()), current, beside].into_iter().flatten().collect();
+    settings.projects = Search::new(Some(&project.root)).projects;
     settings.cache = data_dir.join("deno");
     for function in settings.functions.values_mut() {
         function.entry_point = function.entry_point.take().map(|path| project.resolve(path));

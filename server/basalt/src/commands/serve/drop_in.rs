@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::LIMITS;
-use super::signals::Signals;
+use super::signals;
 use crate::error::Error;
 use crate::ports::{self, Connections};
 use crate::settings::{DropIn, Invocation, ListenAddress};
@@ -38,21 +38,19 @@ const PING_INTERVAL: Duration = Duration::from_secs(1);
 /// SIGUSR2 settings and schema cache are read again.
 pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -> Result<(), Error> {
     accept::raise_file_limit();
-    for warning in &settings.settings.warnings {
-        tracing::warn!("{warning}");
-    }
-    let signals = Signals::listen()?;
+    logging::log_warnings(&settings.settings.warnings);
+    let signals = signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
     let reader = settings_reader(invocation, settings.settings.service.clone());
     let rest = rest::service_from(reader, database.clone(), None);
-    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let (stop, tasks) = (signals.child_token(), TaskTracker::new());
     let (keeper, ending) = (rest.clone(), stop.clone());
     tasks.spawn(async move { keeper.keep_fresh(ending).await });
     let (reloaded, ending) = (rest.clone(), stop.clone());
     let reloading = reload_on_signals(reloaded)?;
     tasks.spawn(async move { ending.run_until_cancelled(reloading).await });
     let served = tokio::select! {
-        served = serve(&settings, &rest, &signals, &stop) => served,
+        served = serve(&settings, &rest, &stop) => served,
         error = unusable(&database, settings.settings.server.automatic_recovery) => Err(error),
     };
     stop.cancel();
@@ -105,7 +103,6 @@ async fn unusable(database: &Database, recovers: bool) -> Error {
 async fn serve(
     settings: &DropIn,
     rest: &Rest,
-    signals: &Signals,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let admin = match &settings.admin {
@@ -128,13 +125,7 @@ async fn serve(
         accept::serve(acceptor, rest.standalone(), accept::may_write, stop.clone(), LIMITS).await;
         Ok(())
     };
-    let stopping = async {
-        tokio::select! {
-            () = signals.stop() => stop.cancel(),
-            () = stop.cancelled() => {}
-        }
-    };
-    let ((), served, ()) = tokio::join!(administered, served, stopping);
+    let ((), served) = tokio::join!(administered, served);
     served
 }
 

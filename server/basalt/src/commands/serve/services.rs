@@ -65,7 +65,7 @@ impl RunningServices {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
         let export = Export::start(&settings.telemetry)
-            .map_err(|reason| Error::Service { service: "telemetry", reason })?;
+            .map_err(Error::service("telemetry"))?;
         let tracer = export.as_ref().and_then(Export::tracer);
         let mut running = Self {
             gateway: Gateway::with_tracer(settings.gateway.clone(), access.keys.clone(), tracer),
@@ -111,8 +111,7 @@ impl RunningServices {
             let adjusted = |base| database::Settings { replicas: replicas.clone(), ..base };
             let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
             let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
-            let service =
-                service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+            let service = service.map_err(Error::service("auth"))?;
             self.gateway.register(|registry| service.register(registry));
             self.auth = Some(shared(service));
         }
@@ -222,16 +221,10 @@ impl RunningServices {
         if third_parties.is_empty() {
             return Ok(());
         }
-        let third_parties = auth::ThirdParties::new(third_parties)
-            .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+        let third_parties = auth::ThirdParties::new(third_parties).map_err(Error::service("auth"))?;
         self.verifier = self.verifier.with_issuers(third_parties.issuers());
         let stop = self.stop.clone();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = third_parties.keep_fresh() => {}
-            }
-        });
+        self.tasks.spawn(async move { stop.run_until_cancelled(third_parties.keep_fresh()).await });
         Ok(())
     }
 
@@ -287,7 +280,7 @@ pub(super) async fn open_storage(
     buckets: &[BucketDefinition],
 ) -> Result<Storage, Error> {
     let opened = Storage::open(settings.clone(), database.clone(), keys.clone(), verifier.clone()).await;
-    let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
+    let opened = opened.map_err(Error::service("storage"))?;
     seed(&opened, buckets).await?;
     Ok(opened)
 }

@@ -50,10 +50,8 @@ pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result
 }
 
 async fn dump_schema(rest: &Rest) -> Result<(), Error> {
-    let failed =
-        |reason: &dyn std::fmt::Display| Error::Service { service: "REST", reason: reason.to_string() };
-    rest.load().await.map_err(|error| failed(&error))?;
-    console::print(rest.schema_cache().map_err(|error| failed(&error))?);
+    rest.load().await.map_err(Error::service("REST"))?;
+    console::print(rest.schema_cache().map_err(Error::service("REST"))?);
     Ok(())
 }
 
