@@ -97,7 +97,8 @@ pub(crate) fn start(format: Format, level: Option<&str>, variables: &Variables) 
         level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
         _ => None,
     };
-    let wanted = of_environment.cloned().or_else(|| level.map(request_directives)).or_else(general_directives);
+    let wanted =
+        of_environment.cloned().or_else(|| level.map(request_directives)).or_else(general_directives);
     let (filter, handle) = reload::Layer::new(filter(wanted.as_deref().unwrap_or(default)));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_timer(SystemTime);
     let lines = match format {

@@ -210,10 +210,13 @@ impl Settings {
     }
 
     /// Reads the settings of `project` in `environment`; see [`Self::load`].
-    pub(crate) fn read(invocation: &Invocation, project: Project, environment: &Environment) -> Result<Self, Invalid> {
+    pub(crate) fn read(
+        invocation: &Invocation,
+        project: Project,
+        environment: &Environment,
+    ) -> Result<Self, Invalid> {
         let mut reader = Reader::new(environment, &project.config, known::KNOWN);
-        let mut server = Server::default();
-        reader.apply(&mut server)?;
+        let mut server: Server = reader.read()?;
         server.host = invocation.host.unwrap_or(server.host);
         server.port = invocation.port.unwrap_or(server.port);
         let data_dir = match (&invocation.data_dir, &server.data_dir) {
@@ -233,7 +236,7 @@ impl Settings {
             site: site(&mut reader, &project)?,
             keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             telemetry: otlp::Settings::read(&mut reader)?,
-            gateway: gateway(&mut reader)?,
+            gateway: reader.read()?,
             services,
             functions_api: None,
             warnings: Vec::new(),
@@ -293,9 +296,8 @@ impl Server {
 }
 
 fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
-    let mut settings = DatabaseSettings::default();
-    let configured = reader.get("db.port", &[])?.unwrap_or(settings.port);
-    reader.apply(&mut settings)?;
+    let mut settings: DatabaseSettings = reader.read()?;
+    let configured = reader.get("db.port", &[])?.unwrap_or(DatabaseSettings::default().port);
     settings.url_file = reader.file_of("DATABASE_URL");
     if let Some(url) = settings.url.take() {
         if !uri::is_local_default(&url, &[configured, settings.port]) {
@@ -312,15 +314,13 @@ fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
 }
 
 fn migrations(reader: &mut Reader<'_>, project: &Project) -> Result<Migrations, Invalid> {
-    let mut migrations = Migrations::default();
-    reader.apply(&mut migrations)?;
+    let mut migrations: Migrations = reader.read()?;
     migrations.path = project.resolve(&migrations.path);
     Ok(migrations)
 }
 
 fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
-    let mut seed = Seed::default();
-    reader.apply(&mut seed)?;
+    let mut seed: Seed = reader.read()?;
     for pattern in seed.patterns.iter().filter(|pattern| seed.enabled && *pattern != SEED) {
         if project.glob(std::slice::from_ref(pattern)).is_empty() {
             reader.warn(format!("db.seed.sql_paths: no file matches {pattern:?}"));
@@ -330,15 +330,8 @@ fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
     Ok(seed)
 }
 
-fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
-    let mut gateway = gateway::Settings::default();
-    reader.apply(&mut gateway)?;
-    Ok(gateway)
-}
-
 fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, Invalid> {
-    let mut site = site::Settings::default();
-    reader.apply(&mut site)?;
+    let mut site: site::Settings = reader.read()?;
     site.path = site.path.map(|path| project.resolve(path));
     Ok(site)
 }

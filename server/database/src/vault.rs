@@ -31,13 +31,7 @@ impl Secrets {
     ///
     /// Errors: [`Invalid`] for a value that is no text.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut secrets = BTreeMap::new();
-        for name in reader.names(&["db", "vault"]) {
-            if let Some(value) = reader.get_at(&["db", "vault", &name], &[])? {
-                secrets.insert(name, value);
-            }
-        }
-        Ok(Self(secrets))
+        Ok(Self(reader.map_at(&["db", "vault"])?))
     }
 
     /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many

@@ -150,20 +150,14 @@ impl Settings {
     ///
     /// Errors: [`Invalid`] for the first that cannot be used.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let mut settings: Self = reader.read()?;
         reader.apply_at(&["basalt", "functions"], &mut settings.limits)?;
         for name in reader.tables(&["functions"]) {
             let mut function = Function::default();
             reader.apply_at(&["functions", &name], &mut function)?;
             settings.functions.insert(name, function);
         }
-        let table = ["basalt", "functions", "schedules"];
-        for name in reader.names(&table) {
-            if let Some(every) = reader.get_at(&[table[0], table[1], table[2], &name], &[])? {
-                settings.schedules.insert(name, every);
-            }
-        }
+        settings.schedules = reader.map_at(&["basalt", "functions", "schedules"])?;
         Ok(settings)
     }
 

@@ -123,11 +123,6 @@ impl Environment {
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
-
-    /// Returns all names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().map(String::as_str)
-    }
 }
 
 /// Returns the name of the variable that names a file with the value of `name`.

@@ -64,6 +64,28 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
+    /// Returns the settings of `T`, with the defaults of those that the sources have no value for.
+    ///
+    /// Errors: [`Invalid`] for the first value that cannot be used.
+    pub fn read<T: Table>(&mut self) -> Result<T, Invalid> {
+        let mut settings = T::default();
+        self.apply(&mut settings)?;
+        Ok(settings)
+    }
+
+    /// Returns what the table at `path` of `config.toml` has, by name; without what stands for a variable that is not set.
+    ///
+    /// Errors: [`Invalid`] for the first value that is not a `T`.
+    pub fn map_at<T: Value>(&mut self, path: &[&str]) -> Result<BTreeMap<String, T>, Invalid> {
+        let mut map = BTreeMap::new();
+        for name in self.names(path) {
+            if let Some(value) = self.get_at(&[path, &[name.as_str()]].concat(), &[])? {
+                map.insert(name, value);
+            }
+        }
+        Ok(map)
+    }
+
     /// Sets everything of `settings` that the sources have a value for.
     ///
     /// Errors: [`Invalid`] for the first value that cannot be used.
@@ -154,7 +176,8 @@ impl<'a> Reader<'a> {
             return Ok(Some(toml::Value::String(text.into_owned())));
         }
         let own_section = path.len().saturating_sub(1);
-        let is_kept = self.known.iter().any(|known| known.keeps_reference(path)) && !self.is_section_off(&path[..own_section]);
+        let is_kept = self.known.iter().any(|known| known.keeps_reference(path))
+            && !self.is_section_off(&path[..own_section]);
         let effect = match is_kept {
             true => format!("the text env({name}) itself is used, which no provider accepts"),
             false => format!("{key} is ignored"),
@@ -292,7 +315,9 @@ impl<'a> Reader<'a> {
         for path in keys {
             let key = path.join(".");
             let value = find(self.config, &path);
-            if let Some(reason) = value.and_then(|value| self.known.iter().find_map(|known| known.without_effect(&path, value))) {
+            if let Some(reason) =
+                value.and_then(|value| self.known.iter().find_map(|known| known.without_effect(&path, value)))
+            {
                 warnings.push(format!("{key} has no effect here: {reason}"));
             }
             // A table may have been read as a whole.
@@ -300,11 +325,13 @@ impl<'a> Reader<'a> {
             if is_read || self.known.iter().any(|known| known.is_known(&path)) {
                 continue;
             }
-            let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.iter().flat_map(KnownKeys::exact));
+            let candidates =
+                self.read_keys.iter().map(String::as_str).chain(self.known.iter().flat_map(KnownKeys::exact));
             warnings.push(unknown("key", &key, candidates));
         }
-        for name in self.environment.names().filter(|name| self.known.iter().any(|known| known.is_to_be_read(name))) {
-            if !self.read_names.contains(name) {
+        for (name, _) in self.environment.pairs() {
+            let is_to_be_read = self.known.iter().any(|known| known.is_to_be_read(name));
+            if is_to_be_read && !self.read_names.contains(name) {
                 let candidates = self.read_names.iter().map(String::as_str);
                 warnings.push(unknown("environment variable", name, candidates));
             }

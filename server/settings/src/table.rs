@@ -72,7 +72,9 @@ pub trait Table: Default + 'static {
 /// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then. What was found is not
 /// repeated where it may be a secret.
 pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, Invalid> {
-    let Some(setting) = T::settings().find(|setting| setting.variables.contains(&variable)) else { return Ok(false) };
+    let Some(setting) = T::settings().find(|setting| setting.variables.contains(&variable)) else {
+        return Ok(false);
+    };
     if !text.is_empty() || setting.may_be_empty {
         let read = (setting.read)(table, RawValue::Text(text));
         read.map_err(|expected| Invalid::of_value(variable, expected, &format!("{text:?}")))?;

@@ -59,10 +59,7 @@ impl Storage {
     ///
     /// Errors: [`Error::InvalidKey`] for a name that is not UTF-8, [`Error::Backend`] for a folder or file that cannot
     /// be read.
-    pub async fn seed_bucket(
-        &self,
-        bucket: &BucketDefinition,
-    ) -> Result<SeedReport, Error> {
+    pub async fn seed_bucket(&self, bucket: &BucketDefinition) -> Result<SeedReport, Error> {
         buckets::upsert(self, bucket).await?;
         let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
         let files = list(folder).await?;

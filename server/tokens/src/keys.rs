@@ -81,13 +81,9 @@ impl KeyOverrides {
     /// CLI, the file of signing keys may be missing if auth is switched off.
     ///
     /// Errors: [`Invalid`] for a setting or a file that cannot be read.
-    pub fn read(
-        reader: &mut Reader<'_>,
-        resolve: impl FnOnce(&Path) -> PathBuf,
-    ) -> Result<Self, Invalid> {
-        let mut overrides = Self::default();
-        reader.apply(&mut overrides)?;
-        let is_off = reader.get("auth.enabled", &[])? == Some(false);
+    pub fn read(reader: &mut Reader<'_>, resolve: impl FnOnce(&Path) -> PathBuf) -> Result<Self, Invalid> {
+        let mut overrides: Self = reader.read()?;
+        let is_off = reader.get::<bool>("auth.enabled", &[])? == Some(false);
         if let Some(path) = overrides.signing_keys_path.as_deref().filter(|_| !is_off).map(resolve) {
             overrides.signing_keys = Some(std::fs::read_to_string(&path).map_err(|error| {
                 let found = format!("{}: {error}", path.display());

@@ -156,7 +156,8 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
         }
         if let CloseState::Lingering(until, mut left) = this.closing {
             let lingered = this.poll_linger(context, until, &mut left);
-            this.closing = if lingered.is_ready() { CloseState::Done } else { CloseState::Lingering(until, left) };
+            this.closing =
+                if lingered.is_ready() { CloseState::Done } else { CloseState::Lingering(until, left) };
             return lingered.map(Ok);
         }
         Poll::Ready(Ok(()))

@@ -60,8 +60,13 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
             Ok(())
         }
         Arguments::Serve(ServeArguments { env_file, no_verify_jwt, port }) => {
-            let invocation =
-                Invocation { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..invocation };
+            let invocation = Invocation {
+                env_file,
+                port,
+                open_functions: no_verify_jwt,
+                watch_functions: true,
+                ..invocation
+            };
             let settings = load(&invocation)?;
             functions_settings(&settings)?;
             block_on(serve::run_functions(settings))

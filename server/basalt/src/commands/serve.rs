@@ -63,7 +63,8 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
 /// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
 /// server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
-    if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none() {
+    if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
+    {
         return run(settings).await;
     }
     let api = format!("http://127.0.0.1:{}", settings.server.port);
@@ -92,8 +93,7 @@ impl Start {
     /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
         let at = Instant::now();
-        let public =
-            Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
+        let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
         Ok((settings, Self { at, public }))
@@ -168,8 +168,7 @@ async fn listen(
             accept::serve(connections, auth::inbox(folder), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
-    let banner =
-        banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
+    let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
     // Functions that are served beside a server leave it to that one to be known.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));

@@ -84,8 +84,7 @@ impl AuthDropIn {
         // Upstream runs behind a gateway, which sets the client's address.
         let mut gateway = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
         reader.apply(&mut gateway)?;
-        let mut keys = tokens::KeyOverrides::default();
-        reader.apply(&mut keys)?;
+        let keys: tokens::KeyOverrides = reader.read()?;
         if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
             auth.token.methods = methods(set);
         }

@@ -69,27 +69,20 @@ settings::settings! {
 
 impl Services {
     /// Reads all of them. Relative paths start from `project`, state is in `data_dir`.
-    pub(super) fn read(
-        reader: &mut Reader<'_>,
-        project: &Project,
-        data_dir: &Path,
-    ) -> Result<Self, Invalid> {
-        let mut on = Switches::default();
-        reader.apply(&mut on)?;
+    pub(super) fn read(reader: &mut Reader<'_>, project: &Project, data_dir: &Path) -> Result<Self, Invalid> {
+        let on: Switches = reader.read()?;
         // Every section is read even if it is disabled, so that its keys count as known and are checked.
         let (rest, auth) = (rest::Settings::read(reader)?, auth(reader, project, data_dir)?);
         let (storage, functions) =
             (storage(reader, project, data_dir)?, functions(reader, project, data_dir)?);
-        let (mut realtime, mut connections) = (realtime::Settings::default(), rest::Connections::default());
-        reader.apply(&mut realtime)?;
-        reader.apply(&mut connections)?;
+        let realtime: realtime::Settings = reader.read()?;
         Ok(Self {
             rest: on.rest.then_some(rest),
             auth: on.auth.then_some(auth),
             storage: on.storage.then_some(storage),
             realtime: on.realtime.then_some(realtime),
             functions: on.functions.then_some(functions),
-            connections,
+            connections: reader.read()?,
             third_parties: auth::read_third_parties(reader)?,
         })
     }
@@ -114,11 +107,7 @@ impl Services {
     }
 }
 
-fn auth(
-    reader: &mut Reader<'_>,
-    project: &Project,
-    data_dir: &Path,
-) -> Result<auth::Settings, Invalid> {
+fn auth(reader: &mut Reader<'_>, project: &Project, data_dir: &Path) -> Result<auth::Settings, Invalid> {
     // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
@@ -130,8 +119,7 @@ fn storage(
     project: &Project,
     data_dir: &Path,
 ) -> Result<storage::Settings, Invalid> {
-    let mut settings = storage::Settings::default();
-    reader.apply(&mut settings)?;
+    let mut settings: storage::Settings = reader.read()?;
     reader.apply(&mut settings.s3)?;
     settings.path = match settings.path.as_os_str().is_empty() {
         true => data_dir.join("objects"),

@@ -25,7 +25,10 @@ fn flags_win_over_the_environment_over_the_file_over_defaults() {
     assert_eq!(read("[api]\nport = 1111", &[]).server.port, 1111);
     assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).server.port, 2222);
     let invocation = Invocation { port: Some(3333), ..Invocation::default() };
-    assert_eq!(settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &invocation).unwrap().server.port, 3333);
+    assert_eq!(
+        settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &invocation).unwrap().server.port,
+        3333
+    );
 }
 
 #[test]
@@ -220,7 +223,8 @@ fn buckets_are_read_with_their_files() {
 
 #[test]
 fn only_leaves_the_rest_out() {
-    let invocation = Invocation { only: Some(vec![Service::Rest, Service::Storage]), ..Invocation::default() };
+    let invocation =
+        Invocation { only: Some(vec![Service::Rest, Service::Storage]), ..Invocation::default() };
     let settings = settings("[basalt.site]\nenabled = true", &[], &invocation).unwrap();
     assert!(settings.services.rest.is_some() && settings.services.storage.is_some());
     assert!(settings.services.auth.is_none() && !settings.site.enabled);
@@ -251,7 +255,8 @@ fn functions_see_their_secrets_and_not_the_servers() {
     let project = Project::locate(folder.path(), true).unwrap();
     let environment = Environment::load(Variables::new(), [project.root.as_path()]).unwrap();
     let read = |env_file| {
-        Settings::read(&Invocation { env_file, ..Invocation::default() }, project.clone(), &environment).unwrap()
+        Settings::read(&Invocation { env_file, ..Invocation::default() }, project.clone(), &environment)
+            .unwrap()
     };
     let secrets = |settings: &Settings| -> Vec<_> {
         let secrets = settings.services.functions.as_ref().unwrap().secrets.0.iter();

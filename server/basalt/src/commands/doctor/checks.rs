@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use database::cluster::{Binaries, MINIMUM_MAJOR, find_psql};
+use database::cluster::{self, Binaries, MINIMUM_MAJOR, Search, find_psql};
 use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
@@ -23,10 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks, in an order in which each one's conditions are checked first.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
-    let running = match RunningPostgres::find(&settings.data_dir) {
-        Some(running) if running.answers().await => Some(running),
-        _ => None,
-    };
+    let running = RunningPostgres::find_answering(&settings.data_dir).await;
     let is_served = running.is_some() || Instance::find(&settings.data_dir).await.is_some();
     let finding = |subject, verdict| Finding { subject, verdict };
     let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
@@ -34,8 +31,10 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     findings.push(finding("Disk", disk(&settings.data_dir)));
     findings.push(finding("Keys", keys(settings)));
     if settings.database.url.is_none() {
-        findings.push(finding("Postgres", postgres(settings).await));
-        findings.push(finding("Extensions", extensions(settings).await));
+        let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
+        let binaries = Binaries::find(&search, &copies).await;
+        findings.push(finding("Postgres", postgres(settings, &binaries, &search, &copies).await));
+        findings.push(finding("Extensions", extensions(&binaries, &copies).await));
     }
     findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
     if settings.services.realtime.is_some() {
@@ -117,14 +116,17 @@ fn keys(settings: &Settings) -> Verdict {
     }
 }
 
-async fn postgres(settings: &Settings) -> Verdict {
-    let search = search(settings);
-    let copies = settings.data_dir.join("binaries");
-    let binaries = match Binaries::find(&search, &copies).await {
+async fn postgres(
+    settings: &Settings,
+    binaries: &Result<Binaries, cluster::Error>,
+    search: &Search,
+    copies: &Path,
+) -> Verdict {
+    let binaries = match binaries {
         Ok(binaries) => binaries,
         Err(error) => return Verdict::Broken(error.to_string()),
     };
-    if let Err(error) = binaries.check_data(&settings.data_dir, &search, &copies).await {
+    if let Err(error) = binaries.check_data(&settings.data_dir, search, copies).await {
         return Verdict::Broken(error.to_string());
     }
     let found = format!("{} in {}", binaries.version(), display_path(binaries.folder()));
@@ -139,17 +141,16 @@ async fn postgres(settings: &Settings) -> Verdict {
 }
 
 /// Lists which of hosted Supabase's extensions the chosen Postgres has, and which more another one on this machine has.
-async fn extensions(settings: &Settings) -> Verdict {
-    let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
-    let Ok(chosen) = Binaries::find(&search, &copies).await else {
+async fn extensions(chosen: &Result<Binaries, cluster::Error>, copies: &Path) -> Verdict {
+    let Ok(chosen) = chosen else {
         return Verdict::Note("there is no Postgres to check".to_owned());
     };
     let of = |binaries: &Binaries| -> Vec<&'static str> {
         let present = binaries.extensions();
         HOSTED.iter().map(|hosted| hosted.name).filter(|name| present.contains(*name)).collect()
     };
-    let has = of(&chosen);
-    let more = Binaries::system(&copies).await.into_iter().filter_map(|other| {
+    let has = of(chosen);
+    let more = Binaries::system(copies).await.into_iter().filter_map(|other| {
         let more: Vec<_> = of(&other).into_iter().filter(|name| !has.contains(name)).collect();
         let folder = display_path(other.folder());
         (!more.is_empty()).then(|| format!("with POSTGRES_BIN={folder} there are also {}", more.join(", ")))

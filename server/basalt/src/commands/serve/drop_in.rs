@@ -62,7 +62,10 @@ pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -
 
 /// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
 /// are invalid, it returns the last valid ones.
-fn settings_reader(invocation: Invocation, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
+fn settings_reader(
+    invocation: Invocation,
+    first: rest::Settings,
+) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,11 +103,7 @@ async fn unusable(database: &Database, recovers: bool) -> Error {
     }
 }
 
-async fn serve(
-    settings: &DropIn,
-    rest: &Rest,
-    stop: &CancellationToken,
-) -> Result<(), Error> {
+async fn serve(settings: &DropIn, rest: &Rest, stop: &CancellationToken) -> Result<(), Error> {
     let admin = match &settings.admin {
         Some(address) => Some(listen("Admin server", address, false).await?),
         None => None,

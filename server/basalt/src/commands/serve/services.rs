@@ -55,8 +55,8 @@ pub(super) struct RunningServices {
 }
 
 impl RunningServices {
-    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others are stopped: they would
-    /// only log errors about the end of Postgres, after the actual reason.
+    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others
+    /// are stopped: they would only log errors about the end of Postgres, after the actual reason.
     pub(super) async fn start(
         settings: &Settings,
         access: &DatabaseAccess<'_>,
@@ -64,8 +64,7 @@ impl RunningServices {
     ) -> Result<Self, Error> {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
-        let export = Export::start(&settings.telemetry)
-            .map_err(Error::service("telemetry"))?;
+        let export = Export::start(&settings.telemetry).map_err(Error::service("telemetry"))?;
         let tracer = export.as_ref().and_then(Export::tracer);
         let mut running = Self {
             gateway: Gateway::with_tracer(settings.gateway.clone(), access.keys.clone(), tracer),

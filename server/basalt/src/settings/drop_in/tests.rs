@@ -80,18 +80,28 @@ fn variables_are_upstreams() {
     let found = found.unwrap().unwrap();
     assert_eq!(found.settings.service.db_schemas, ["api"]);
     assert!(found.settings.service.db_extra_search_path.is_empty());
-    assert_eq!(found.settings.service.jwt_secret.unwrap().expose(), b"a secret from a file, 32 bytes or more");
+    assert_eq!(
+        found.settings.service.jwt_secret.unwrap().expose(),
+        b"a secret from a file, 32 bytes or more"
+    );
     assert_eq!((found.database.pool_size, found.database.channel), (3, None));
     assert_eq!(found.address, ListenAddress::Socket(PathBuf::from("/run/rest"), 0o600));
     assert_eq!(found.admin, Some(ListenAddress::Port("!4".to_owned(), 3001)));
     assert_eq!(
         found.settings.warnings,
-        ["unknown setting PGRST_DB_SHEMAS is ignored; did you mean PGRST_DB_SCHEMAS?", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
+        [
+            "unknown setting PGRST_DB_SHEMAS is ignored; did you mean PGRST_DB_SCHEMAS?",
+            "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"
+        ]
     );
     let replicas: Vec<_> = found.database.replicas.iter().map(Conninfo::to_uri).collect();
     assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2/d"]);
     assert_eq!(found.settings.service.max_body_size, 1 << 20);
-    assert!(found.settings.service.log_query && found.settings.server.reuseport && !found.settings.server.automatic_recovery);
+    assert!(
+        found.settings.service.log_query
+            && found.settings.server.reuseport
+            && !found.settings.server.automatic_recovery
+    );
     assert_eq!(found.settings.server.log_level, "crit");
 }
 
@@ -134,7 +144,10 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
     assert_eq!(found.settings.service.jwt_secret.as_ref().unwrap().expose(), secret);
     assert_eq!(found.settings.service.db_anon_role, None);
     let own = [("app.settings.some.key", "v"), ("app.settings.none", "")];
-    assert_eq!(found.settings.service.app_settings, own.map(|(name, value)| (name.to_owned(), Secret::from(value))));
+    assert_eq!(
+        found.settings.service.app_settings,
+        own.map(|(name, value)| (name.to_owned(), Secret::from(value)))
+    );
     assert!(read_back(&found).settings.service.jwt_secret_is_base64);
 }
 
@@ -162,7 +175,10 @@ fn what_is_dumped_is_a_configuration_file() {
     let again = read_back(&found);
     assert_eq!(again.settings.service.jwt_secret, found.settings.service.jwt_secret);
     assert_eq!(again.settings.service.jwt_role_claim_key, found.settings.service.jwt_role_claim_key);
-    assert_eq!((&again.settings.service.app_settings, &again.address), (&found.settings.service.app_settings, &found.address));
+    assert_eq!(
+        (&again.settings.service.app_settings, &again.address),
+        (&found.settings.service.app_settings, &found.address)
+    );
     assert_eq!((again.admin.clone(), again.settings.text()), (found.admin.clone(), found.settings.text()));
 }
 
