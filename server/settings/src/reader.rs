@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
-/// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
+/// The least similarity of an unknown name to the known one that is suggested (0 = nothing in common, 1 = the same).
 const SIMILAR: f64 = 0.8;
 
 /// Reads the settings of one project.
@@ -17,7 +17,7 @@ pub struct Reader<'a> {
     known: &'a [KnownKeys],
     read_keys: BTreeSet<String>,
     read_names: BTreeSet<String>,
-    /// What `config.toml` refers to and lacks, by key.
+    /// The variables that `config.toml` refers to and that are not set, by key.
     unset: BTreeMap<String, MissingVariable>,
     warnings: Vec<String>,
 }
@@ -25,14 +25,14 @@ pub struct Reader<'a> {
 /// A variable that is not set.
 struct MissingVariable {
     variable: String,
-    /// What comes of that.
+    /// The consequence, for a message.
     effect: String,
-    /// Whether that matters to anybody.
+    /// Whether the operator has to know.
     is_missed: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Returns a reader of `environment` and `config`, in which nobody needs to read the keys that are `known`.
+    /// Returns a reader of `environment` and `config`. The keys that are `known` need not be read.
     pub fn new(environment: &'a Environment, config: &'a toml::Table, known: &'a [KnownKeys]) -> Self {
         Self {
             environment,
@@ -142,9 +142,11 @@ impl<'a> Reader<'a> {
         read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also within
-    /// lists and tables. Where the variable is not set, the value counts as absent, or stays the text that it is where
-    /// something needs it, as in the CLI; that is reported, except where nobody misses it.
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also in lists
+    /// and tables. If the variable is not set, the value counts as absent or, for [kept references], stays the text; the
+    /// operator is told of it, unless the section is switched off.
+    ///
+    /// [kept references]: KnownKeys::kept_references
     ///
     /// Errors: those of [`Environment::text`].
     fn substituted(
@@ -183,13 +185,13 @@ impl<'a> Reader<'a> {
             false => format!("{key} is ignored"),
         };
         let unset = MissingVariable { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
-        // What was said of it when it was read before still holds.
+        // If it was read before, its effect is known.
         self.unset.entry(key.to_owned()).or_insert(unset);
         Ok(is_kept.then(|| value.clone()))
     }
 
-    /// Returns the variable that the value of `key` stands for and that is not set, and has the operator told what comes
-    /// of that: `effect`.
+    /// Returns the variable that the value of `key` refers to, if it is not set, and sets the consequence that the operator
+    /// is told to `effect`.
     pub fn unset(&mut self, key: &str, effect: &str) -> Option<&str> {
         let unset = self.unset.get_mut(key)?;
         effect.clone_into(&mut unset.effect);
@@ -197,7 +199,7 @@ impl<'a> Reader<'a> {
         Some(&unset.variable)
     }
 
-    /// Returns what [`Environment::text`] returns, and remembers that a file for it was asked for.
+    /// Returns what [`Environment::text`] returns, and remembers the variables that it has read.
     fn text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Invalid> {
         let of_file = file_variable(name);
         if self.environment.get(&of_file).is_some() {
@@ -231,8 +233,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports whether the environment variable `name` sets something of the server itself: one that it asks for, or
-    /// that `config.toml` refers to for anything but the secrets of functions.
+    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that `config.toml`
+    /// refers to, except for the secrets of functions.
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
@@ -281,7 +283,7 @@ impl<'a> Reader<'a> {
         self.environment.file(name).map(Path::to_owned)
     }
 
-    /// Adds a sentence about the settings that the operator gets to see.
+    /// Adds a warning to those that [`Self::finish`] returns.
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
@@ -301,7 +303,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns all warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
+    /// Returns all warnings, among them those of variables that are not set, and of unknown names.
     pub fn finish(mut self) -> Vec<String> {
         let missed = self.unset.iter().filter(|(_, unset)| unset.is_missed);
         let missed = missed.map(|(key, MissingVariable { variable, effect, .. })| {
@@ -371,7 +373,7 @@ fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Ve
     }
 }
 
-/// Returns the warning of a `name` that nobody knows, with the nearest of the `known` ones.
+/// Returns the warning of an unknown `name`, which suggests the most similar of the `known` ones.
 pub fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
     let nearest = known
         .map(|known| (strsim::jaro_winkler(name, known), known))
@@ -407,7 +409,7 @@ mod tests {
         let environment = Environment::from_pairs([("SET".to_owned(), "value".to_owned())]);
         let config = config.parse().unwrap();
         let mut reader = Reader::new(&environment, &config, KNOWN);
-        // What is missed twice is said once.
+        // A variable that is missing twice causes one warning.
         reader.get::<T>(key, &[]).unwrap();
         let value = reader.get(key, &[]).unwrap();
         reader.read_keys.extend(["a.b.enabled".to_owned()]);

@@ -2,7 +2,7 @@
 
 use crate::{Invalid, Value};
 
-/// What a source has for a setting.
+/// The value of a setting in a source, before it is parsed.
 #[derive(Debug, Clone, Copy)]
 pub enum RawValue<'a> {
     /// The text of a variable.
@@ -19,7 +19,7 @@ pub struct Setting<T> {
     pub key: &'static str,
     /// The environment variables that set it, the strongest first.
     pub variables: &'static [&'static str],
-    /// What can be used as its value.
+    /// A description of the values that can be used.
     pub expected: &'static str,
     /// Whether a configuration file has it without quotes.
     pub is_bare: bool,
@@ -48,7 +48,7 @@ impl<T> Setting<T> {
         Self { may_be_empty: true, ..self }
     }
 
-    /// Marks it as one that only a server has which runs its service alone.
+    /// Marks it as one that only a server has that runs its service alone.
     #[must_use]
     pub const fn standalone(self) -> Self {
         Self { is_standalone: true, ..self }

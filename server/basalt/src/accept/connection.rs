@@ -37,7 +37,7 @@ pub(super) struct Connection<Io> {
 enum CloseState {
     /// It has not begun.
     Open,
-    /// The sending side is closed, and the client may still be sending: until when, and how many bytes, that is read.
+    /// The sending side is closed. What the client still sends is read until this time, up to this number of bytes.
     Lingering(Instant, usize),
     Done,
 }

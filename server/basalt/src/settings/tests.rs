@@ -1,4 +1,4 @@
-//! What an operator writes and what they are told.
+//! Tests of settings, by what an operator writes and which message they get.
 
 use settings::Bytes;
 
