@@ -1,7 +1,5 @@
 //! Helpers for connection parameters of databases that are not embedded.
 
-use std::borrow::Cow;
-
 use database::cluster::DEFAULT_PASSWORD;
 use database::conninfo::Conninfo;
 
@@ -68,15 +66,6 @@ pub(crate) fn describe(server: &Conninfo) -> String {
     match server.get("dbname") {
         None => format!("the default database on {host}"),
         Some(name) => format!("the database {name} on {host}"),
-    }
-}
-
-/// Quotes `text` as one word of a shell's command line; plain words stay unchanged.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(format!("'{}'", text.replace('\'', r"'\''"))),
     }
 }
 
@@ -157,16 +146,6 @@ mod tests {
         ] {
             assert_eq!(without_orm_parameters(&server(given)).to_uri(), expected);
         }
-    }
-
-    #[test]
-    fn a_uri_is_one_word_of_a_shell() {
-        assert_eq!(shell_word("postgresql://me@h:5432/d"), "postgresql://me@h:5432/d");
-        assert_eq!(
-            shell_word("postgres://h/d?sslmode=verify-full&sslrootcert=a"),
-            "'postgres://h/d?sslmode=verify-full&sslrootcert=a'"
-        );
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -12,10 +12,9 @@ use clap::Args;
 use time::OffsetDateTime;
 
 use super::{functions, migration};
-use crate::console;
+use crate::console::{self, shell_word};
 use crate::error::Error;
 use crate::settings::{Project, display_path};
-use crate::uri::shell_word;
 
 /// Files of every new project. `{project}` stands for its name.
 const FILES: [(&str, &str); 5] = [

@@ -131,11 +131,11 @@ impl Banner<'_> {
             Some(cluster) => {
                 let file = display_path(&cluster.password_file());
                 let port = cluster.tcp_port().unwrap_or_default();
-                let file = uri::shell_word(&file);
+                let file = console::shell_word(&file);
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
             None => match &self.settings.database.url {
-                Some(url) => format!("psql {}", uri::shell_word(&uri::without_password(url).0.to_uri())),
+                Some(url) => format!("psql {}", console::shell_word(&uri::without_password(url).0.to_uri())),
                 None => "that of the running server; `basalt psql` opens it".to_owned(),
             },
         }
