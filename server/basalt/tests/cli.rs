@@ -177,17 +177,6 @@ impl Server {
     }
 }
 
-/// Says on stderr that a test is skipped and why.
-///
-/// # Panics
-///
-/// With `CI=true`: what the tests need is all there then.
-#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
-fn skip(reason: &str) {
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "CI lacks what a test needs: {reason}");
-    eprintln!("skipped: {reason}");
-}
-
 /// Returns what a command has printed.
 fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))

