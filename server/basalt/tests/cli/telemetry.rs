@@ -220,7 +220,7 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     assert_eq!(attributes(&spans[2])["db.response.status_code"], "22P02");
     assert_eq!((spans[0].status.as_ref().unwrap().code, spans[2].status.as_ref().unwrap().code), (0, 2));
 
-    // A call of a function, which is told of its own span.
+    // A call of a function, which gets the context of its own span.
     let (head, told) = ask("POST /functions/v1/hello", &parent(3, "01"), SECRET);
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let spans = collector.wait_for(&trace(3), 3);
@@ -255,11 +255,11 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     let spans = collector.wait_for(&trace(5), 2);
     assert_eq!(spans[0].name, "GET /storage/v1/object/public/*");
 
-    // A trace that its client does not record: nobody does, and all are told.
+    // A trace that its client does not record is not recorded here, and everything that is called gets its context.
     let (_, told) = ask("GET /functions/v1/hello", &parent(6, "00"), "");
     assert!(told.starts_with(&format!("00-{}-", trace(6))) && told.ends_with("-00"), "{told}");
 
-    // Code of the database is told, too.
+    // Code of the database gets the context, too.
     let (_, told) = ask(
         "POST /rest/v1/rpc/doze",
         &format!("{}content-type: application/json\r\n", parent(7, "01")),
