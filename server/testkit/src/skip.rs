@@ -9,6 +9,9 @@ use std::env;
 /// Panics in CI (`CI=true`), where every test has to run.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
 pub fn skip(reason: &str) {
-    assert!(env::var("CI").as_deref() != Ok("true"), "a test cannot run here, but in CI all have to: {reason}");
+    assert!(
+        env::var("CI").as_deref() != Ok("true"),
+        "a test cannot run here, but in CI all have to: {reason}"
+    );
     eprintln!("skipped: {reason}");
 }

@@ -83,10 +83,7 @@ fn reference() -> String {
         section::<rest::Server>("REST in a server of its own", ""),
         auth::settings_reference(),
         section::<storage::Settings>("Storage", ""),
-        section::<storage::S3Settings>(
-            "Storage's S3 store",
-            "These apply with `STORAGE_BACKEND=s3`. See [operating](operating.md).",
-        ),
+        section::<storage::S3Settings>("Storage's S3 store", ""),
         section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
         section::<functions::Settings>("Functions", ""),
