@@ -273,7 +273,7 @@ mod tests {
         assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
         assert_eq!(settings.max_body_size, 1 << 20);
         assert_eq!(settings.server_trace_header.unwrap().0, "x-request-id");
-        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), Secret::from("v"))]);
+        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), Secret::from("v".to_owned()))]);
     }
 
     #[test]

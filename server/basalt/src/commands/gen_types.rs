@@ -88,8 +88,8 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
         one_to_one: !postgrest_v9_compat,
     };
     let types = Backend::attached(&settings, async |backend| {
-        let generated = tokio::time::timeout(query_timeout, generate(&settings, backend, &options)).await;
-        generated.unwrap_or_else(|_| {
+        let generated = backend.with_admin(async |admin| generate(&settings, backend, admin, &options).await);
+        tokio::time::timeout(query_timeout, generated).await.unwrap_or_else(|_| {
             let seconds = query_timeout.as_secs_f64();
             Err(Error::Advice(format!("the database took longer than {seconds} s: raise --query-timeout")))
         })
@@ -118,20 +118,18 @@ fn exposed_schemas(settings: &Settings) -> Vec<String> {
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
 }
 
+/// Describes `admin`'s database. A cluster that was started only for this command may not have the newest migrations yet, and
+/// gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
 async fn generate(
     settings: &Settings,
     backend: &Backend,
+    admin: &Database,
     options: &typegen::Options,
 ) -> Result<String, Error> {
-    let work = async |admin: &Database| {
-        // A cluster that was started only for this command may not have the newest migrations yet; the database of a
-        // running server, or of DATABASE_URL, is described unchanged.
-        if backend.cluster.is_some() {
-            backend::migrate(settings, &backend::keys(settings)?, admin).await?;
-        }
-        Ok(typegen::generate(admin, options).await?)
-    };
-    backend.with_admin(work).await
+    if backend.cluster.is_some() {
+        backend::migrate(settings, &backend::keys(settings)?, admin).await?;
+    }
+    Ok(typegen::generate(admin, options).await?)
 }
 
 #[cfg(test)]

@@ -23,15 +23,19 @@ pub(super) struct Arguments {
 
 /// Applies pending migrations, or shows the states of all.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    let work = async |admin: &Database| match arguments.status {
-        true => status(&settings, admin).await,
-        false => {
-            backend::migrate(&settings, &backend::keys(&settings)?, admin).await?;
-            console::print("The database is up to date.");
-            Ok(())
-        }
-    };
-    Backend::attached(&settings, async |backend| backend.with_admin(work).await).await
+    Backend::attached(&settings, async |backend| {
+        backend.with_admin(async |admin| run_on(&settings, &arguments, admin).await).await
+    })
+    .await
+}
+
+async fn run_on(settings: &Settings, arguments: &Arguments, admin: &Database) -> Result<(), Error> {
+    if arguments.status {
+        return status(settings, admin).await;
+    }
+    backend::migrate(settings, &backend::keys(settings)?, admin).await?;
+    console::print("The database is up to date.");
+    Ok(())
 }
 
 async fn status(settings: &Settings, admin: &Database) -> Result<(), Error> {

@@ -81,7 +81,7 @@ impl StandaloneSettings {
             ("PGRST_DB_URI", Some(path)) => {
                 let text = String::from_utf8(contents(name, path)?);
                 let text = text.map_err(|_| Invalid::new(name, "text in UTF-8", &"other bytes"))?;
-                self.server.db_uri = Some(Secret::from(text.trim())).filter(|uri| !uri.is_empty());
+                self.server.db_uri = Some(Secret::from(text.trim().to_owned())).filter(|uri| !uri.is_empty());
                 return Ok(());
             }
             _ => {}

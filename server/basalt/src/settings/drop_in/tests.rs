@@ -146,7 +146,7 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
     let own = [("app.settings.some.key", "v"), ("app.settings.none", "")];
     assert_eq!(
         found.settings.service.app_settings,
-        own.map(|(name, value)| (name.to_owned(), Secret::from(value)))
+        own.map(|(name, value)| (name.to_owned(), Secret::from(value.to_owned())))
     );
     assert!(read_back(&found).settings.service.jwt_secret_is_base64);
 }
